@@ -55,4 +55,13 @@ struct RowChecksum {
         checksum.add(Int64(bitPattern: (row.expires?.secondsSince2001 ?? 0).bitPattern))
         return checksum.sum
     }
+
+    /// Of a row of `index_waiting` or `index_blocks`: over where it stands and what it holds.
+    static func of(_ index: ZoneIndex, _ parts: [Int64], _ key: [UInt8], _ name: String, _ content: [UInt8]) -> Int64 {
+        var checksum = RowChecksum()
+        for part in [index.zone.database.rawValue, index.zone.zone, index.index] + parts { checksum.add(part) }
+        checksum.add(key)
+        checksum.add(name.utf8)
+        return Int64(Checksum.crc32c(content, seed: Checksum.crc32c(checksum.bytes)))
+    }
 }

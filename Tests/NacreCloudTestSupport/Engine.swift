@@ -37,10 +37,16 @@ package final class TemporarySQLiteStore: LayeredStore {
 }
 
 extension SQLiteOptions {
-    /// Changes are numbered as those of a `MemoryStore` and of the oldest files.
+    /// Changes are numbered as those of a `MemoryStore` and of the oldest files, and rows of indexes are packed wherever a record has more than one.
     package static let inFirstRun: SQLiteOptions = {
         var options = SQLiteOptions()
         options.drawRun = { _ in Run.first }
+        options.packing = .eager
         return options
     }()
+}
+
+extension PackingBound {
+    /// Packs nearly everything, often, and into small blocks: what large data do becomes visible with little.
+    package static let eager = PackingBound(rowsApart: 1, blockBytes: 120, idleBytes: 300, busyBytes: 600, fullBytes: 4000, smallWriteRows: 20)
 }

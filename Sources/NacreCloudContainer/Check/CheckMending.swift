@@ -85,7 +85,9 @@ struct CheckMending {
             if database != nil, row.feedSeq > 0 { plan.zonesChanged.append(row.address) }
         case .entry(let row): plan.entries.append(row)
         case .operation(let row): plan.operations.append(row)
-        case .record, .derived, .task, .unreadable: break
+        // Where rows are kept together and cannot be read, they go: their records have them.
+        case .derived(let row): plan.derivedRemoved.append(row)
+        case .record, .task, .unreadable: break
         }
     }
 

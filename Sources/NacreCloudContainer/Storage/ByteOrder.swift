@@ -30,7 +30,7 @@ package enum ByteOrder {
         return ascending ? order < 0 : order > 0
     }
 
-    private static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+    package static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
         let common = min(left.count, right.count)
         guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
         let order = Int(memcmp(first, second, common))

@@ -1,12 +1,14 @@
 /// Writes the binary forms that this server keeps: little-endian, lengths and numbers as LEB128 varints.
-struct ByteWriter {
-    var bytes: [UInt8] = []
+package struct ByteWriter {
+    package var bytes: [UInt8] = []
 
-    mutating func byte(_ value: UInt8) {
+    package init() {}
+
+    package mutating func byte(_ value: UInt8) {
         bytes.append(value)
     }
 
-    mutating func number(_ value: UInt64) {
+    package mutating func number(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -53,30 +55,32 @@ extension FixedWidthInteger {
 }
 
 /// What was read is not what a writer of ours wrote.
-struct MalformedBytes: Error {}
+package struct MalformedBytes: Error {
+    package init() {}
+}
 
 /// Reads what `ByteWriter` wrote. Never reads past the end, and never trusts a count before it has seen the bytes.
-struct ByteReader {
+package struct ByteReader {
     private let bytes: [UInt8]
     private let end: Int
     private var index: Int
 
     /// - Parameter last: bytes at the end that are not read.
-    init(_ bytes: [UInt8], droppingFirst first: Int = 0, last: Int = 0) {
+    package init(_ bytes: [UInt8], droppingFirst first: Int = 0, last: Int = 0) {
         self.bytes = bytes
         index = min(first, bytes.count)
         end = max(index, bytes.count - last)
     }
 
-    var isAtEnd: Bool { index == end }
+    package var isAtEnd: Bool { index == end }
 
-    mutating func byte() throws(MalformedBytes) -> UInt8 {
+    package mutating func byte() throws(MalformedBytes) -> UInt8 {
         guard index < end else { throw MalformedBytes() }
         defer { index += 1 }
         return bytes[index]
     }
 
-    mutating func number() throws(MalformedBytes) -> UInt64 {
+    package mutating func number() throws(MalformedBytes) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while shift < 64 {
@@ -107,14 +111,20 @@ struct ByteReader {
         try block { String(decoding: $0, as: UTF8.self) }
     }
 
-    mutating func block() throws(MalformedBytes) -> [UInt8] {
+    /// So many bytes, where they stand.
+    package mutating func slice<Value>(_ count: UInt64, _ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
+        guard count <= UInt64(end - index) else { throw MalformedBytes() }
+        let range = try take(Int(count))
+        return bytes.withUnsafeBufferPointer { read(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    package mutating func block() throws(MalformedBytes) -> [UInt8] {
         try block { Array($0) }
     }
 
     /// A string or a block, where it stands.
     mutating func block<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
-        let range = try take(try count())
-        return bytes.withUnsafeBufferPointer { read(UnsafeBufferPointer(rebasing: $0[range])) }
+        try slice(UInt64(try count()), read)
     }
 
     mutating func changeNumber() throws(MalformedBytes) -> ChangeNumber {
@@ -127,7 +137,7 @@ struct ByteReader {
     }
 
     /// A count of things of which each takes at least one byte.
-    mutating func count() throws(MalformedBytes) -> Int {
+    package mutating func count() throws(MalformedBytes) -> Int {
         let value = try number()
         guard value <= UInt64(end - index) else { throw MalformedBytes() }
         return Int(value)

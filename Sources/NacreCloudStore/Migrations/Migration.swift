@@ -8,6 +8,7 @@ struct Migration: Sendable {
     /// Every step, in order.
     static let all: [Migration] = [
         .firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes, .pairIndexes, .compactStamps,
+        .packedIndexes,
     ]
 
     /// The version that this build reads and writes.

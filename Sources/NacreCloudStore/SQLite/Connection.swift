@@ -11,6 +11,8 @@ final class Connection: @unchecked Sendable {
     let handle: OpaquePointer
     private var statements: [UnsafePointer<UInt8>: PreparedStatement] = [:]
     private let busyTimeoutMilliseconds: Int32
+    /// Rows of indexes that wait to be packed: the writer's.
+    let packing = IndexPacking()
     /// Tells a reader's connection that its read is over; nil for others.
     private(set) var watch: ReaderWatch?
     /// Pages in the write-ahead log after this connection's last commit.

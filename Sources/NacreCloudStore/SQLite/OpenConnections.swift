@@ -21,18 +21,20 @@ final class OpenConnections: Sendable {
     private let readers: [Locked<Connection?>]
     private let watches: LogReaders
     private let drawRun: @Sendable (Int64) -> Int64
+    private let packing: PackingBound
     /// Why only reads are served; nil while all is well.
     let refusal: StoreError?
 
     /// Opens the file, making it or bringing it up to date; where it cannot be written now, as it stands.
-    init(_ file: DatabaseFile, _ watches: LogReaders, drawRun: @escaping @Sendable (Int64) -> Int64) throws {
+    init(_ file: DatabaseFile, _ watches: LogReaders, drawRun: @escaping @Sendable (Int64) -> Int64, packing: PackingBound) throws {
         self.file = file
         self.watches = watches
         self.drawRun = drawRun
+        self.packing = packing
         try RunFile(file).check(against: file.runWithoutLog)
         do {
             try FolderLock.makeFile(file.path)
-            let (writing, readers) = try Self.connect(file, watches, drawRun)
+            let (writing, readers) = try Self.connect(file, watches, drawRun, packing)
             self.readers = readers.map { Locked($0) }
             self.writing.withLock { $0 = writing }
             refusal = nil
@@ -57,13 +59,14 @@ final class OpenConnections: Sendable {
     }
 
     private static func connect(
-        _ file: DatabaseFile, _ watches: LogReaders, _ drawRun: (Int64) -> Int64
+        _ file: DatabaseFile, _ watches: LogReaders, _ drawRun: (Int64) -> Int64, _ packing: PackingBound
     ) throws -> (Writing, [Connection]) {
         let writer = try file.connect(cacheKibibytes: SQLiteLimits.writerCacheKibibytes)
         var checkpointer: Connection?
         do {
             try file.prepare(writer)
             let run = try OpenRun(beside: RunFile(file), on: writer, draw: drawRun)
+            writer.packing.begin(packing, on: writer)
             writer.watchLog { watches.wrote(pages: $0) }
             // A checkpoint waits for nobody: while it waited for readers it would hold off the writer.
             let other = try file.connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
@@ -110,7 +113,7 @@ final class OpenConnections: Sendable {
 
     /// Opens the file for writing after all. Returns when no reader sees it as it stood before.
     func becomeWritable() throws -> Writer {
-        let (writing, fresh) = try Self.connect(file, watches, drawRun)
+        let (writing, fresh) = try Self.connect(file, watches, drawRun, packing)
         for (index, reader) in fresh.enumerated() {
             reader.obey(watches[index])
             readers[index].withLock { connection in

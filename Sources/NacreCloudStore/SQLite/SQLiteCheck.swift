@@ -4,8 +4,10 @@ import NacreCloudWire
 /// Whole tables, and rows that can be made again from records.
 extension Connection {
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
-        try use(table.walk) { statement in
-            try statement.bind((place ?? .start(of: table)).parts) { statement in
+        let place = place ?? .start(of: table)
+        if table == .index, try hasPackedIndexes { return try indexRows(after: place, limit: limit) }
+        return try use(table.walk) { statement in
+            try statement.bind(place.parts) { statement in
                 statement.bind(max(limit, 0))
                 return try statement.rows { try $0.kept(table) }
             }
@@ -43,15 +45,16 @@ extension Connection {
                 return try statement.step()
             }
         case .index(let zone, let entry, let name):
-            try use(.indexHas) { statement in
-                statement.bind(zone)
-                statement.bind(entry.index.rawValue)
-                return try entry.key.withUnsafeBufferPointer { key in
-                    statement.bind(borrowed: key)
-                    statement.bind(name)
-                    return try statement.step()
+            try packedHas(entry, of: name, in: zone)
+                ?? use(.indexHas) { statement in
+                    statement.bind(zone)
+                    statement.bind(entry.index.rawValue)
+                    return try entry.key.withUnsafeBufferPointer { key in
+                        statement.bind(borrowed: key)
+                        statement.bind(name)
+                        return try statement.step()
+                    }
                 }
-            }
         }
     }
 
@@ -64,8 +67,8 @@ extension Connection {
 
     /// SQLite's own check of a table and its indexes, one table at a time: `PRAGMA integrity_check(table)`.
     func faults(in table: KeptTable) throws -> [String] {
-        let found = try lines("PRAGMA integrity_check(\(table.name))")
-        return found == ["ok"] ? [] : found
+        let found = try table.names.flatMap { try lines("PRAGMA integrity_check(\($0))") }
+        return found.filter { $0 != "ok" }
     }
 
     func applyDerived(of plan: WritePlan) throws {
@@ -74,7 +77,7 @@ extension Connection {
             case .feed(let zone, let feed, let name): try removeFeedRow(zone, feed.place, name)
             case .link(let zone, let link, let name): try change(.linkRemove, zone, link, name)
             case .unknownLink(let zone, let target, let kind, let name): try change(.linkRemove, zone, target, kind: kind, name)
-            case .index(let zone, let entry, let name): try change(.indexRemove, zone, entry, name)
+            case .index: break
             }
         }
         for row in plan.derived {
@@ -82,24 +85,25 @@ extension Connection {
             case .feed(let zone, let feed, let name): try put(feed, of: name, in: zone)
             case .link(let zone, let link, let name): try change(.linkPut, zone, link, name)
             case .unknownLink(let zone, let target, let kind, let name): try change(.linkPut, zone, target, kind: kind, name)
-            case .index(let zone, let entry, let name): try putIndexRows(zone, [entry], name)
+            case .index: break
             }
         }
+        try changeIndexRows(removing: plan.derivedRemoved, putting: plan.derived)
     }
 }
 
 extension KeptTable {
-    fileprivate var name: String {
+    fileprivate var names: [String] {
         switch self {
-        case .databases: "databases"
-        case .zones: "zones"
-        case .records: "records"
-        case .feed: "feed"
-        case .links: "record_links"
-        case .index: "record_index"
-        case .entries: "entries"
-        case .operations: "operations"
-        case .tasks: "tasks"
+        case .databases: ["databases"]
+        case .zones: ["zones"]
+        case .records: ["records"]
+        case .feed: ["feed"]
+        case .links: ["record_links"]
+        case .index: ["record_index", "index_waiting", "index_blocks"]
+        case .entries: ["entries"]
+        case .operations: ["operations"]
+        case .tasks: ["tasks"]
         }
     }
 

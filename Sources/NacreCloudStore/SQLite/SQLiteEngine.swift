@@ -35,7 +35,7 @@ final class SQLiteEngine: Sendable {
         if lock.findings != DataFolder.Findings() { report(.wereOpen(lock.findings)) }
         do {
             try FolderRestore.checkFinished(folder)
-            connections = try OpenConnections(Self.file(folder, options), readers, drawRun: options.drawRun)
+            connections = try OpenConnections(Self.file(folder, options), readers, drawRun: options.drawRun, packing: options.packing)
         } catch let error {
             lock.release()
             throw Self.withBackup(StoreError(error), [folder] + options.backupFolders)

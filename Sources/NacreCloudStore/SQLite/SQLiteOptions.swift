@@ -23,6 +23,8 @@ package struct SQLiteOptions: Sendable {
     package var pagesInLog = SQLiteLimits.pagesInLog
     /// Pages of the log not yet in the file at which they are copied there, beside the writer; `.max`: never.
     package var pagesBeforeCheckpoint = SQLiteLimits.pagesBeforeCheckpoint
+    /// When rows of indexes are packed.
+    package var packing = PackingBound.standard
 
     package init() {}
 }

@@ -9,8 +9,12 @@ extension Connection {
         for place in plan.records.indices {
             try bring(plan.records[place])
         }
+        for place in plan.records.indices {
+            let put = plan.records[place]
+            try changeIndexRows(of: put.row.name, in: put.zone, gone: put.unindexed, come: put.indexed)
+        }
         for put in plan.indexed {
-            try putIndexRows(put.zone, put.entries, put.name)
+            try changeIndexRows(of: put.name, in: put.zone, gone: [], come: put.entries)
         }
     }
 
@@ -18,16 +22,12 @@ extension Connection {
         for link in put.unlinked {
             try change(.linkRemove, put.zone, link, put.row.name)
         }
-        for entry in put.unindexed {
-            try change(.indexRemove, put.zone, entry, put.row.name)
-        }
     }
 
     private func bring(_ put: RecordPut) throws {
         for link in put.linked {
             try change(.linkPut, put.zone, link, put.row.name)
         }
-        try putIndexRows(put.zone, put.indexed, put.row.name)
     }
 
     func change(_ statement: Statement, _ zone: ZoneAddress, _ link: ReferenceLink, _ name: String) throws {
@@ -41,24 +41,6 @@ extension Connection {
             statement.bind(kind)
             statement.bind(name)
             _ = try statement.step()
-        }
-    }
-
-    /// Puts rows that lead to the record's row.
-    func putIndexRows(_ zone: ZoneAddress, _ entries: [IndexEntry], _ name: String) throws {
-        guard !entries.isEmpty else { return }
-        // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
-        let id = try recordID(in: zone, named: name) ?? 0
-        for entry in entries {
-            try change(.indexPut, zone, entry, name, id: id)
-        }
-    }
-
-    private func recordID(in zone: ZoneAddress, named name: String) throws -> Int64? {
-        try use(.recordID) { statement in
-            statement.bind(zone)
-            statement.bind(name)
-            return try statement.step() ? statement.integer() : nil
         }
     }
 
@@ -88,22 +70,6 @@ extension Connection {
         }
         for row in rows {
             try change(.linkRemove, zone, row.link, row.name)
-        }
-        return rows.count
-    }
-
-    /// Removes up to `limit` index rows of a zone. Returns how many.
-    func reclaimIndexRows(of zone: ZoneAddress, limit: Int) throws -> Int {
-        let rows = try use(.indexToReclaim) { statement in
-            statement.bind(zone)
-            statement.bind(limit)
-            return try statement.rows { row in
-                let index = IndexID(rawValue: row.integer())
-                return (entry: IndexEntry(index: index, key: row.bytes()), name: row.string())
-            }
-        }
-        for row in rows {
-            try change(.indexRemove, zone, row.entry, row.name)
         }
         return rows.count
     }

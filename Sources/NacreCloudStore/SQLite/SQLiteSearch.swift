@@ -33,8 +33,17 @@ extension Connection {
         var hits: [IndexHit] = []
         // Room for a page; a great limit is not believed.
         hits.reserveCapacity(min(max(scan.limit, 0), scan.spans.count > 1 ? 16 : 256))
+        // Spans of one index mostly follow each other.
+        var known: PackedIndex?
         for place in scan.spans.indices where hits.count < scan.limit && bytes < bytesMax {
-            try search(scan, place, &hits, &bytes, bytesMax)
+            let index = ZoneIndex(zone: scan.zone, index: scan.spans[place].index.rawValue)
+            let packed = try known.flatMap { $0.index == index ? $0 : nil } ?? packedIndex(index)
+            known = packed
+            if packed.isPacked {
+                try search(packed, scan, place, &hits, &bytes, bytesMax)
+            } else {
+                try search(scan, place, &hits, &bytes, bytesMax)
+            }
         }
         return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
     }
@@ -98,7 +107,7 @@ extension Connection {
 }
 
 /// A place in any index of a zone.
-private struct RowPlace {
+struct RowPlace {
     var index: Int64
     var key: [UInt8]
     var name: String
@@ -115,7 +124,7 @@ private struct RowPlace {
 
 extension IndexSpan {
     /// The rows asked for, whatever the direction: from the first of these places to before the second. So each direction is one text.
-    fileprivate func range(after: IndexPlace?, isIncluded: Bool, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
+    func range(after: IndexPlace?, isIncluded: Bool, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
         // The end of an index is the beginning of the next one.
         guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
         var first = RowPlace(index: index.rawValue, key: lower, name: "")

@@ -16,6 +16,10 @@ package final class SQLiteStatistics: Sendable {
         case readsAtOnce
         /// Reads that were ended because they held up the log.
         case readsEnded
+        /// Times that rows of indexes were packed for a while, each one transaction.
+        case packings
+        /// Times that a write waited because too many of them were not packed yet.
+        case packingWaits
         /// Times that the idle log was cut to nothing.
         case truncations
     }

@@ -35,7 +35,10 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     }
 
     func apply(_ plan: WritePlan) throws {
-        try ask { try $0.apply(plan, run: run) }
+        try ask { connection in
+            try connection.admitIndexRows(of: plan)
+            try connection.apply(plan, run: run)
+        }
         tasksPut += plan.tasks
     }
 

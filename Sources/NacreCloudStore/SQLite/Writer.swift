@@ -24,18 +24,76 @@ struct Writer: Sendable {
     /// - Parameter first: a write that was taken from it already.
     func run(first: Write) {
         var log = LogLength()
+        var delayed = Delayed()
         var next: Write? = first
         while let write = next {
-            let following = serveGroup(write)
+            let following = serveGroup(write, &delayed)
             keepShort(&log)
-            next = following ?? queue.next()
+            next = self.next(following, &delayed, &log)
         }
     }
 
+    /// Writes that found too many rows of indexes waiting, in their order.
+    private struct Delayed {
+        var writes: [Write] = []
+        /// The last group began with one of them: it is another one's turn.
+        var hadTurn = false
+    }
+
+    /// The write that begins the next group. Before it some rows of indexes are packed where many wait, and while nobody writes.
+    /// - Parameter following: one that was taken already.
+    private func next(_ following: Write?, _ delayed: inout Delayed, _ log: inout LogLength) -> Write? {
+        if connection.packing.packs(isIdle: false) { _ = pack(&log) }
+        if let following { return following }
+        while true {
+            let hasRoom = !delayed.writes.isEmpty && connection.packing.hasRoom
+            let isTheirTurn = hasRoom && !delayed.hadTurn
+            delayed.hadTurn = isTheirTurn
+            if isTheirTurn { return delayed.writes.removeFirst() }
+            if let write = queue.nextNow() { return write }
+            if hasRoom { continue }
+            if delayed.writes.isEmpty, !connection.packing.packs(isIdle: true) { return queue.next() }
+            if pack(&log) { continue }
+            // They know by now that the store is busy.
+            for write in delayed.writes { write.request.answer() }
+            queue.end(delayed.writes)
+            delayed.writes = []
+            return queue.next()
+        }
+    }
+
+    /// Packs rows of indexes for as long as a group may last, and commits that without a sync: what a power cut takes back waits again.
+    /// - Returns: false where there is nothing to pack, or it cannot be written now.
+    private func pack(_ log: inout LogLength) -> Bool {
+        guard disk.lost == nil else { return false }
+        let waiting = connection.packing.waitingBytes
+        do {
+            try connection.sync(false)
+            try connection.run(.beginWrite)
+            try openRun.record(on: connection)
+            guard try connection.packing.step(until: ContinuousClock.now + SQLiteLimits.groupDuration, on: connection) else {
+                connection.abandonTransaction()
+                return false
+            }
+            try connection.run(.commit)
+            openRun.committed()
+            statistics.count(.packings)
+        } catch {
+            connection.abandonTransaction()
+            connection.packing.undo(to: waiting)
+            connection.packing.packAnew()
+            _ = disk.isLost(to: error)
+            return false
+        }
+        keepShort(&log)
+        return true
+    }
+
     /// - Returns: one that was taken and is of the next group.
-    private func serveGroup(_ first: Write) -> Write? {
+    private func serveGroup(_ first: Write, _ delayed: inout Delayed) -> Write? {
         var group = [first]
         var following: Write?
+        let waiting = connection.packing.waitingBytes
         defer { queue.end(group) }
         if let lost = disk.lost {
             answer(group, with: lost)
@@ -43,7 +101,7 @@ struct Writer: Sendable {
         }
         do {
             try connection.sync(!first.turn.isDoneAgain)
-            following = try gather(&group)
+            following = try gather(&group, &delayed)
             if connection.isInTransaction {
                 try commit()
             }
@@ -52,6 +110,7 @@ struct Writer: Sendable {
             }
         } catch let failure {
             connection.abandonTransaction()
+            connection.packing.undo(to: waiting)
             recover(group, from: failure)
         }
         statistics.count(.writes, group.count)
@@ -61,14 +120,19 @@ struct Writer: Sendable {
     /// Runs the first write of a group and those whose turn is next, until none waits, the next is a large one, or the group is as long or as large as a
     /// group may be. A group that began without a sync has no write that needs one.
     /// - Returns: one that was taken and is of the next group.
-    private func gather(_ group: inout [Write]) throws -> Write? {
+    /// One that finds too many rows of indexes waiting is undone and put to those that are delayed.
+    private func gather(_ group: inout [Write], _ delayed: inout Delayed) throws -> Write? {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
         let rows = connection.changedRows + SQLiteLimits.rowsInGroup
         var bytes = 0
         var next: Write? = group.first
         while let write = next {
-            try perform(write.request)
-            bytes += write.turn.bytes
+            if try perform(write.request) {
+                bytes += write.turn.bytes
+            } else {
+                delayed.writes.append(group.removeLast())
+                statistics.count(.packingWaits)
+            }
             if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return nil }
             next = queue.nextNow(costAtMost: SQLiteLimits.costInGroupOfOthers)
             if let next {
@@ -80,7 +144,9 @@ struct Writer: Sendable {
     }
 
     /// Runs one write. The first of a transaction needs no savepoint: undoing it is undoing all.
-    private func perform(_ request: any PendingWrite) throws {
+    /// - Returns: false where it is to be done later.
+    private func perform(_ request: any PendingWrite) throws -> Bool {
+        let waiting = connection.packing.waitingBytes
         let isFirst = !connection.isInTransaction
         try connection.run(isFirst ? .beginWrite : .savepoint)
         if isFirst { try openRun.record(on: connection) }
@@ -98,6 +164,8 @@ struct Writer: Sendable {
             try connection.run(.rollbackToSavepoint)
             try connection.run(.release)
         }
+        if attempt == .undo { connection.packing.undo(to: waiting) }
+        return !connection.packing.takeAwaited()
     }
 
     private func commit() throws {
@@ -118,14 +186,17 @@ struct Writer: Sendable {
     }
 
     private func performAlone(_ request: any PendingWrite) {
+        let waiting = connection.packing.waitingBytes
         do {
             try connection.sync(true)
-            try perform(request)
+            // What is to be done later says so to who asked.
+            _ = try perform(request)
             if connection.isInTransaction {
                 try commit()
             }
         } catch let error {
             connection.abandonTransaction()
+            connection.packing.undo(to: waiting)
             _ = disk.isLost(to: error)
             let refusal = StoreError(error)
             if refusal.code == .full { readers.endBackup() }

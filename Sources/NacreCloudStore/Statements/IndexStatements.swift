@@ -24,9 +24,6 @@ extension Statement {
     static let indexRemove = Statement(
         "DELETE FROM record_index WHERE db_id = ?1 AND zone_id = ?2 AND index_id = ?3 AND key = ?4 AND name = ?5")
 
-    static let indexToReclaim = Statement(
-        "SELECT index_id, key, name FROM record_index WHERE db_id = ?1 AND zone_id = ?2 ORDER BY index_id, key, name LIMIT ?3")
-
     static let indexRising = Statement(
         """
         SELECT key, name FROM record_index

@@ -18,8 +18,18 @@ enum FaultScript {
         options.vfs = disk
         options.pagesInLog = 20
         options.pagesBeforeCheckpoint = .max
+        options.packing = .standard
         // The test looks on; a server would end here.
         options.onFsyncFailure = { _ in }
+        return options
+    }
+
+    /// The same with rows of indexes that are packed after each group, whether anybody waits or not.
+    static func packingOptions(_ disk: String? = nil) -> SQLiteOptions {
+        var options = options(disk)
+        options.packing = .eager
+        options.packing.busyBytes = 1
+        options.packing.idleBytes = .max
         return options
     }
 

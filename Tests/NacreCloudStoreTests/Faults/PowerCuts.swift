@@ -32,7 +32,7 @@ import Testing
                 return .carryOut
             })
         let folder = try TemporaryFolder(on: .memory)
-        let store = try await SQLiteStore.open(folder: folder.path, options: FaultScript.options(disk.name))
+        let store = try await SQLiteStore.open(folder: folder.path, options: FaultScript.packingOptions(disk.name))
         try await FaultScript.run(1, on: store)
         events.withLock { $0.append(.acknowledged(1)) }
         // One after the other, and then all at once, so that some share a commit.
@@ -84,7 +84,7 @@ import Testing
                 if case .sync(let path) = call, path.hasSuffix("-wal") { syncs.withLock { $0 += 1 } }
                 return .carryOut
             })
-        var options = FaultScript.options(disk.name)
+        var options = FaultScript.packingOptions(disk.name)
         options.pagesInLog = .max
         let store = try await SQLiteStore.open(folder: try TemporaryFolder(on: .memory).path, options: options)
         try await FaultScript.run(1, on: store)

@@ -39,6 +39,7 @@ import Testing
             stepNumber += 1
         }
         #expect((sqlite.store.statistics[.readsAtOnce] > 0) == !run.isMultiple(of: 2))
+        #expect(sqlite.store.statistics[.packings] > 0)
         for question in Question.everything {
             let (wanted, read) = (try await question.ask(memory), try await question.ask(sqlite))
             try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed &- UInt64(run)) run \(run)")

@@ -36,12 +36,22 @@ import Testing
             let sql = try #require(statements.first { $0.name == name }?.sql)
             #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.hasPrefix("SEARCH r USING INTEGER PRIMARY KEY") }, "\(name)")
         }
+        let byID = try #require(statements.first { $0.name == "recordByID" }?.sql)
+        #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + byID).contains { $0.hasPrefix("SEARCH records USING INTEGER PRIMARY KEY") })
+        for (name, bounds) in [
+            ("blockBefore", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
+            ("blockAfter", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
+        ] {
+            let sql = try #require(statements.first { $0.name == name }?.sql)
+            #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.contains(bounds) }, "\(name)")
+        }
         await store.close()
     }
 
     @Test func `every statement begins its search with the database, but for work that is due, databases themselves and the run`() throws {
         let elsewhere =
-            ["runPut", "entriesExpired", "operationsExpired", "tasksDue", "databasesOfContainer"] + KeptTable.allCases.map { "\($0)Walk" }
+            ["runPut", "entriesExpired", "operationsExpired", "tasksDue", "databasesOfContainer", "indexNext", "waitingNext", "blocksNext"]
+            + KeptTable.allCases.map { "\($0)Walk" }
         for (name, sql) in try Self.catalogue() where sql.contains("WHERE") && !elsewhere.contains(name) {
             #expect(sql.contains("db_id = ?1"), "\(name)")
         }

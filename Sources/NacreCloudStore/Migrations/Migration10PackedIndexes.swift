@@ -1,0 +1,24 @@
+extension Migration {
+    /// Rows of an index of which records have many, the words of texts, are kept together: `index_waiting` has those that a record's change takes away and
+    /// brings, a row for all of them, until they are packed into `index_blocks`, each of which holds rows from its place to the next block's.
+    ///
+    /// Rows that are there stay in `record_index` until their records change. See `docs/decisions/words-are-packed-beside-the-saves.md`.
+    static let packedIndexes = Migration(
+        version: 10,
+        statements: [
+            Statement(
+                """
+                CREATE TABLE index_waiting (
+                    db_id INTEGER NOT NULL, zone_id INTEGER NOT NULL, index_id INTEGER NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL,
+                    id INTEGER NOT NULL, checksum INTEGER NOT NULL, changes BLOB NOT NULL,
+                    PRIMARY KEY (db_id, zone_id, index_id, name, round)) STRICT, WITHOUT ROWID
+                """),
+            Statement(
+                """
+                CREATE TABLE index_blocks (
+                    db_id INTEGER NOT NULL, zone_id INTEGER NOT NULL, index_id INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
+                    checksum INTEGER NOT NULL, rows BLOB NOT NULL,
+                    PRIMARY KEY (db_id, zone_id, index_id, key, name)) STRICT, WITHOUT ROWID
+                """),
+        ])
+}

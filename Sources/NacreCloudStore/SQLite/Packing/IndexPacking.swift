@@ -1,0 +1,356 @@
+import NacreCloudContainer
+
+/// Packs rows of indexes: what waits becomes rows of blocks, an index of a zone at a time, in the order of its keys, so that a block is read and written once
+/// for all that waits for it.
+///
+/// The writer's, as its connection is. What was packed and is not yet taken off the list says the same as the blocks, so nothing is lost or told twice when a
+/// transaction is given up or the process dies in the middle: it is packed once more.
+final class IndexPacking {
+    private(set) var bound = PackingBound.standard
+    /// Of all changes that wait.
+    private(set) var waitingBytes = 0
+    /// That of changes from now on: those of a later round are not being packed, and say what is so.
+    private(set) var round: Int64 = 1
+    /// A write was refused because too much waits: it is to be done later, and not to fail.
+    private(set) var isAwaited = false
+    /// Whether an index has anything packed, as far as is known. Nothing is wrong with one that has nothing any more.
+    private var known: [ZoneIndex: Bool] = [:]
+    /// On this server: places of `known`.
+    private static let knownMost = 4096
+    private var pass: PackingPass?
+    /// The index that was packed last.
+    private var last: ZoneIndex?
+
+    /// Whether some more is to be packed now.
+    /// - Parameter isIdle: no write waits.
+    func packs(isIdle: Bool) -> Bool { bound.packs(waiting: waitingBytes, isUnderWay: pass != nil, isIdle: isIdle) }
+
+    /// Large writes may be done.
+    var hasRoom: Bool { waitingBytes < bound.fullBytes }
+
+    /// What waits since the last opening. Where that cannot be read, it is told when it is needed.
+    func begin(_ bound: PackingBound, on connection: Connection) {
+        self.bound = bound
+        let weights = try? connection.execute(
+            "SELECT COALESCE(SUM(LENGTH(changes) + LENGTH(CAST(name AS BLOB)) + \(Self.rowBytes)), 0) FROM index_waiting")
+        waitingBytes = weights.flatMap { Int($0) } ?? 0
+        let last = try? connection.execute("SELECT COALESCE(MAX(round), 0) FROM index_waiting")
+        // A round that is skipped does no harm.
+        round = (last.flatMap { Int64($0) } ?? .max / 2) + 1
+    }
+
+    /// On this server: what a row takes besides its changes and its name.
+    private static let rowBytes = 40
+
+    private static func weight(_ name: String, _ changes: [UInt8]) -> Int { changes.count + name.utf8.count + rowBytes }
+
+    /// A write was given up, or the transaction that it was in.
+    /// - Parameter bytes: that waited before it.
+    func undo(to bytes: Int) {
+        waitingBytes = bytes
+        known = [:]
+    }
+
+    /// What was packed last did not happen.
+    func packAnew() {
+        pass = nil
+    }
+
+    /// - Throws: where too much waits. The write is to be tried again when less does.
+    func admit(rows: Int) throws {
+        guard !bound.admits(rows: rows, waiting: waitingBytes) else { return }
+        isAwaited = true
+        throw StoreError(.unavailable, "The store is busy", ["waitingIndexBytes": String(waitingBytes)])
+    }
+
+    func takeAwaited() -> Bool {
+        defer { isAwaited = false }
+        return isAwaited
+    }
+
+    // MARK: What waits
+
+    func isPacked(_ index: ZoneIndex, on connection: Connection) throws -> Bool {
+        if let known = known[index] { return known }
+        let isPacked = try connection.isPacked(index)
+        learn(index, isPacked)
+        return isPacked
+    }
+
+    func learn(_ index: ZoneIndex, _ isPacked: Bool) {
+        if known.count >= Self.knownMost { known = [:] }
+        known[index] = isPacked
+    }
+
+    /// Adds changes of a record to those that wait.
+    /// - Parameter changes: in the order of their keys, each once.
+    func add(_ changes: [(key: [UInt8], isGone: Bool)], of name: String, _ id: Int64, in index: ZoneIndex, on connection: Connection) throws {
+        let waiting = try connection.waiting(of: name, in: index)
+        guard waiting.damaged.isEmpty else { throw StoreError.damagedIndex(index) }
+        let earlier = waiting.waiting.last { $0.round == round }
+        let bytes = WaitingChanges.encode(earlier?.changes.followed(by: changes) ?? changes)
+        let number = id == 0 ? earlier?.id ?? 0 : id
+        let checksum = RowChecksum.of(index, [round, number], [], name, bytes)
+        try connection.use(.waitingPut) { statement in
+            statement.bind(index)
+            statement.bind(name)
+            statement.bind(round)
+            statement.bind(number)
+            statement.bind(checksum)
+            try bytes.withUnsafeBufferPointer { bytes in
+                statement.bind(borrowed: bytes)
+                _ = try statement.step()
+            }
+        }
+        waitingBytes += Self.weight(name, bytes) - (earlier.map { Self.weight(name, $0.changes.bytes) } ?? 0)
+        learn(index, true)
+    }
+
+    func remove(_ row: WaitingRow, from index: ZoneIndex, on connection: Connection) throws {
+        let before = connection.changedRows
+        try connection.removeWaiting(row.name, row.round, of: index)
+        if connection.changedRows > before { waitingBytes -= Self.weight(row.name, row.changes.bytes) }
+    }
+
+    /// Removes what waits of a record and is not what was written.
+    func removeDamaged(_ packed: PackedIndex, on connection: Connection) throws {
+        for row in packed.damaged {
+            try connection.removeWaiting(row.name, row.round, of: packed.index)
+            waitingBytes -= row.bytes + row.name.utf8.count + Self.rowBytes
+        }
+    }
+
+    /// Removes all that is packed of an index, and what waits for it.
+    func removeAll(of index: ZoneIndex, on connection: Connection) throws {
+        let packed = try connection.packedIndex(index, tolerates: true)
+        for row in packed.waiting { try remove(row, from: index, on: connection) }
+        try removeDamaged(packed, on: connection)
+        try connection.use(.blocksRemoveAll) { statement in
+            statement.bind(index)
+            _ = try statement.step()
+        }
+        if pass?.index == index { pass = nil }
+    }
+
+    // MARK: Packing
+
+    /// Packs for a while, in the transaction that is open.
+    /// - Returns: false where there is nothing to pack.
+    func step(until end: ContinuousClock.Instant, on connection: Connection) throws -> Bool {
+        let begun = pass
+        pass = nil
+        guard var pass = try begun ?? next(on: connection) else { return false }
+        repeat {
+            if try !pass.step(on: connection, blockBytes: bound.blockBytes) {
+                guard let row = pass.takePacked() else { break }
+                try remove(row, from: pass.index, on: connection)
+            }
+        } while ContinuousClock.now < end
+        self.pass = pass.isOver ? nil : pass
+        return true
+    }
+
+    /// The next index for which something waits. Changes from here on are of another round.
+    private func next(on connection: Connection) throws -> PackingPass? {
+        // An index whose changes are not what was written waits for a repair; the others do not wait for it.
+        for first in [last ?? .first, .first] {
+            var index = first
+            while let next = try connection.nextIndex(after: index, .waitingNext) {
+                index = next
+                let packed = try connection.packedIndex(index, tolerates: true)
+                guard !packed.waiting.isEmpty else { continue }
+                last = index
+                round += 1
+                return PackingPass(packed, hasRowsApart: try connection.hasRowsApart(index))
+            }
+        }
+        return nil
+    }
+}
+
+/// One index on its way into its blocks.
+struct PackingPass {
+    /// A change that is next of its record's.
+    private struct Cursor {
+        var key: [UInt8]
+        let row: Int
+        var place: Int
+    }
+
+    private struct Change {
+        var row: PackedRow
+        var isGone: Bool
+    }
+
+    /// Changes that are packed at once: some tenths of a millisecond.
+    private static let changesAtOnce = 512
+
+    let index: ZoneIndex
+    private let rows: [WaitingRow]
+    private let hasRowsApart: Bool
+    /// A heap: none comes before the one at half its place.
+    private var cursors: [Cursor]
+    private var taken = 0
+
+    init(_ packed: PackedIndex, hasRowsApart: Bool) {
+        index = packed.index
+        let rows = packed.waiting
+        self.rows = rows
+        self.hasRowsApart = hasRowsApart
+        let first = rows.indices.lazy.filter { rows[$0].changes.count > 0 }.map { Cursor(key: Array(rows[$0].changes.key(at: 0)), row: $0, place: 0) }
+        cursors = first.sorted { Self.precedes($0, $1, rows) }
+    }
+
+    var isOver: Bool { cursors.isEmpty && taken == rows.count }
+
+    /// A row of the list all of whose changes are in blocks.
+    mutating func takePacked() -> WaitingRow? {
+        guard cursors.isEmpty, taken < rows.count else { return nil }
+        defer { taken += 1 }
+        return rows[taken]
+    }
+
+    private static func precedes(_ left: Cursor, _ right: Cursor, _ rows: [WaitingRow]) -> Bool {
+        let order = PackedRow.order(left.key, rows[left.row].name, to: right.key, rows[right.row].name)
+        return order != 0 ? order < 0 : rows[left.row].round < rows[right.row].round
+    }
+
+    private mutating func pop() -> Change? {
+        guard let first = cursors.first else { return nil }
+        let row = rows[first.row]
+        let change = Change(row: PackedRow(key: first.key, name: row.name, id: row.id), isGone: row.changes.isGone(at: first.place))
+        if first.place + 1 < row.changes.count {
+            cursors[0] = Cursor(key: Array(row.changes.key(at: first.place + 1)), row: first.row, place: first.place + 1)
+        } else {
+            let last = cursors.removeLast()
+            if cursors.isEmpty { return change }
+            cursors[0] = last
+        }
+        var place = 0
+        while true {
+            var best = place
+            for child in [2 * place + 1, 2 * place + 2] where child < cursors.count && Self.precedes(cursors[child], cursors[best], rows) {
+                best = child
+            }
+            if best == place { return change }
+            cursors.swapAt(place, best)
+            place = best
+        }
+    }
+
+    /// Packs the next changes that are of one block.
+    /// - Returns: false where all are packed.
+    mutating func step(on connection: Connection, blockBytes: Int) throws -> Bool {
+        guard let first = cursors.first else { return false }
+        let name = rows[first.row].name
+        let block = try connection.block(holding: first.key, name, of: index)
+        let next = try connection.block(after: RowPlace(index: index.index, key: first.key, name: name), of: index)
+        var changes: [Change] = []
+        while let cursor = cursors.first, changes.count < Self.changesAtOnce {
+            if let next, PackedRow.order(cursor.key, rows[cursor.row].name, to: next.key, next.name) >= 0 { break }
+            guard let change = pop() else { break }
+            // Of two of one row the later says what is so.
+            if let last = changes.last, last.row.order(to: change.row) == 0 { changes.removeLast() }
+            changes.append(change)
+        }
+        // What cannot be read is left to a repair, which finds these rows in their records.
+        if let block, block.rows == nil {
+            try connection.keepApart(changes.map { ($0.row, $0.isGone) }, of: index)
+            return true
+        }
+        if hasRowsApart {
+            for change in changes { try connection.removeApart(change.row, of: index) }
+        }
+        let rows = block?.rows ?? []
+        let merged = Self.merged(rows, changes)
+        if merged != rows { try connection.put(merged, in: index, over: block, blockBytes: blockBytes) }
+        return true
+    }
+
+    private static func merged(_ rows: [PackedRow], _ changes: [Change]) -> [PackedRow] {
+        var merged: [PackedRow] = []
+        merged.reserveCapacity(rows.count + changes.count)
+        var place = 0
+        for change in changes {
+            while place < rows.count {
+                let order = rows[place].order(to: change.row)
+                if order > 0 { break }
+                if order < 0 { merged.append(rows[place]) }
+                place += 1
+            }
+            if !change.isGone { merged.append(change.row) }
+        }
+        merged += rows[place...]
+        return merged
+    }
+}
+
+extension Connection {
+    /// The first index behind another one with rows in a table.
+    func nextIndex(after index: ZoneIndex, _ statement: Statement) throws -> ZoneIndex? {
+        try use(statement) { statement in
+            statement.bind(index)
+            guard try statement.step() else { return nil }
+            let zone = ZoneAddress(database: DatabaseID(rawValue: statement.integer()), zone: statement.integer())
+            return ZoneIndex(zone: zone, index: statement.integer())
+        }
+    }
+
+    /// Whether an index has rows by themselves.
+    fileprivate func hasRowsApart(_ index: ZoneIndex) throws -> Bool {
+        try use(.indexRising) { statement in
+            statement.bind(index.zone)
+            return try index.ends.lower.bound(to: statement) { try index.ends.upper.bound(to: statement) { try statement.step() } }
+        }
+    }
+
+    func removeApart(_ row: PackedRow, of index: ZoneIndex) throws {
+        try change(.indexRemove, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: row.key), row.name)
+    }
+
+    fileprivate func keepApart(_ changes: [(row: PackedRow, isGone: Bool)], of index: ZoneIndex) throws {
+        for (row, isGone) in changes {
+            try removeApart(row, of: index)
+            guard !isGone else { continue }
+            try change(.indexPut, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: row.key), row.name, id: row.id)
+        }
+    }
+
+    func removeWaiting(_ name: String, _ round: Int64, of index: ZoneIndex) throws {
+        try use(.waitingRemove) { statement in
+            statement.bind(index)
+            statement.bind(name)
+            statement.bind(round)
+            _ = try statement.step()
+        }
+    }
+
+    func removeBlock(_ key: [UInt8], _ name: String, of index: ZoneIndex) throws {
+        try change(.blockRemove, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: key), name)
+    }
+
+    /// Puts rows in the place of those of a block: as one, or as many as they need. The first block of an index begins where the index does.
+    fileprivate func put(_ rows: [PackedRow], in index: ZoneIndex, over block: KeptBlock?, blockBytes: Int) throws {
+        if rows.isEmpty {
+            if let block { try removeBlock(block.key, block.name, of: index) }
+            return
+        }
+        for (number, part) in RowBlock.parts(of: rows, most: blockBytes).enumerated() {
+            let first = number == 0 ? PackedRow(key: block?.key ?? [], name: block?.name ?? "") : part[part.startIndex]
+            let bytes = RowBlock.encode(part)
+            let checksum = RowChecksum.of(index, [], first.key, first.name, bytes)
+            try use(.blockPut) { statement in
+                statement.bind(index)
+                try first.key.withUnsafeBufferPointer { key in
+                    statement.bind(borrowed: key)
+                    statement.bind(first.name)
+                    statement.bind(checksum)
+                    try bytes.withUnsafeBufferPointer { bytes in
+                        statement.bind(borrowed: bytes)
+                        _ = try statement.step()
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+import NacreCloudContainer
+
+/// What is kept of an index besides rows by themselves.
+struct PackedIndex {
+    let index: ZoneIndex
+    /// It has blocks, or changes that wait.
+    let isPacked: Bool
+    /// In the order of their records' names, then of their rounds.
+    var waiting: [WaitingRow] = []
+    /// Changes that are not what was written.
+    var damaged: [DamagedRow] = []
+
+    struct DamagedRow {
+        var name: String
+        var round: Int64
+        var bytes: Int
+    }
+}
+
+/// A row of `index_blocks`.
+struct KeptBlock {
+    var key: [UInt8]
+    var name: String
+    /// nil: they are not what was written.
+    var rows: [PackedRow]?
+
+    func place(in index: ZoneIndex) -> RowPlace { RowPlace(index: index.index, key: key, name: name) }
+}
+
+extension Connection {
+    func isPacked(_ index: ZoneIndex) throws -> Bool {
+        try use(.packedHas) { statement in
+            statement.bind(index)
+            return try statement.step()
+        }
+    }
+
+    /// - Parameter tolerates: what is damaged is told, and not thrown.
+    func packedIndex(_ index: ZoneIndex, tolerates: Bool = false) throws -> PackedIndex {
+        guard try isPacked(index) else { return PackedIndex(index: index, isPacked: false) }
+        var packed = PackedIndex(index: index, isPacked: true)
+        try use(.waitingOfIndex) { statement in
+            statement.bind(index)
+            try statement.addWaiting(to: &packed)
+        }
+        guard tolerates || packed.damaged.isEmpty else { throw StoreError.damagedIndex(index) }
+        return packed
+    }
+
+    /// What waits of a record in an index, the latest last.
+    func waiting(of name: String, in index: ZoneIndex) throws -> PackedIndex {
+        var packed = PackedIndex(index: index, isPacked: true)
+        try use(.waitingOfRecord) { statement in
+            statement.bind(index)
+            statement.bind(name)
+            try statement.addWaiting(to: &packed)
+        }
+        return packed
+    }
+
+    /// The last block before a place.
+    func block(before place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
+        try block(.blockBefore, place, of: index, end: index.index)
+    }
+
+    /// The first block behind a place.
+    func block(after place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
+        try block(.blockAfter, place, of: index, end: index.index + 1)
+    }
+
+    private func block(_ statement: Statement, _ place: RowPlace, of index: ZoneIndex, end: Int64) throws -> KeptBlock? {
+        try use(statement) { statement in
+            statement.bind(index.zone)
+            return try place.bound(to: statement) {
+                statement.bind(end)
+                guard try statement.step() else { return nil }
+                let (key, name, checksum, bytes) = (statement.bytes(), statement.string(), statement.integer(), statement.bytes())
+                let isSound = checksum == RowChecksum.of(index, [], key, name, bytes)
+                return KeptBlock(key: key, name: name, rows: isSound ? try? RowBlock.decode(bytes) : nil)
+            }
+        }
+    }
+
+    /// The block in which a row must be.
+    func block(holding key: [UInt8], _ name: String, of index: ZoneIndex) throws -> KeptBlock? {
+        try block(before: RowPlace(index: index.index, key: key, name: name + "\0"), of: index)
+    }
+
+    /// As the other one, of an index that has blocks or changes that wait.
+    func search(_ packed: PackedIndex, _ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
+        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
+        var rows = PackedRows(of: packed, from: range.lower, to: range.upper, isDescending: scan.isDescending, self)
+        while hits.count < scan.limit, bytes < bytesMax, let row = try rows.next() {
+            let found = IndexPlace(key: row.key, name: row.name)
+            guard scan.includesRecords else {
+                hits.append(IndexHit(place: found, span: place, record: nil))
+                continue
+            }
+            guard let record = try record(of: row, in: scan.zone) else { continue }
+            hits.append(IndexHit(place: found, span: place, record: record))
+            bytes += record.body.count
+        }
+    }
+
+    /// A number is a short way and no more: where it does not lead to the record, its name does.
+    private func record(of row: PackedRow, in zone: ZoneAddress) throws -> RecordRow? {
+        let found: RecordRow? =
+            row.id == 0
+            ? nil
+            : try use(.recordByID) { statement in
+                statement.bind(zone)
+                statement.bind(row.name)
+                statement.bind(row.id)
+                return try statement.step() ? statement.record(named: row.name) : nil
+            }
+        return try found ?? records(in: zone, named: [row.name]).first
+    }
+
+    /// Whether a row is there, as far as blocks and what waits say; nil: it may be there by itself. What cannot be read is not there.
+    func packedHas(_ entry: IndexEntry, of name: String, in zone: ZoneAddress) throws -> Bool? {
+        let index = ZoneIndex(zone: zone, index: entry.index.rawValue)
+        for row in try waiting(of: name, in: index).waiting.reversed() {
+            let place = row.changes.place(of: entry.key)
+            if row.changes.isKey(entry.key, at: place) { return !row.changes.isGone(at: place) }
+        }
+        let wanted = PackedRow(key: entry.key, name: name)
+        return try block(holding: entry.key, name, of: index)?.rows?.contains { $0.order(to: wanted) == 0 } == true ? true : nil
+    }
+}
+
+extension StoreError {
+    static func damagedIndex(_ index: ZoneIndex) -> StoreError {
+        StoreError(
+            .corrupt, "Rows of an index are not what was written",
+            ["databaseID": String(index.zone.database.rawValue), "index": String(index.index), "remedy": "nacre check --repair makes them again"])
+    }
+}
+
+extension PreparedStatement {
+    func bind(_ index: ZoneIndex) {
+        bind(index.zone)
+        bind(index.index)
+    }
+
+    fileprivate func addWaiting(to packed: inout PackedIndex) throws {
+        while try step() {
+            let (name, round, id, checksum, bytes) = (string(), integer(), integer(), integer(), bytes())
+            if checksum == RowChecksum.of(packed.index, [round, id], [], name, bytes), let changes = try? WaitingChanges(bytes) {
+                packed.waiting.append(WaitingRow(name: name, round: round, id: id, changes: changes))
+            } else {
+                packed.damaged.append(PackedIndex.DamagedRow(name: name, round: round, bytes: bytes.count))
+            }
+        }
+    }
+}
+
+extension ZoneIndex {
+    /// Before its first row, and behind its last.
+    var ends: (lower: RowPlace, upper: RowPlace) { (RowPlace(index: index, key: [], name: ""), RowPlace(index: index + 1, key: [], name: "")) }
+}
+
+extension RowPlace {
+    /// Whether it stands behind a place of the index that the rows are of. One of the next index stands behind all.
+    func isBehind(_ key: [UInt8], _ name: String, of index: ZoneIndex) -> Bool {
+        self.index > index.index || PackedRow.order(key, name, to: self.key, self.name) < 0
+    }
+}
+
+/// The rows of a piece of an index in their order, out of its blocks, its rows by themselves, and what waits, which says what is so.
+struct PackedRows {
+    private struct Change {
+        var row: PackedRow
+        var round: Int64
+        var isGone: Bool
+    }
+
+    /// Rows by themselves that are read at once.
+    private static let rowsAtOnce = 64
+
+    private let connection: Connection
+    private let index: ZoneIndex
+    private let isDescending: Bool
+    private let tolerates: Bool
+    private var waiting: ArraySlice<Change> = []
+    private var packed: ArraySlice<PackedRow> = []
+    private var lastBlock: KeptBlock?
+    private var areBlocksOver = false
+    private var apart: ArraySlice<PackedRow> = []
+    private var isApartOver = false
+    /// What is left of the piece for rows by themselves.
+    private var left: (lower: RowPlace, upper: RowPlace)
+    private let lower: RowPlace
+    private let upper: RowPlace
+    /// Where blocks begin that are not what was written.
+    private(set) var damaged: [PackedRow] = []
+
+    /// - Parameter tolerates: damaged blocks are passed over.
+    init(of packed: PackedIndex, from lower: RowPlace, to upper: RowPlace, isDescending: Bool, tolerates: Bool = false, _ connection: Connection) {
+        self.connection = connection
+        self.isDescending = isDescending
+        self.tolerates = tolerates
+        self.lower = lower
+        self.upper = upper
+        index = packed.index
+        left = (lower, upper)
+        waiting = changes(in: packed.waiting)[...]
+    }
+
+    private func changes(in rows: [WaitingRow]) -> [Change] {
+        var found: [Change] = []
+        for row in rows {
+            var place = row.changes.place(of: lower.key)
+            while place < row.changes.count {
+                let change = PackedRow(key: Array(row.changes.key(at: place)), name: row.name, id: row.id)
+                if !upper.isBehind(change.key, "", of: index) { break }
+                if isInside(change) { found.append(Change(row: change, round: row.round, isGone: row.changes.isGone(at: place))) }
+                place += 1
+            }
+        }
+        found.sort { left, right in
+            let order = left.row.order(to: right.row)
+            return order != 0 ? isDescending ? order > 0 : order < 0 : left.round > right.round
+        }
+        var last: PackedRow?
+        return found.filter { change in
+            defer { last = change.row }
+            return last.map { $0.order(to: change.row) != 0 } ?? true
+        }
+    }
+
+    private func isInside(_ row: PackedRow) -> Bool { !lower.isBehind(row.key, row.name, of: index) && upper.isBehind(row.key, row.name, of: index) }
+
+    mutating func next() throws -> PackedRow? {
+        while true {
+            try readBlock()
+            try readApart()
+            if waiting.isEmpty, apart.isEmpty { return packed.popFirst() }
+            guard let first = [waiting.first?.row, packed.first, apart.first].compactMap(\.self).min(by: comesBefore) else { return nil }
+            if let row = packed.first, row.order(to: first) == 0 { packed.removeFirst() }
+            if let row = apart.first, row.order(to: first) == 0 { apart.removeFirst() }
+            if let change = waiting.first, change.row.order(to: first) == 0 {
+                waiting.removeFirst()
+                if change.isGone { continue }
+            }
+            return first
+        }
+    }
+
+    private func comesBefore(_ left: PackedRow, _ right: PackedRow) -> Bool {
+        let order = left.order(to: right)
+        return isDescending ? order > 0 : order < 0
+    }
+
+    private mutating func readBlock() throws {
+        while packed.isEmpty, !areBlocksOver {
+            guard let block = try nextBlock(), isDescending || upper.isBehind(block.key, block.name, of: index) else {
+                areBlocksOver = true
+                return
+            }
+            lastBlock = block
+            guard let rows = block.rows else {
+                guard tolerates else { throw StoreError.damagedIndex(index) }
+                damaged.append(PackedRow(key: block.key, name: block.name))
+                continue
+            }
+            let inside = rows.filter(isInside)
+            packed = isDescending ? ArraySlice(inside.reversed()) : inside[...]
+            // What stands before a block that begins before the piece is outside of it.
+            if isDescending, lower.isBehind(block.key, block.name, of: index) { areBlocksOver = true }
+        }
+    }
+
+    private func nextBlock() throws -> KeptBlock? {
+        switch (lastBlock, isDescending) {
+        case (let last?, true): try connection.block(before: last.place(in: index), of: index)
+        case (let last?, false): try connection.block(after: last.place(in: index), of: index)
+        case (nil, true): try connection.block(before: upper, of: index)
+        case (nil, false):
+            try connection.block(holding: lower.key, lower.name, of: index) ?? connection.block(after: lower, of: index)
+        }
+    }
+
+    private mutating func readApart() throws {
+        guard apart.isEmpty, !isApartOver else { return }
+        let (left, most) = (left, Self.rowsAtOnce)
+        var rows: [PackedRow] = []
+        try connection.use(isDescending ? .indexFalling : .indexRising) { statement in
+            statement.bind(index.zone)
+            try left.lower.bound(to: statement) {
+                try left.upper.bound(to: statement) {
+                    while try rows.count < most && statement.step() { rows.append(PackedRow(key: statement.bytes(), name: statement.string())) }
+                }
+            }
+        }
+        isApartOver = rows.count < most
+        if let last = rows.last {
+            if isDescending {
+                self.left.upper = RowPlace(index: index.index, key: last.key, name: last.name)
+            } else {
+                self.left.lower = RowPlace(index: index.index, key: last.key, name: last.name + "\0")
+            }
+        }
+        apart = rows[...]
+    }
+}

@@ -1,0 +1,140 @@
+import NacreCloudContainer
+
+/// Rows of indexes that come and go: by themselves, or on the list of those that wait to be packed.
+extension Connection {
+    /// - Throws: where too much waits for a write of so many rows.
+    func admitIndexRows(of plan: WritePlan) throws {
+        func rows(_ count: Int) -> Int { count > packing.bound.rowsApart ? count : 0 }
+        var count = 0
+        for place in plan.records.indices { count += rows(plan.records[place].unindexed.count + plan.records[place].indexed.count) }
+        for put in plan.indexed { count += rows(put.entries.count) }
+        for row in [plan.derivedRemoved, plan.derived].joined() {
+            if case .index = row { count += 1 }
+        }
+        try packing.admit(rows: count)
+    }
+
+    /// What goes is taken away before what comes is put. An index that has packed rows already, or of which the record has many, goes on so.
+    func changeIndexRows(of name: String, in zone: ZoneAddress, gone: [IndexEntry], come: [IndexEntry]) throws {
+        guard !gone.isEmpty || !come.isEmpty else { return }
+        // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
+        let id = come.isEmpty ? 0 : try recordID(in: zone, named: name) ?? 0
+        for part in RowChanges.parts(gone: gone, come: come) {
+            let index = ZoneIndex(zone: zone, index: part.index.rawValue)
+            if try part.gone.count + part.come.count > packing.bound.rowsApart || packing.isPacked(index, on: self) {
+                try packing.add(part.sorted, of: name, id, in: index, on: self)
+            } else {
+                for key in part.gone { try change(.indexRemove, zone, IndexEntry(index: part.index, key: key), name) }
+                for key in part.come { try change(.indexPut, zone, IndexEntry(index: part.index, key: key), name, id: id) }
+            }
+        }
+    }
+
+    private func recordID(in zone: ZoneAddress, named name: String) throws -> Int64? {
+        try use(.recordID) { statement in
+            statement.bind(zone)
+            statement.bind(name)
+            return try statement.step() ? statement.integer() : nil
+        }
+    }
+
+    /// What somebody else than their records does to rows. What stands where one belongs and is not what was written goes: the rows that it held are found in
+    /// their records.
+    func changeIndexRows(removing gone: [DerivedRow], putting come: [DerivedRow]) throws {
+        var changes: [ZoneAddress: [NameBytes: (gone: [IndexEntry], come: [IndexEntry])]] = [:]
+        for case .index(let zone, let entry, let name) in gone { changes[zone, default: [:]][NameBytes(name), default: ([], [])].gone.append(entry) }
+        for case .index(let zone, let entry, let name) in come { changes[zone, default: [:]][NameBytes(name), default: ([], [])].come.append(entry) }
+        for (zone, names) in changes {
+            for (name, change) in names {
+                try clearDamage(at: change.gone + change.come, of: name.string, in: zone)
+                try changeIndexRows(of: name.string, in: zone, gone: change.gone, come: change.come)
+            }
+        }
+    }
+
+    private func clearDamage(at entries: [IndexEntry], of name: String, in zone: ZoneAddress) throws {
+        for (id, entries) in Dictionary(grouping: entries, by: \.index) {
+            let index = ZoneIndex(zone: zone, index: id.rawValue)
+            guard try packing.isPacked(index, on: self) else { continue }
+            try packing.removeDamaged(try waiting(of: name, in: index), on: self)
+            for entry in entries {
+                if let block = try block(holding: entry.key, name, of: index), block.rows == nil { try removeBlock(block.key, block.name, of: index) }
+            }
+        }
+    }
+
+    /// Removes up to `limit` index rows of a zone, in the order of their indexes. Returns how many.
+    func reclaimIndexRows(of zone: ZoneAddress, limit: Int) throws -> Int {
+        var count = 0
+        var index = ZoneIndex(zone: zone, index: .min)
+        while count < limit, let next = try nextIndex(after: index, in: zone) {
+            index = next
+            let packed = try packedIndex(index, tolerates: true)
+            var rows = PackedRows(of: packed, from: index.ends.lower, to: index.ends.upper, isDescending: false, tolerates: true, self)
+            var found: [PackedRow] = []
+            while found.count < limit - count, let row = try rows.next() { found.append(row) }
+            if packed.isPacked, found.count == limit - count {
+                // There may be more of it: these wait to be taken out.
+                try packing.admit(rows: found.count)
+                let id = IndexID(rawValue: index.index)
+                for row in found { try changeIndexRows(of: row.name, in: zone, gone: [IndexEntry(index: id, key: row.key)], come: []) }
+            } else {
+                for row in found { try removeApart(row, of: index) }
+                if packed.isPacked { try packing.removeAll(of: index, on: self) }
+            }
+            count += found.count
+        }
+        return count
+    }
+
+    private func nextIndex(after index: ZoneIndex, in zone: ZoneAddress) throws -> ZoneIndex? {
+        let next = try nextIndex(after: index)
+        return next?.zone == zone ? next : nil
+    }
+
+    /// The next index that has rows of any kind.
+    func nextIndex(after index: ZoneIndex) throws -> ZoneIndex? {
+        try [Statement.indexNext, .waitingNext, .blocksNext].compactMap { try nextIndex(after: index, $0) }.min { $0.isBefore($1) }
+    }
+}
+
+/// What goes and comes of a record in one index.
+private struct RowChanges {
+    var index: IndexID
+    var gone: [[UInt8]] = []
+    var come: [[UInt8]] = []
+
+    /// Rows of one index mostly follow each other.
+    static func parts(gone: [IndexEntry], come: [IndexEntry]) -> [RowChanges] {
+        var parts: [RowChanges] = []
+        var place = 0
+        func find(_ index: IndexID) {
+            if parts.indices.contains(place), parts[place].index == index { return }
+            place = parts.firstIndex { $0.index == index } ?? parts.count
+            if place == parts.count { parts.append(RowChanges(index: index)) }
+        }
+        for entry in gone {
+            find(entry.index)
+            parts[place].gone.append(entry.key)
+        }
+        for entry in come {
+            find(entry.index)
+            parts[place].come.append(entry.key)
+        }
+        return parts
+    }
+
+    /// In the order of their keys, each once. What comes is there, whatever goes.
+    var sorted: [(key: [UInt8], isGone: Bool)] {
+        var changes = come.map { (key: $0, isGone: false) } + gone.map { (key: $0, isGone: true) }
+        changes.sort { left, right in
+            let order = ByteOrder.compare(left.key, right.key)
+            return order != 0 ? order < 0 : !left.isGone && right.isGone
+        }
+        var last: [UInt8]?
+        return changes.filter { change in
+            defer { last = change.key }
+            return last != change.key
+        }
+    }
+}
