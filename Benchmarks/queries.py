@@ -36,10 +36,11 @@ def ask(bench):
     things.seed_nacre(server, 0, count)
     things.seed_pocketbase(other, count)
     asker = Asker(bench, count)
+    shelves = [things.Thing(shelf).shelf for shelf in range(things.SHELVES)]
 
     samples = bench.take_turns({
-        "nacre": lambda: asker.nacre(server, "equality", equality(count), count // things.SHELVES),
-        "pocketbase": lambda: asker.pocketbase(other, count),
+        "nacre": lambda: asker.nacre(server, "equality", equality(shelves), count // things.SHELVES),
+        "pocketbase": lambda: asker.pocketbase(other, "equality", shelves, count // things.SHELVES),
         "words": lambda: asker.nacre(server, "words", words(count), 1),
         "near": lambda: asker.nacre(server, "near", near(count), 1),
         "one": lambda: asker.nacre(server, "one", one_field(count), LIMIT),
@@ -98,16 +99,17 @@ class Asker:
         sample.found = len(page["records"])
         return sample
 
-    def pocketbase(self, other, count):
-        path = self.bench.path("paths.txt")
+    def pocketbase(self, other, name, shelves, at_least):
+        """Loads PocketBase with queries for what stands on one of these shelves, sorted by rank."""
+        path = self.bench.path(name + "-paths.txt")
         with open(path, "w") as file:
-            for shelf in range(things.SHELVES):
-                ask = urllib.parse.quote(f"shelf='{things.Thing(shelf).shelf}'")
+            for shelf in shelves:
+                ask = urllib.parse.quote(f"shelf='{shelf}'")
                 file.write(f"/api/collections/things/records?perPage={LIMIT}&skipTotal=1&sort=rank&filter={ask}\n")
         with open(path) as file:
             page = other.client.json("GET", file.readline().strip())
-        if len(page["items"]) != min(LIMIT, count // things.SHELVES):
-            raise RuntimeError(f"PocketBase found {len(page['items'])}")
+        if len(page["items"]) != min(LIMIT, at_least):
+            raise RuntimeError(f"PocketBase found {len(page['items'])} on {shelves[0]}")
         return load.run(other, load.script(POCKETBASE, self.bench.path("load.lua"), None, bodies=path), CONNECTIONS, self.bench.seconds)
 
 
@@ -119,8 +121,8 @@ HTTP loop a quarter. What would help: mapping the file into memory, which would 
 
 # The queries
 
-def equality(count):
-    return [query([filter_on("shelf", "EQUALS", things.Thing(shelf).shelf, "STRING")], [by("rank")]) for shelf in range(things.SHELVES)]
+def equality(shelves):
+    return [query([filter_on("shelf", "EQUALS", shelf, "STRING")], [by("rank")]) for shelf in shelves]
 
 
 def words(count):

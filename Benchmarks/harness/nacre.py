@@ -117,6 +117,9 @@ class Nacre:
                 "isNow": bool(options)})
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [
             {"operationType": "forceDelete", "record": {"recordName": name}}]})
+        self.wait_for_indexes()
+
+    def wait_for_indexes(self):
         while self.schema()["building"]:
             time.sleep(0.05)
 
@@ -128,9 +131,19 @@ class Nacre:
         with sqlite3.connect(f"file:{self.folder}/nacre.sqlite?mode=ro", uri=True) as database:
             return database.execute("SELECT count(*) FROM records WHERE is_tombstone = 0").fetchone()[0]
 
+    def megabytes(self):
+        return megabytes(f"{self.folder}/nacre.sqlite")
+
     def stop(self):
         stop(self.process)
         self.log.close()
+
+
+def megabytes(path):
+    """What the pages of a SQLite file take that hold something, those of its log included."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size"))
+        return (pages - free) * size / 1e6
 
 
 def wait_until_ready(process, port, path, seconds_max=30):

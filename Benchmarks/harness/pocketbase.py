@@ -5,7 +5,7 @@ import re
 import sqlite3
 import subprocess
 
-from . import client, records
+from . import client, nacre, records
 from .nacre import stop, wait_until_ready
 
 PERSON = ("bench@example.com", "correct horse battery")
@@ -68,15 +68,20 @@ class PocketBase:
             "fields": [{"name": name, "type": kind} for name, kind in fields]})
         self.administrator_token = self.client.headers.pop("Authorization")
 
-    def make_things(self):
-        """A collection of `things.Thing`, with the indexes that its queries need."""
+    def make_things(self, indexes=("shelf,rank", "rank", "price", "when")):
+        """A collection of `things.Thing`, with the indexes that its queries need; of two fields where that is best for one that filters and sorts."""
         fields = [("shelf", "text"), ("rank", "number"), ("price", "number"), ("when", "date"), ("place", "geoPoint"), ("text", "text"),
                   ("title", "text"), ("body", "text")]
         self.client.headers["Authorization"] = self.administrator_token
         self.client.json("POST", "/api/collections", {
             "name": "things", "type": "base", "listRule": "", "viewRule": "", "createRule": "", "updateRule": "", "deleteRule": "",
-            "fields": [{"name": name, "type": kind} for name, kind in fields],
-            "indexes": [f"CREATE INDEX `things_{name}` ON `things` (`{name}`)" for name in ("shelf", "rank", "price", "when")]})
+            "fields": [{"name": name, "type": kind} for name, kind in fields], "indexes": [index_on(fields) for fields in indexes]})
+        del self.client.headers["Authorization"]
+
+    def index_things(self, indexes):
+        """Gives the collection these indexes in the place of those that it has."""
+        self.client.headers["Authorization"] = self.administrator_token
+        self.client.json("PATCH", "/api/collections/things", {"indexes": [index_on(fields) for fields in indexes]})
         del self.client.headers["Authorization"]
 
     def seed(self, count):
@@ -90,6 +95,15 @@ class PocketBase:
         with sqlite3.connect(f"file:{self.folder}/data/data.db?mode=ro", uri=True) as database:
             return database.execute("SELECT count(*) FROM notes").fetchone()[0]
 
+    def megabytes(self):
+        return nacre.megabytes(f"{self.folder}/data/data.db")
+
     def stop(self):
         stop(self.process)
         self.log.close()
+
+
+def index_on(fields):
+    """`fields` are separated by commas."""
+    names = ", ".join(f"`{name}`" for name in fields.split(","))
+    return f"CREATE INDEX `things_{fields.replace(',', '_')}` ON `things` ({names})"

@@ -59,17 +59,17 @@ PLACED = {"place": ["queryable", "sortable"]}
 WORDED = {"text": ["searchable"]}
 
 
-def seed_nacre(server, first, last, zone=nacre.ZONE):
+def seed_nacre(server, first, last, zone=nacre.ZONE, make=Thing):
     for start in range(first, last, nacre.BATCH):
         operations = [
             {"operationType": "create", "record": {"recordName": thing.name, "recordType": "Thing", "fields": thing.nacre_fields()}}
-            for thing in map(Thing, range(start, min(start + nacre.BATCH, last)))]
+            for thing in map(make, range(start, min(start + nacre.BATCH, last)))]
         server.client.raw("POST", server.path("records/modify"), json.dumps({"zoneID": {"zoneName": zone}, "operations": operations}))
 
 
-def seed_pocketbase(other, count):
+def seed_pocketbase(other, count, make=Thing):
     for start in range(0, count, nacre.BATCH):
         requests = [
             {"method": "POST", "url": "/api/collections/things/records", "body": {"id": thing.name} | thing.pocketbase_fields()}
-            for thing in map(Thing, range(start, min(start + nacre.BATCH, count)))]
+            for thing in map(make, range(start, min(start + nacre.BATCH, count)))]
         other.client.raw("POST", "/api/batch", json.dumps({"requests": requests}))
