@@ -117,4 +117,60 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: Engine.allCases)
+    func `in a private database each commit is told once by each subscription to it, its zone or its records, on all devices but its own`(
+        _ engine: Engine
+    ) async throws {
+        var dice = SeededRandom()
+        let scene = try await SubscriptionScene(try await engine.makeStore(), people: ["ada"])
+        let devices = [try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("ada")]
+        let zones = ["Work", "Home", ZoneID.defaultZoneName]
+        try await scene.user(devices[0]).makeZone("Work", "Home")
+        let note = NotificationInfo.alert("told")
+        // By ID: in which zone and of which type it asks for what happens; nil: in any, of any. Those to records say which.
+        let all: [(subscription: Subscription, zone: String?, type: String?, tellsRecords: Bool)] = [
+            (.zone("w", "Work", info: note), "Work", nil, false), (.zone("wn", "Work", type: "Note", info: note), "Work", "Note", false),
+            (.zone("h", "Home", info: note), "Home", nil, false), (.database("d", info: note), nil, nil, false),
+            (.database("dl", type: "List", info: note), nil, "List", false), (.query("q", info: note), nil, "Note", true),
+            (.query("qh", zone: "Home", info: note), "Home", "Note", true),
+        ]
+        try await scene.user(devices[0]).modify([.make(.create, "first", type: "List")])
+        var there: Set<String> = []
+        var made = 0
+        for step in 0..<(engine == .memory ? 200 : 60) {
+            if dice.chance(3), let (subscription, _, _, _) = all.randomElement(using: &dice) {
+                let id = subscription.subscriptionID
+                if there.remove(id) == nil {
+                    there.insert(id)
+                    #expect(try await scene.subscribe(devices[0], subscription)[0].error == nil)
+                } else {
+                    let request = SubscriptionsModifyRequest(operations: [.delete(id)])
+                    _ = try await scene.cloud.modifySubscriptions(request, in: scene.target(.private), by: devices[0].caller)
+                }
+                continue
+            }
+            let zone = try #require(zones.randomElement(using: &dice))
+            let types = (0..<Int.random(in: 1...3, using: &dice)).map { _ in dice.chance(2) ? "Note" : "List" }
+            let names = types.map { _ in
+                made += 1
+                return "n\(made)"
+            }
+            let author = Int.random(in: 0..<devices.count, using: &dice)
+            let operations = zip(names, types).map { RecordOperation.make(.create, $0, type: $1) }
+            let results = try await scene.user(devices[author]).modify(operations, zone: zone)
+            #expect(results.allSatisfy { $0.error == nil })
+            let expected = all.flatMap { subscription, itsZone, type, tellsRecords -> [String] in
+                let id = subscription.subscriptionID
+                guard there.contains(id), itsZone.map({ $0 == zone }) ?? true else { return [] }
+                if tellsRecords { return zip(names, types).filter { $1 == type }.map { "\(id) \($0.0) 1" } }
+                let isTold = zone != ZoneID.defaultZoneName && (type.map(types.contains) ?? true)
+                return isTold ? [id] : []
+            }
+            for (place, device) in devices.enumerated() {
+                let told = try await scene.identifiers(device)
+                #expect(told.sorted() == (place == author ? [] : expected.sorted()), "step \(step) \(zone) \(dice)")
+            }
+        }
+    }
 }

@@ -104,6 +104,33 @@ import Testing
         #expect(!fires(.zone("s", "Work"), transition, in: "Work", of: .public))
     }
 
+    @Test(arguments: [DatabaseKey.Scope.private, .shared])
+    func `that zones came or went is told by subscriptions to the whole database alone`(_ scope: DatabaseKey.Scope) {
+        let rows: [(Subscription, Bool)] = [
+            (.database("s"), true), (.database("s", type: "Note"), false), (.zone("s", "Work"), false), (.query("s"), false),
+        ]
+        for (subscription, isTold) in rows {
+            let rule = FiringRule(
+                subscription, by: SubscriptionRule(database: Self.database(scope), schema: Self.schema, caller: Caller(.user("_ann"))))
+            #expect(rule.firesForZones == isTold, "\(subscription)")
+        }
+    }
+
+    @Test func `a zone and a database tell all devices of their user but the one that made the change`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let (phone, mac, bobs) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("bob"))
+        for device in [phone, bobs] {
+            try await scene.user(device).makeZone("Work")
+            try await scene.subscribe(device, .zone("z", "Work"), .database("d"))
+        }
+        for (author, other) in [(phone, mac), (mac, phone)] {
+            try await scene.user(author).modify([.update("n", ["text": .string(author.address?.key ?? "")])], zone: "Work")
+            #expect(try await scene.identifiers(author) == [])
+            #expect(try await scene.identifiers(other).sorted() == ["d", "z"])
+            #expect(try await scene.identifiers(bobs) == [], "of another user")
+        }
+    }
+
     @Test func `another type, another zone and a field that went fire nothing`() throws {
         let made = try #require(Self.transition(.none, .matching))
         #expect(!fires(.query("s", type: "List"), made, in: "Work", of: .private))

@@ -77,6 +77,12 @@ extension Scenario {
             refusal(
                 #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Users"},"firesOn":["create"]"#, "BAD_REQUEST",
                 "Can't query system types"),
+            refusal(
+                #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Unknown"},"firesOn":["create"]"#, "NOT_FOUND",
+                "Did not find record type: Unknown"),
+            refusal(
+                #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"],"zoneID":{"zoneName":"Work"}"#,
+                "ZONE_NOT_FOUND", "Zone does not exist"),
             refusal(ofWork, "ZONE_NOT_FOUND", "Zone does not exist"),
             refusal(query.replacing("\"red\",\"subscriptionType", with: "\"\",\"subscriptionType"), "BAD_REQUEST", "missing required field"),
             refusal(query.replacing("[\"create\",\"delete\"]", with: "[]"), "BAD_REQUEST", "a query subscription fires on nothing"),

@@ -132,4 +132,52 @@ struct PushTests {
             #expect(ids == ["zone", "database"])
         }
     }
+
+    private static func query(
+        _ format: String = "words == 'x'", type: String = "Language", id: String = "s", options: CKQuerySubscription.Options = .firesOnRecordCreation,
+        zone: String? = nil
+    ) -> CKSubscription {
+        let subscription = CKQuerySubscription(recordType: type, predicate: NSPredicate(format: format), subscriptionID: id, options: options)
+        subscription.zoneID = zone.map { CKRecordZone.ID(zoneName: $0) }
+        return subscription
+    }
+
+    @Test func `what is wrong with a subscription is its own error with CloudKit's code and text, and nothing of it is saved`() async throws {
+        try await RunningServer.with { server in
+            let (a, _) = try await devices(server)
+            _ = try await a.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
+            _ = try await a.privateCloudDatabase.save(language("eng", "hello"))
+            let nowhere = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Nowhere"), subscriptionID: "s")
+            let atlas = CKRecordZoneSubscription(zoneID: Self.zoneID, subscriptionID: "s")
+            let all = CKDatabaseSubscription(subscriptionID: "s")
+            let rows: [(subscription: CKSubscription, scope: CKDatabase.Scope, code: CKError.Code, text: String)] = [
+                // A predicate that queries refuse: on the device, and by the server.
+                (Self.query("words LIKE 'x*'"), .private, .invalidArguments, "LIKE"),
+                (Self.query("nothing == 1"), .private, .invalidArguments, "Unknown field 'nothing'"),
+                (Self.query("words == 1"), .private, .invalidArguments, "cannot be queried using filter value type INT64"),
+                (Self.query(type: "Users"), .public, .invalidArguments, "Can't query system types"),
+                (Self.query(type: "Unknown"), .private, .unknownItem, "Did not find record type: Unknown"),
+                // An unknown zone.
+                (Self.query(zone: "Nowhere"), .private, .zoneNotFound, "Zone does not exist"),
+                (nowhere, .private, .zoneNotFound, "Zone does not exist"),
+                // An empty ID, and none of the three events.
+                (Self.query(id: ""), .private, .invalidArguments, "ID"),
+                (Self.query(options: []), .private, .invalidArguments, "firesOnRecordCreation"),
+                (Self.query(options: .firesOnce), .private, .invalidArguments, "firesOnRecordCreation"),
+                // In a database that does not take its kind.
+                (Self.query(), .shared, .invalidArguments, "query subscriptions are not supported in the shared database"),
+                (atlas, .public, .invalidArguments, "zone subscriptions are not supported in the public database"),
+                (atlas, .shared, .invalidArguments, "zone subscriptions are not supported in the shared database"),
+                (all, .public, .invalidArguments, "database subscriptions are not supported in the public database"),
+            ]
+            for row in rows {
+                let error = await #expect(throws: CKError.self) { try await a.database(with: row.scope).save(row.subscription) }
+                let place = "\(row.subscription) in \(row.scope): \(error.map { "\($0.code) \($0.localizedDescription)" } ?? "")"
+                #expect(error?.code == row.code && error?.localizedDescription.contains(row.text) == true, "\(place)")
+            }
+            for scope in [CKDatabase.Scope.public, .private, .shared] {
+                #expect(try await a.database(with: scope).allSubscriptions().isEmpty)
+            }
+        }
+    }
 }
