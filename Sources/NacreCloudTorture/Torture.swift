@@ -22,6 +22,10 @@ package struct TortureOptions: Sendable {
     package var notes = 500
     /// nil: indexes come when the server makes them, and do not go.
     package var indexes: TortureIndexes?
+    /// Makes an account token of a new device of the first token's account, which the run signs out again; nil: no device is signed out.
+    package var signIn: (@Sendable () async throws -> String)?
+    /// Another container and a device's token there; nil: nobody listens in another one.
+    package var stranger: (container: String, accountToken: String)?
     /// How late a notification may be. Ours: a worker that was killed is followed by another after a minute.
     package var tellingSeconds = 90.0
     package var seed: UInt64
@@ -50,6 +54,9 @@ package struct TortureGoal: Sendable {
     package var fileSteps: Int
     /// Of three accounts at a zone of each.
     package var shareBursts: Int
+    /// Turns in which devices subscribe, hear, and hear no more; and those of guests with whom something is shared.
+    package var tellings: Int
+    package var guestTellings: Int
     /// Queries for notes, from the first page to the last.
     package var questions: Int
     /// Where indexes are changed.
@@ -58,12 +65,15 @@ package struct TortureGoal: Sendable {
     package var restarts: Int
 
     package init(
-        batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, questions: Int = 0, indexChanges: Int = 0, restarts: Int = 0
+        batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, tellings: Int = 0, guestTellings: Int = 0, questions: Int = 0,
+        indexChanges: Int = 0, restarts: Int = 0
     ) {
         self.batches = batches
         self.familySteps = familySteps
         self.fileSteps = fileSteps
         self.shareBursts = shareBursts
+        self.tellings = tellings
+        self.guestTellings = guestTellings
         self.questions = questions
         self.indexChanges = indexChanges
         self.restarts = restarts
@@ -71,7 +81,8 @@ package struct TortureGoal: Sendable {
 
     func reaches(_ goal: TortureGoal) -> Bool {
         batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && shareBursts >= goal.shareBursts
-            && questions >= goal.questions && indexChanges >= goal.indexChanges && restarts >= goal.restarts
+            && tellings >= goal.tellings && guestTellings >= goal.guestTellings && questions >= goal.questions && indexChanges >= goal.indexChanges
+            && restarts >= goal.restarts
     }
 }
 
@@ -152,6 +163,15 @@ package struct Torture: Sendable {
         return report
     }
 
+    private var stranger: Asker? {
+        options.stranger.map { stranger in
+            let container = root.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent(stranger.container)
+            return Asker(
+                web: web, root: container.appendingPathComponent(options.environment).appendingPathComponent("private"), token: stranger.accountToken)
+        }
+    }
+
     private struct Account {
         let user: String
         var devices: [Asker]
@@ -191,21 +211,28 @@ package struct Torture: Sendable {
         let files = ZoneID(zoneName: zone.zoneName + "-files")
         let told = ZoneID(zoneName: zone.zoneName + "-told")
         let shared = ZoneID(zoneName: zone.zoneName + "-shared")
+        let heard = ZoneID(zoneName: zone.zoneName + "-heard")
         let asked = ZoneID(zoneName: zone.zoneName + "-asked")
-        let zones = [zone, families, files, told, shared] + (options.askers > 0 ? [asked] : [])
+        let zones = [zone, families, files, told, shared, heard] + (options.askers > 0 ? [asked] : [])
         for account in accounts {
             for zone in zones { try await change(.create, zone, account.devices[0]) }
         }
         let closures = IndexClosures()
+        // One after the other, because a guest who listens hears of all that is shared with them.
+        let isTelling = options.goal.map { $0.guestTellings > 0 } ?? number.isMultiple(of: 2)
         let arenas = accounts.enumerated().map { place, account in
             // The next two accounts, round in a circle.
             let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(place + $0) % accounts.count] }
+            var goal = options.goal
+            if place > 0 { goal?.guestTellings = 0 }
             return Arena(
-                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared,
+                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared, heardZoneID: heard,
+                sharing: guests.isEmpty ? .nothing : !isTelling ? .allAtOnce : place == 0 ? .telling : .nothing,
                 askedZoneID: asked, askers: options.askers, notes: options.notes, indexes: place == 0 ? options.indexes : nil, closures: closures,
-                tellingPatience: .seconds(options.tellingSeconds), user: account.user,
+                tellingPatience: .seconds(options.tellingSeconds), signIn: place == 0 ? options.signIn : nil,
+                stranger: place == 0 ? stranger : nil, mayDie: options.restarts != nil, place: place, user: account.user,
                 guests: guests.map { Arena.Guest(user: $0.user, asker: $0.devices[0]) }, devices: account.devices,
-                board: Board(goal: options.goal), run: "\(name)-\(number)")
+                board: Board(goal: goal), run: "\(name)-\(number)")
         }
         var restarts = options.restarts
         restarts?.isUp = {

@@ -30,7 +30,8 @@ package struct TortureReport: Sendable, Encodable {
                 + "\(counts.tokensExpired) expired",
             "lookups  \(counts.lookups), queries \(counts.queries)",
             "files    \(counts.filesSaved) saved, \(counts.filesRead) read back",
-            "pushes   \(counts.recordsTold) records told to another device",
+            "pushes   \(counts.recordsTold) told to other devices, \(counts.subscriptionsEnded) subscriptions and \(counts.devicesSignedOut) devices "
+                + "ended; \(counts.guestsTold) to guests, \(counts.guestsExcluded) excluded",
             "shares   \(counts.shareJoins) joins, \(counts.shareLeaves) leaves, \(counts.shareRevocations) taken back, \(counts.shareMoves) moves, "
                 + "followed over \(counts.sharePages) pages",
             "asking   \(counts.questions) queries of \(counts.questionPages) pages, \(counts.questionsRefused) refused without an option, "

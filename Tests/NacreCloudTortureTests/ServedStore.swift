@@ -14,6 +14,8 @@ import NacreTelemetry
 /// A whole server in this process over a store, on a port of its own, with accounts of which the first has two devices.
 final class ServedStore: Sendable {
     static let container = "iCloud.test.torture"
+    /// Where the first account has a device, too.
+    static let elsewhere = "iCloud.test.elsewhere"
 
     private struct Quiet: LogSink {
         func write(_ line: [UInt8]) {}
@@ -21,6 +23,8 @@ final class ServedStore: Sendable {
 
     let url: String
     let accountTokens: [String]
+    private let strangerToken: String
+    private let signIn: @Sendable () async throws -> String
     private let folder: TemporaryFolder
     private let store: any Store
     private let running: Locked<Server>
@@ -33,7 +37,7 @@ final class ServedStore: Sendable {
         self.bucket = bucket
         folder = try TemporaryFolder()
         // Before the server, which finds at its start the indexes that are to be made.
-        accountTokens = try await Self.populate(store, accounts)
+        (accountTokens, strangerToken, signIn) = try await Self.populate(store, accounts)
         let server = Server(Self.configuration(folder.path, port: 0, bucket))
         url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
@@ -46,34 +50,42 @@ final class ServedStore: Sendable {
         return configuration
     }
 
-    private static func populate(_ store: any Store, _ accounts: Int) async throws -> [String] {
+    /// - Returns: tokens of the accounts' devices, of one elsewhere, and what makes a new one of the first account.
+    private static func populate(
+        _ store: any Store, _ accounts: Int
+    ) async throws -> ([String], elsewhere: String, signIn: @Sendable () async throws -> String) {
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
         let keys = try await Registry(store: store, clock: ServerClock.system.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
-        _ = try await cloud.registry.createContainer(container)
+        for name in [container, elsewhere] { _ = try await cloud.registry.createContainer(name) }
         // So few records as these would be found without an index, and its rows are what some stores lose.
         for field in ["shelf", "batch"] {
             _ = try await cloud.registry.setIndexes(
                 [.queryable, .sortable], of: "Torture", field: field, as: .int64, isNow: true, in: container)
         }
         // Nobody signs in with it: its devices are made here.
-        var tokens: [String] = []
-        for number in 0..<accounts {
-            let account = try await cloud.registry.createAccount(email: "user\(number)@example.com", passwordHash: "")
-            for device in number == 0 ? ["desk", "pocket"] : ["desk"] {
-                let entry = try await cloud.registry.createAccountToken(
-                    for: account, containers: [container], environment: .development, device: device)
-                tokens.append(try authenticator.accountToken(for: entry))
-            }
+        @Sendable func token(_ account: AccountEntry, _ device: String, in container: String = container) async throws -> String {
+            try authenticator.accountToken(
+                for: try await cloud.registry.createAccountToken(
+                    for: account, containers: [container], environment: .development, device: device))
         }
-        return tokens
+        let first = try await cloud.registry.createAccount(email: "user0@example.com", passwordHash: "")
+        var tokens = [try await token(first, "desk"), try await token(first, "pocket")]
+        for number in 1..<max(accounts, 1) {
+            let account = try await cloud.registry.createAccount(email: "user\(number)@example.com", passwordHash: "")
+            tokens.append(try await token(account, "desk"))
+        }
+        return (tokens, try await token(first, "elsewhere", in: elsewhere), { try await token(first, "visitor") })
     }
 
     func options(seconds: Double, seed: UInt64) -> TortureOptions {
-        TortureOptions(
+        var options = TortureOptions(
             url: url, container: Self.container, environment: "development", accountTokens: accountTokens, seconds: seconds, seed: seed)
+        options.signIn = signIn
+        options.stranger = (Self.elsewhere, strangerToken)
+        return options
     }
 
     /// As `nacre schema index` has them changed.
@@ -111,9 +123,47 @@ final class ServedStore: Sendable {
     }
 }
 
-/// A store that outlives the servers over it.
-private struct KeptOpen: LayeredStore {
-    let below: any Store
+/// A store that outlives the servers over it. To each of them it closes as any does: what is being written then is done, and nothing comes later, when the next
+/// server has ended what this one held.
+private final class KeptOpen: LayeredStore {
+    private struct State {
+        var isClosed = false
+        var underWay = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
 
-    func close() async {}
+    let below: any Store
+    private let state = Locked(State())
+
+    init(below: any Store) { self.below = below }
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.underWay += 1 }
+            return !state.isClosed
+        }
+        guard isOpen else { throw StoreError(.unavailable, "The store is closed") }
+        defer { end() }
+        return try await below.write(body)
+    }
+
+    private func end() {
+        let waiting = state.withLock { state in
+            state.underWay -= 1
+            defer { if state.underWay == 0 { state.waiting = [] } }
+            return state.underWay == 0 ? state.waiting : []
+        }
+        for one in waiting { one.resume() }
+    }
+
+    func close() async {
+        await withCheckedContinuation { one in
+            let isDone = state.withLock { state in
+                state.isClosed = true
+                if state.underWay > 0 { state.waiting.append(one) }
+                return state.underWay == 0
+            }
+            if isDone { one.resume() }
+        }
+    }
 }

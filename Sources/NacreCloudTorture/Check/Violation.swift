@@ -40,7 +40,7 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case notTold
         /// Somebody was told of what is not there, or was not asked for.
         case wronglyTold
-        /// Somebody sees or changes what no share gives them.
+        /// Somebody sees, changes or is told of what nobody gives them, or gives them no more.
         case leaked
         /// A query does not tell a record that passed from its first page to its last, in one place of its order.
         case missed

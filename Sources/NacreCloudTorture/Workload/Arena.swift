@@ -8,10 +8,13 @@ struct Arena: Sendable {
     let familyZoneID: ZoneID
     /// Where records have files.
     let fileZoneID: ZoneID
-    /// Where one device hears of what another saves.
+    /// Where devices hear of what another saves.
     let toldZoneID: ZoneID
     /// Which the account shares with the guests.
     let sharedZoneID: ZoneID
+    /// Which the account shares with guests who listen.
+    let heardZoneID: ZoneID
+    let sharing: Sharing
     /// Where notes are asked for by queries.
     let askedZoneID: ZoneID
     /// How many ask for notes at once; 0: nobody does, and there are none.
@@ -22,6 +25,14 @@ struct Arena: Sendable {
     let indexes: TortureIndexes?
     let closures: IndexClosures
     let tellingPatience: Duration
+    /// Makes a token of a new device of the account; nil: nobody knows how.
+    let signIn: (@Sendable () async throws -> String)?
+    /// A device in another container; nil: there is none.
+    let stranger: Asker?
+    /// The server is killed in between.
+    let mayDie: Bool
+    /// Among the arenas of a round.
+    let place: Int
     /// The account's.
     let user: String
     /// Two other accounts; none where there are fewer than three.
@@ -36,6 +47,15 @@ struct Arena: Sendable {
     struct Guest: Sendable {
         let user: String
         let asker: Asker
+    }
+
+    /// What the account and its guests do together.
+    enum Sharing {
+        case nothing
+        /// `ShareTroupe`
+        case allAtOnce
+        /// `ShareTeller`
+        case telling
     }
 
     func device(_ number: Int) -> Asker { devices[number % devices.count] }
@@ -64,8 +84,14 @@ package struct TortureCounts: Sendable, Encodable {
     package var filesSaved = 0
     /// Files that were fetched and compared.
     package var filesRead = 0
-    /// Records of which another device was told.
+    /// Records of which other devices were told, by each of their subscriptions.
     package var recordsTold = 0
+    /// Subscriptions that were deleted, and devices that were signed out, while others heard on.
+    package var subscriptionsEnded = 0
+    package var devicesSignedOut = 0
+    /// Notifications of guests of changes of what is shared with them, and how often it was taken back from one who listened.
+    package var guestsTold = 0
+    package var guestsExcluded = 0
     /// Acceptances of shares, departures of guests, and what owners took back.
     package var shareJoins = 0
     package var shareLeaves = 0
@@ -105,6 +131,10 @@ package struct TortureCounts: Sendable, Encodable {
         filesSaved += other.filesSaved
         filesRead += other.filesRead
         recordsTold += other.recordsTold
+        subscriptionsEnded += other.subscriptionsEnded
+        devicesSignedOut += other.devicesSignedOut
+        guestsTold += other.guestsTold
+        guestsExcluded += other.guestsExcluded
         shareJoins += other.shareJoins
         shareLeaves += other.shareLeaves
         shareRevocations += other.shareRevocations

@@ -39,6 +39,8 @@ final class Board: Sendable {
     var isOver: Bool { state.withLock { $0.isOver } }
     /// Nothing changes any more: followers catch up once more and stop.
     var writersAreDone: Bool { state.withLock { $0.writersAreDone } }
+    /// Of the server, so far.
+    var restarts: Int { state.withLock { $0.done.restarts } }
     /// Every name that anybody may have saved a record under.
     var records: [RecordKey] {
         let slots = state.withLock { $0.slots }

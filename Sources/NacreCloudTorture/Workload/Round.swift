@@ -42,9 +42,9 @@ struct Round: Sendable {
 
     private static let familyWriters = 2
     private static let fileKeepers = 1
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tells and listens, who
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tell and listen, who
     /// share, and those around who asks.
-    static let others = 1 + familyWriters + 1 + fileKeepers + 3 + 5 + QueryTroupe.others
+    static let others = 1 + familyWriters + 1 + fileKeepers + 8 + 5 + QueryTroupe.others
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
@@ -68,13 +68,18 @@ struct Round: Sendable {
             await keeper.run()
             return keeper.testimony
         }
-        // An account with one device has nobody to tell.
-        async let told = all(arena.devices.count > 1 ? 1 : 0) { number in
+        // An account with one device and without others has nobody to tell.
+        async let told = all(arena.devices.count > 1 || !arena.guests.isEmpty || arena.signIn != nil ? 1 : 0) { number in
             var teller = Teller(number: number, arena: arena, random: random(for: place, 7 << 16 | number))
             await teller.run()
             return teller.testimony
         }
-        async let shared = all(arena.guests.isEmpty ? 0 : 1) { number in
+        async let heard = all(arena.sharing == .telling ? 1 : 0) { _ in
+            var teller = ShareTeller(arena: arena, random: random(for: place, 10 << 16))
+            await teller.run()
+            return teller.testimony
+        }
+        async let shared = all(arena.sharing == .allAtOnce ? 1 : 0) { number in
             var troupe = ShareTroupe(number: number, arena: arena, random: random(for: place, 8 << 16 | number))
             await troupe.run()
             return troupe.testimony
@@ -92,7 +97,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen + files + told + shared + asked
+        var all = await written + founded + followed + seen + files + told + heard + shared + asked
         // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))

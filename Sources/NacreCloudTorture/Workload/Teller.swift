@@ -1,53 +1,60 @@
-import Foundation
 import NacreCloudWire
-import NacreHTTPClient
 import NacreLocks
 import NacreRandom
 
-/// What a device that listens has heard so far.
+/// What those who listen for one teller have heard so far.
 final class Hearing: Sendable {
     private struct State {
-        var names: Set<String> = []
-        /// Records that were saved before the server said that not everything was told.
-        var covered: Set<String> = []
-        var saved: Set<String> = []
+        var log = TellingLog()
         var violation: Violation?
     }
 
     private let state = Locked(State())
 
-    /// What a save has left that is to be told, once it was acknowledged.
-    func saved(_ name: String) { state.withLock { _ = $0.saved.insert(name) } }
+    /// Writes something down.
+    func note(_ body: (inout TellingLog) -> Void) { state.withLock { body(&$0.log) } }
 
-    /// - Returns: whether nobody has heard it before.
-    func heard(_ name: String) -> Bool { state.withLock { $0.names.insert(name).inserted } }
-
-    /// The device is to fetch everything: what was acknowledged before is found there.
-    func heardEverything() { state.withLock { $0.covered.formUnion($0.saved) } }
+    /// - Returns: whether the notification is as it should be.
+    @discardableResult func heard(_ right: TellingLog.Right, of name: String?, id: String) -> Bool {
+        state.withLock { state in
+            let violation = state.log.heard(right, of: name, id: id)
+            state.violation = state.violation ?? violation
+            return violation == nil
+        }
+    }
 
     func found(_ violation: Violation) { state.withLock { $0.violation = $0.violation ?? violation } }
 
     var violation: Violation? { state.withLock { $0.violation } }
-    var missing: [String] { state.withLock { $0.saved.subtracting($0.names).subtracting($0.covered).sorted() } }
-    var count: Int { state.withLock { $0.names.count } }
+    var missing: [String] { state.withLock { $0.log.missing } }
+    var count: Int { state.withLock { $0.log.count } }
 }
 
-/// Saves records with one device of an account, and hears of them on another over its event stream: of each that its subscription asks for, after its commit,
-/// and of no other.
+/// Saves records with one device of an account, in a zone of it and in the public database, and has others listen: other devices of the account and of other
+/// accounts, who subscribe, and whose subscriptions and sign-ins end again and again. Each hears of all that its subscriptions ask for, for as long as they
+/// are there, after its commit; and of nothing else.
 struct Teller {
     static let recordType = "Told"
-    private static let field = "line"
-    /// Lines that the subscription asks for, and that it does not.
-    private static let (wanted, unwanted): (Int64, Int64) = (1, 2)
-    private static let unwantedOnceIn: UInt64 = 4
+    /// What queries ask for. Many tell in the public database, each of something else.
+    private static let field = "subject"
+    private static let othersOnceIn: UInt64 = 4
     /// Between two saves.
     private static let pause: Duration = .milliseconds(30)
+    /// Before and after some of the rights end.
+    private static let savesPerPhase = 6
+    /// Turns with a device that is signed in for it: a sign-in takes time.
+    private static let visitOnceIn = 3
+    private static let deletionsPerRequest = 200
 
     let number: Int
     let arena: Arena
     var random: SeededRandom
     private(set) var testimony = Testimony()
     private let hearing = Hearing()
+    /// Saved in the public database, and to be deleted at the end.
+    private var published: [String] = []
+    private var saves = 0
+    private var operations = 0
 
     init(number: Int, arena: Arena, random: SeededRandom) {
         self.number = number
@@ -55,19 +62,14 @@ struct Teller {
         self.random = random
     }
 
-    private var prefix: String { "\(arena.run)-t\(number)-" }
+    private var prefix: String { "\(arena.run)-\(arena.user)-t\(number)-" }
+    private var wanted: String { prefix + "wanted" }
+    private var unwanted: String { prefix + "unwanted" }
 
     /// Until the round is over; then until all is heard.
     mutating func run() async {
         do {
-            // The type comes with its first record, and nobody has subscribed to it before.
-            try await save("\(prefix)first", Self.wanted)
-            try await subscribe()
-            let ear = Ear(asker: arena.device(1), zoneID: arena.toldZoneID, prefix: prefix, hearing: hearing)
-            let listening = Task { await ear.listen() }
-            defer { listening.cancel() }
-            try await ear.hasBegun()
-            try await tell()
+            try await play()
         } catch AskFault.silent(let text) {
             testimony.silence = text
         } catch AskFault.refused(let error) {
@@ -79,155 +81,304 @@ struct Teller {
         arena.board.end()
     }
 
-    private mutating func tell() async throws {
-        var count = 0
-        while !arena.board.isOver {
-            let isWanted = !random.happens(onceIn: Self.unwantedOnceIn)
-            let name = "\(prefix)\(count)\(isWanted ? "" : Ear.quiet)"
-            try await save(name, isWanted ? Self.wanted : Self.unwanted)
-            if isWanted { hearing.saved(name) }
-            count += 1
-            if let violation = hearing.violation { throw violation }
-            try? await Task.sleep(for: Self.pause)
-        }
-        let deadline = ContinuousClock.now + arena.tellingPatience
-        while !hearing.missing.isEmpty, ContinuousClock.now < deadline, hearing.violation == nil { try? await Task.sleep(for: Self.pause) }
-        if let violation = hearing.violation { throw violation }
-        guard let first = hearing.missing.first else { return }
-        throw Violation(.notTold, "\(hearing.missing.count) of \(count) saves were told to nobody, \(first) first")
+    private mutating func play() async throws {
+        // The type comes with its first record, and nobody has subscribed to it before.
+        for place in [Place.zone, .world] { try await save("\(prefix)first-\(place)", wanted, in: place) }
+        if let stranger = arena.stranger { try await save("\(prefix)first-elsewhere", in: stranger) }
+        let ears = ears()
+        let listening = ears.map { one in Task { await one.ear.listen() } }
+        defer { for task in listening { task.cancel() } }
+        for one in ears { try await one.ear.hasBegun() }
+        if let control { try await begin(control, ears) }
+        var turn = 0
+        repeat {
+            try await take(turn, ears)
+            arena.board.did { $0.tellings += 1 }
+            turn += 1
+        } while !arena.board.isOver
+        if let control { try await end(control, ears) }
+        try await tidy()
     }
 
-    private mutating func save(_ name: String, _ line: Int64) async throws {
-        let change = RecordChange(recordName: name, recordType: Self.recordType, set: [Self.field: .int64(line)])
+    /// Tells another device of each save in the zone until the end: by it the notifications of others are known that do not say what was saved. nil: there
+    /// is no such device.
+    private var control: Subscribed? {
+        guard arena.devices.count > 1 else { return nil }
+        let subscription = subscription("control", .zone(arena.toldZoneID, recordType: nil))
+        return Subscribed(subscription: subscription, topic: Topic.zone, subscriber: arena.device(0), roles: [.own])
+    }
+
+    // MARK: Who listens
+
+    /// Who a device is to the one that saves.
+    private enum Role: Equatable {
+        /// Of the same account.
+        case own
+        /// The one that saves.
+        case author
+        /// Of another account.
+        case guest
+        /// Of the account, and signed out in the middle.
+        case visitor
+        /// In another container.
+        case stranger
+    }
+
+    private struct Listener {
+        let role: Role
+        /// As the log names the device.
+        let name: String
+        let ear: Ear
+
+        func right(_ subscription: String) -> TellingLog.Right { TellingLog.Right(name, subscription) }
+    }
+
+    private func listener(_ role: Role, _ asker: Asker, _ name: String) -> Listener {
+        let (hearing, prefix, zoneID) = (hearing, prefix, arena.toldZoneID)
+        let ear = Ear(asker, clientID: "torture-\(arena.place)", isMalformed: hearing.found) { news in
+            guard let subscription = news.subscription else { return hearing.note { $0.heardEverything(name) } }
+            // Others, and earlier rounds, have their own.
+            guard subscription.hasPrefix(prefix) else { return }
+            let isRight = hearing.heard(TellingLog.Right(name, subscription), of: news.record, id: news.id)
+            guard isRight, let record = news.record else { return }
+            if await !asker.finds(record, in: news.isPublic ? nil : zoneID) {
+                hearing.found(Violation(.wronglyTold, "\(name) was told of \(record), which is not there"))
+            }
+        }
+        return Listener(role: role, name: name, ear: ear)
+    }
+
+    private func ears() -> [Listener] {
+        var ears = [listener(.author, arena.device(0), "the device that saves")]
+        if arena.devices.count > 1 { ears.append(listener(.own, arena.device(1), "another device")) }
+        ears += arena.guests.map { listener(.guest, $0.asker, "a device of \($0.user)") }
+        if let stranger = arena.stranger { ears.append(listener(.stranger, stranger, "a device in another container")) }
+        return ears
+    }
+
+    /// A device that is signed in for this turn; nil where nobody knows how.
+    private func visitor(_ turn: Int) async throws -> Listener? {
+        guard let signIn = arena.signIn else { return nil }
+        let deadline = ContinuousClock.now + Asker.patience
+        while true {
+            do {
+                let token = try await signIn()
+                let home = arena.device(0)
+                return listener(.visitor, Asker(web: home.web, root: home.root, token: token), "the device signed in for turn \(turn)")
+            } catch {
+                // The server may be away.
+                guard ContinuousClock.now < deadline else { throw AskFault.silent("a sign-in: \(error)") }
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    // MARK: A turn
+
+    /// A subscription of one user, and what it asks for.
+    private struct Subscribed {
+        let subscription: Subscription
+        let topic: String
+        let subscriber: Asker
+        /// Whose devices hear of it.
+        let roles: [Role]
+    }
+
+    /// All subscribe, and hear; some of it ends, and they hear of the rest alone.
+    private mutating func take(_ turn: Int, _ ears: [Listener]) async throws {
+        var ears = ears
+        let visitor = turn % Self.visitOnceIn == 0 ? try await visitor(turn) : nil
+        if let visitor { ears.append(visitor) }
+        // It hears by what its user had subscribed to before, too.
+        let standing = visitor.flatMap { visitor in control.map { visitor.right($0.subscription.subscriptionID) } }
+        if let standing { hearing.note { $0.willBegin(standing, of: Topic.zone) } }
+        let visit = visitor.map { visitor in Task { await visitor.ear.listen() } }
+        defer { visit?.cancel() }
+        try await visitor?.ear.hasBegun()
+        if let standing { hearing.note { $0.begin(standing, at: MonotonicClock.now) } }
+        let subscribed = subscriptions(turn)
+        for one in subscribed { try await begin(one, ears) }
+        try await tell()
+        var left: [Subscribed] = []
+        for one in subscribed { if random.happens(onceIn: 2) { try await end(one, ears) } else { left.append(one) } }
+        if let visitor { try await signOut(visitor, of: left + [control].compactMap(\.self)) }
+        try await tell()
+        for one in left { try await end(one, ears) }
+        try await tell()
+    }
+
+    private func subscriptions(_ turn: Int) -> [Subscribed] {
+        let filter = QueryFilter(.equals, fieldName: Self.field, value: .string(wanted))
+        func query(_ name: String, in zoneID: ZoneID?) -> Subscription {
+            subscription(
+                "\(turn)-\(name)",
+                .query(SubscribedQuery(query: Query(recordType: Self.recordType, filters: [filter]), zoneID: zoneID, firesOn: .create)))
+        }
+        let home = arena.device(0)
+        var all: [Subscribed] = []
+        func add(_ subscription: Subscription, _ topic: String, at subscriber: Asker, _ roles: [Role]) {
+            all.append(Subscribed(subscription: subscription, topic: topic, subscriber: subscriber, roles: roles))
+        }
+        if control != nil {
+            add(query("query", in: arena.toldZoneID), Topic.zoneWanted, at: home, [.own, .visitor])
+            add(subscription("\(turn)-zone", .zone(arena.toldZoneID, recordType: nil)), Topic.zone, at: home, [.own, .visitor])
+            add(subscription("\(turn)-database", .database(recordType: Self.recordType)), Topic.zone, at: home, [.own, .visitor])
+        }
+        // Each user's is called the same.
+        let everywhere = query("public", in: nil)
+        add(everywhere, Topic.worldWanted, at: home.at("public"), [.own, .visitor])
+        for guest in arena.guests { add(everywhere, Topic.worldWanted, at: guest.asker.at("public"), [.guest]) }
+        if let stranger = arena.stranger {
+            add(everywhere, "", at: stranger.at("public"), [])
+            add(query("query", in: nil), "", at: stranger, [])
+            add(subscription("\(turn)-database", .database(recordType: Self.recordType)), "", at: stranger, [])
+        }
+        return all
+    }
+
+    private func subscription(_ name: String, _ kind: Subscription.Kind) -> Subscription {
+        var info = NotificationInfo()
+        info.alertBody = "told"
+        return Subscription(subscriptionID: prefix + name, kind: kind, notificationInfo: info)
+    }
+
+    /// Those who hear by a subscription.
+    private func rights(_ one: Subscribed, _ ears: [Listener]) -> [TellingLog.Right] {
+        let heard = ears.filter { one.roles.contains($0.role) && ($0.role != .guest || $0.ear.asker.token == one.subscriber.token) }
+        return heard.map { $0.right(one.subscription.subscriptionID) }
+    }
+
+    private func begin(_ one: Subscribed, _ ears: [Listener]) async throws {
+        let id = one.subscription.subscriptionID
+        let rights = rights(one, ears)
+        hearing.note { log in
+            for ear in ears where ear.role == .author { log.forbid(ear.right(id), fault: .wronglyTold) }
+            for ear in ears where ear.role == .stranger || ear.role == .guest && one.topic.hasPrefix(Topic.zone) {
+                log.forbid(ear.right(id), fault: .leaked)
+            }
+            for right in rights { log.willBegin(right, of: one.topic) }
+        }
+        let request = SubscriptionsModifyRequest(operations: [.create(one.subscription)], extension: RequestExtension(wantsDetails: true))
+        let asked = try await one.subscriber.ask("subscriptions/modify", request.json(), as: SubscriptionsResponse.self)
+        if case .failure(_, let error)? = asked.answer.subscriptions.first { throw AskFault.refused(error) }
+        hearing.note { log in for right in rights { log.begin(right, at: asked.span.end) } }
+    }
+
+    private mutating func end(_ one: Subscribed, _ ears: [Listener]) async throws {
+        let rights = rights(one, ears)
+        hearing.note { log in for right in rights { log.willEnd(right) } }
+        let request = SubscriptionsModifyRequest(
+            operations: [.delete(one.subscription.subscriptionID)], extension: RequestExtension(wantsDetails: true))
+        let asked = try await one.subscriber.ask("subscriptions/modify", request.json(), as: SubscriptionsResponse.self)
+        // A retry finds nothing.
+        if case .failure(_, let error)? = asked.answer.subscriptions.first, error.code != .notFound { throw AskFault.refused(error) }
+        testimony.counts.subscriptionsEnded += 1
+        hearing.note { log in for right in rights { log.end(right, fault: .wronglyTold, at: asked.span.end) } }
+    }
+
+    private mutating func signOut(_ visitor: Listener, of left: [Subscribed]) async throws {
+        let rights = left.filter { $0.roles.contains(.own) }.map { visitor.right($0.subscription.subscriptionID) }
+        hearing.note { log in for right in rights { log.willEnd(right) } }
+        try await visitor.ear.asker.signOut()
+        let time = MonotonicClock.now
+        testimony.counts.devicesSignedOut += 1
+        hearing.note { log in for right in rights { log.end(right, fault: .leaked, at: time) } }
+    }
+
+    // MARK: What is saved
+
+    private enum Place {
+        case zone
+        case world
+    }
+
+    /// What subscriptions are about.
+    private enum Topic {
+        static let zone = "zone"
+        static let zoneWanted = "zone, wanted"
+        static let worldWanted = "world, wanted"
+    }
+
+    /// Saves some records, and waits until all is heard that must be.
+    private mutating func tell() async throws {
+        for _ in 0..<Self.savesPerPhase {
+            let isWanted = !random.happens(onceIn: Self.othersOnceIn)
+            let place = random.happens(onceIn: 2) ? Place.zone : .world
+            saves += 1
+            let name = "\(prefix)\(saves)"
+            let topics: Set<String> =
+                switch (place, isWanted) {
+                case (.zone, true): [Topic.zone, Topic.zoneWanted]
+                case (.zone, false): [Topic.zone]
+                case (.world, true): [Topic.worldWanted]
+                case (.world, false): []
+                }
+            let time = MonotonicClock.now
+            hearing.note { $0.willSave(name, on: topics, at: time) }
+            try await save(name, isWanted ? wanted : unwanted, in: place)
+            hearing.note { $0.saved(name) }
+            // Notifications of a zone do not say what was saved, and so tell of one thing after the other.
+            if place == .zone { try await hear() }
+            try? await Task.sleep(for: Self.pause)
+        }
+        try await hear()
+    }
+
+    /// Waits until all is heard that must be.
+    private func hear() async throws {
+        let hearing = hearing
+        let isHeard = try await Patience(limit: arena.tellingPatience).until {
+            if let violation = hearing.violation { throw violation }
+            return hearing.missing.isEmpty
+        }
+        if isHeard { return }
+        let missing = hearing.missing
+        throw Violation(.notTold, "after \(saves) saves \(missing.count) notifications are missing, of \(missing.first ?? "") first")
+    }
+
+    private mutating func save(_ name: String, _ subject: String, in place: Place) async throws {
+        let asker = place == .zone ? arena.device(0) : arena.device(0).at("public")
+        if place == .world { published.append(name) }
+        try await save(name, subject, in: place == .zone ? arena.toldZoneID : .defaultZone, by: asker)
+    }
+
+    /// Nobody is to hear of it, but both databases of the other container know the type.
+    private mutating func save(_ name: String, in stranger: Asker) async throws {
+        for asker in [stranger, stranger.at("public")] { try await save(name, wanted, in: .defaultZone, by: asker) }
+    }
+
+    private mutating func save(_ name: String, _ subject: String, in zoneID: ZoneID, by asker: Asker) async throws {
+        let change = RecordChange(recordName: name, recordType: Self.recordType, set: [Self.field: .string(subject)])
+        operations += 1
         let request = RecordsModifyRequest(
-            operations: [RecordOperation(.create, change)], zoneID: arena.toldZoneID, atomic: true,
-            extension: RequestExtension(wantsDetails: true, operationID: name))
-        let asked = try await arena.device(0).ask("records/modify", request.json(), as: RecordsResponse.self)
+            operations: [RecordOperation(.create, change)], zoneID: zoneID, atomic: !zoneID.isDefault,
+            extension: RequestExtension(wantsDetails: true, operationID: "\(arena.run)-t\(arena.place)-\(operations)"))
+        let asked = try await asker.ask("records/modify", request.json(), as: RecordsResponse.self)
         testimony.counts.retries += asked.attempts - 1
         if case .failure(_, let error)? = asked.answer.records.first {
             throw Violation(.unexpectedAnswer, "\(name) was refused with \(error.code.rawValue): \(error.reason)")
         }
     }
 
-    private func subscribe() async throws {
-        let filter = QueryFilter(.equals, fieldName: Self.field, value: .int64(Self.wanted))
-        var info = NotificationInfo()
-        info.alertBody = "told"
-        let subscription = Subscription(
-            subscriptionID: "\(prefix)told",
-            kind: .query(
-                SubscribedQuery(query: Query(recordType: Self.recordType, filters: [filter]), zoneID: arena.toldZoneID, firesOn: .create)),
-            notificationInfo: info)
-        let request = SubscriptionsModifyRequest(operations: [.create(subscription)], extension: RequestExtension(wantsDetails: true))
-        let asked = try await arena.device(1).ask("subscriptions/modify", request.json(), as: SubscriptionsResponse.self)
-        if case .failure(_, let error)? = asked.answer.subscriptions.first { throw AskFault.refused(error) }
-    }
-}
-
-/// Follows a device's event stream over the server's ends, and holds what it hears against what is there.
-private struct Ear: Sendable {
-    /// Ends the names of records that nobody asks for.
-    static let quiet = "-quiet"
-    /// Before it connects again.
-    private static let pause: Duration = .milliseconds(100)
-
-    let asker: Asker
-    let zoneID: ZoneID
-    let prefix: String
-    let hearing: Hearing
-    private let connections = Locked(0)
-
-    init(asker: Asker, zoneID: ZoneID, prefix: String, hearing: Hearing) {
-        (self.asker, self.zoneID, self.prefix, self.hearing) = (asker, zoneID, prefix, hearing)
-    }
-
-    /// Returns when the server knows the device.
-    func hasBegun() async throws {
-        let deadline = ContinuousClock.now + Asker.patience
-        while connections.withLock({ $0 }) == 0 {
-            guard ContinuousClock.now < deadline else { throw AskFault.silent("an event stream") }
-            try? await Task.sleep(for: Self.pause)
+    /// What was found wrong stays.
+    private mutating func tidy() async throws {
+        for start in stride(from: 0, to: published.count, by: Self.deletionsPerRequest) {
+            let operations = published[start...].prefix(Self.deletionsPerRequest).map { RecordOperation(.forceDelete, RecordChange(recordName: $0)) }
+            let request = RecordsModifyRequest(
+                operations: operations, zoneID: .defaultZone, atomic: false, extension: RequestExtension(wantsDetails: true))
+            _ = try await arena.device(0).at("public").ask("records/modify", request.json(), as: RecordsResponse.self)
         }
-    }
-
-    /// Until it is cancelled.
-    func listen() async {
-        var last: String?
-        while !Task.isCancelled {
-            if let stream = await asker.events(after: last) {
-                connections.withLock { $0 += 1 }
-                var text: [UInt8] = []
-                do {
-                    for try await piece in stream {
-                        text += piece
-                        while let end = text.firstRange(of: Array("\n\n".utf8)) {
-                            let event = String(decoding: text[..<end.lowerBound], as: UTF8.self)
-                            text.removeSubrange(..<end.upperBound)
-                            if let id = await hear(event) { last = id }
-                        }
-                    }
-                } catch {
-                    // The server has ended, and comes back.
-                }
-            }
-            try? await Task.sleep(for: Self.pause)
-        }
-    }
-
-    /// - Returns: the event's number.
-    private func hear(_ event: String) async -> String? {
-        let lines = event.split(separator: "\n")
-        guard let data = lines.first(where: { $0.hasPrefix("data: ") })?.dropFirst(6) else { return nil }
-        let id = lines.first { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
-        guard let payload = try? JSONDecoder().decode(Payload.self, from: Data(data.utf8)) else {
-            hearing.found(Violation(.unexpectedAnswer, "a notification is no payload: \(data)"))
-            return id
-        }
-        guard let query = payload.ck.qry else {
-            hearing.heardEverything()
-            return id
-        }
-        // Others of the account, and earlier rounds, have their own.
-        guard query.sid == "\(prefix)told" else { return id }
-        guard query.rid.hasPrefix(prefix), !query.rid.hasSuffix(Self.quiet) else {
-            hearing.found(Violation(.wronglyTold, "\(query.rid) was told, for which nobody asked"))
-            return id
-        }
-        guard await isThere(query.rid) else {
-            hearing.found(Violation(.wronglyTold, "\(query.rid) was told and is not there"))
-            return id
-        }
-        _ = hearing.heard(query.rid)
-        return id
-    }
-
-    /// true also where nobody answers: that is another's to find out.
-    private func isThere(_ name: String) async -> Bool {
-        let request = RecordsLookupRequest(records: [.init(recordName: name)], zoneID: zoneID)
-        guard let asked = try? await asker.ask("records/lookup", request.json(), as: RecordsResponse.self) else { return true }
-        if case .record? = asked.answer.records.first { return true }
-        return false
-    }
-
-    private struct Payload: Decodable {
-        struct Query: Decodable {
-            var sid: String
-            var rid: String
-        }
-
-        struct CloudKitPart: Decodable {
-            var qry: Query?
-        }
-
-        var ck: CloudKitPart
     }
 }
 
 extension Asker {
-    /// The event stream of the token's device; nil where nobody answers, or the server says no for now.
-    fileprivate func events(after last: String?) async -> HTTPEvents? {
-        let text = root.absoluteString.replacing("/database/1/", with: "/device/1/")
-        guard let url = URL(string: text)?.deletingLastPathComponent().appendingPathComponent("notifications") else { return nil }
-        return await web.events(url, token: token, after: last)
+    /// Whether a record is there: also true where nobody answers, or the device is signed out, which is another's to find out.
+    /// - Parameter zoneID: in the private database; nil: it is in the public one.
+    fileprivate func finds(_ record: String, in zoneID: ZoneID?) async -> Bool {
+        let request = RecordsLookupRequest(records: [.init(recordName: record)], zoneID: zoneID ?? .defaultZone)
+        let place = zoneID == nil ? at("public") : self
+        guard let asked = try? await place.ask("records/lookup", request.json(), as: RecordsResponse.self) else { return true }
+        if case .record? = asked.answer.records.first { return true }
+        return false
     }
 }

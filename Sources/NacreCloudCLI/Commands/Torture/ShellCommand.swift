@@ -10,8 +10,19 @@ struct ShellCommand: Sendable {
 
     /// Runs it to its end.
     /// - Throws: `TortureFault.restart` where it fails.
-    func run() async throws {
-        let process = process
+    func run() async throws { try await run(process) }
+
+    /// Runs it to its end.
+    /// - Returns: the line that it prints; so it is to print no more than a pipe holds.
+    func line() async throws -> String {
+        let (process, pipe) = (process, Pipe())
+        process.standardOutput = pipe
+        try await run(process)
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func run(_ process: Process) async throws {
         let status: Int32 = try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do {

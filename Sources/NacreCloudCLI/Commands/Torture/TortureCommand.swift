@@ -22,13 +22,21 @@ enum TortureCommand {
         "index", "command",
         "Makes and takes away indexes while the server works: nacre schema index with its --container and --data; what else it takes is added.")
 
+    private static let signIn = Option.value(
+        "sign-in", "command",
+        "Prints an account token of a new device of the first account, which the run signs out again: nacre user sign-in --account …")
+    private static let otherContainer = Option.value(
+        "other-container", "name", "Another container, where a device is to hear nothing; with --other-token.")
+    private static let otherToken = Option.value("other-token", "token", "The account token of that device, good for --other-container.")
+
     static let command = Command(
         "torture", "Look for broken promises of a server under load.",
         discussion: """
             Writers change records in atomic batches, each over the version that it knows; followers read the zone's feed, look records up, and go back \
             to old tokens. Some answers are not waited for, and some requests are sent twice. Then one order of all batches must explain what \
             everybody saw: no change lost, split, repeated, or out of order. With tokens of three accounts each shares a zone with the other two, who join, \
-            leave, move and change at random: each must hear of all that is shared with them, and of nothing else. Queries with filters and sorts, page after \
+            leave, move and change at random: each must hear of all that is shared with them, and of nothing else. Devices subscribe to what others save, and hear of all of it until the \
+            subscription is deleted, the share taken back or, with --sign-in, the device signed out, and of nothing that is saved later. Queries with filters and sorts, page after \
             page, must tell each record that passes throughout once, in order; with --index that command has indexes made and taken away meanwhile, in the \
             development environment. It makes zones of its own and deletes them, unless they show \
             a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
@@ -39,7 +47,7 @@ enum TortureCommand {
             """,
         options: [
             url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, copy, putBack,
-            index, SharedOptions.json,
+            index, signIn, otherContainer, otherToken, SharedOptions.json,
         ]
     ) { call in
         let options = try options(call)
@@ -78,6 +86,16 @@ enum TortureCommand {
         }
         options.indexes = call.value(index).map { text in
             TortureIndexes { change in try await ShellCommand(option: index, text: "\(text) \(arguments(of: change))", isSilent: true).run() }
+        }
+        if let text = call.value(signIn) {
+            let command = ShellCommand(option: signIn, text: text)
+            options.signIn = { try await command.line() }
+        }
+        switch (call.value(otherContainer), call.value(otherToken)) {
+        case (let container?, let token?): options.stranger = (container, token)
+        case (nil, nil): break
+        case (_?, nil): throw UsageError(.missingOption(otherToken.spelling), path: call.path)
+        case (nil, _?): throw UsageError(.missingOption(otherContainer.spelling), path: call.path)
         }
         options.putBacks = try putBacks(call)
         if options.putBacks != nil, options.restarts == nil { throw UsageError(.missingOption(kill.spelling), path: call.path) }

@@ -1,0 +1,147 @@
+import Foundation
+import NacreCloudWire
+import NacreHTTPClient
+import NacreLocks
+
+/// Follows a device's event stream over the server's ends.
+struct Ear: Sendable {
+    /// What a notification says.
+    struct News: Sendable {
+        /// nil: the device is to fetch everything.
+        var subscription: String?
+        var record: String?
+        var id: String
+        var isPublic: Bool
+    }
+
+    /// Before it connects again.
+    private static let pause: Duration = .milliseconds(100)
+
+    /// Of the device, at the private database of its user.
+    let asker: Asker
+    /// Which of the device's streams it is: one with another ID is another one.
+    let clientID: String
+    /// Called with one after the other.
+    let hear: @Sendable (News) async -> Void
+    let isMalformed: @Sendable (Violation) -> Void
+    private let connections = Locked(0)
+
+    init(
+        _ asker: Asker, clientID: String, isMalformed: @escaping @Sendable (Violation) -> Void, hear: @escaping @Sendable (News) async -> Void
+    ) {
+        (self.asker, self.clientID, self.isMalformed, self.hear) = (asker, clientID, isMalformed, hear)
+    }
+
+    /// Returns when the server knows the device.
+    func hasBegun() async throws {
+        let deadline = ContinuousClock.now + Asker.patience
+        while connections.withLock({ $0 }) == 0 {
+            guard ContinuousClock.now < deadline else { throw AskFault.silent("an event stream") }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// Until it is cancelled.
+    func listen() async {
+        var last: String?
+        while !Task.isCancelled {
+            if let stream = await asker.events(of: clientID, after: last) {
+                connections.withLock { $0 += 1 }
+                var text: [UInt8] = []
+                do {
+                    for try await piece in stream {
+                        text += piece
+                        while let end = text.firstRange(of: Array("\n\n".utf8)) {
+                            let event = String(decoding: text[..<end.lowerBound], as: UTF8.self)
+                            text.removeSubrange(..<end.upperBound)
+                            if let id = await read(event) { last = id }
+                        }
+                    }
+                } catch {
+                    // The server has ended, and comes back.
+                }
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// - Returns: the event's number.
+    private func read(_ event: String) async -> String? {
+        let lines = event.split(separator: "\n")
+        guard let data = lines.first(where: { $0.hasPrefix("data: ") })?.dropFirst(6) else { return nil }
+        if let part = try? JSONDecoder().decode(Payload.self, from: Data(data.utf8)).ck, let news = part.news {
+            await hear(News(subscription: news.sid, record: news.rid, id: part.nid ?? "", isPublic: news.dbs == Self.publicNumber))
+        } else {
+            isMalformed(Violation(.unexpectedAnswer, "a notification is no payload: \(data)"))
+        }
+        return lines.first { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
+    }
+
+    /// CloudKit: `CKDatabase.Scope.public`.
+    private static let publicNumber = 1
+
+    private struct Payload: Decodable {
+        struct News: Decodable {
+            var sid: String?
+            var rid: String?
+            var dbs: Int?
+        }
+
+        struct CloudKitPart: Decodable {
+            var nid: String?
+            var qry: News?
+            var fet: News?
+            var met: News?
+
+            var news: News? { qry ?? fet ?? met }
+        }
+
+        var ck: CloudKitPart
+    }
+}
+
+extension Asker {
+    /// The event stream of one of the token's clients; nil where nobody answers, or the server says no for now.
+    fileprivate func events(of clientID: String, after last: String?) async -> HTTPEvents? {
+        let device = root.deletingLastPathComponent().appendingPathComponent("notifications").absoluteString
+        guard let url = URL(string: device.replacing("/database/1/", with: "/device/1/") + "?clientId=\(clientID)") else { return nil }
+        return await web.events(url, token: token, after: last)
+    }
+
+    /// Ends the token. What is refused then had been done before.
+    func signOut() async throws(AskFault) {
+        let text = root.absoluteString
+        guard let end = text.range(of: "/database/1/"), let server = URL(string: String(text[..<end.lowerBound])) else { return }
+        do throws(AskFault) {
+            _ = try await Asker(web: web, root: server, token: token).ask("account/1/sign-out", Array("{}".utf8), as: SignedOut.self)
+        } catch {
+            guard case .refused(let refusal) = error, [.authenticationFailed, .authenticationRequired, .notFound].contains(refusal.code) else {
+                throw error
+            }
+        }
+    }
+}
+
+/// An object of whatever.
+private struct SignedOut: AnswerMessage {
+    init(from reader: inout JSONReader) throws(JSONError) { try reader.skip() }
+}
+
+/// What several may look at and one waits for.
+struct Patience {
+    /// Between two looks.
+    private static let pause: Duration = .milliseconds(30)
+
+    let limit: Duration
+
+    /// Returns once something is so, or when patience is over.
+    /// - Returns: whether it is so.
+    func until(_ isSo: () async throws -> Bool) async throws -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if try await isSo() { return true }
+            if ContinuousClock.now > deadline { return false }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+}

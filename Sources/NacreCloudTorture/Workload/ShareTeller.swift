@@ -1,0 +1,252 @@
+import NacreCloudWire
+import NacreLocks
+import NacreRandom
+
+/// An owner who shares a zone, or a record of it, with two guests who listen, takes it back from one of them or from both, and gives it again. A guest hears of
+/// each change for as long as it is shared with them, and of none after that.
+///
+/// Alone with its guests: what else is shared with them is told by the same subscription, and notifications do not say what changed.
+struct ShareTeller {
+    private static let recordType = "Shared"
+    private static let field = "text"
+    private static let (root, leaf) = ("root", "leaf")
+    private static let savesWhileShared = 2
+    /// Beyond those that could be taken for something else.
+    private static let savesAfterwards = 4
+    /// Between saves that nobody hears of: so no two are told by one notification.
+    private static let pause: Duration = .milliseconds(40)
+    private static let zoneWideOnceIn: UInt64 = 3
+
+    /// One of the two.
+    private struct Guest {
+        let user: String
+        let asker: Asker
+        let log: Locked<GuestLog>
+        var follower: ShareFollower
+        let ear: Ear
+
+        var count: Int { log.withLock { $0.count } }
+        func expect(_ count: Int = 1) { log.withLock { $0.expect(count) } }
+    }
+
+    /// How what was shared is taken back.
+    private enum Way: CaseIterable {
+        case removal
+        case noPermission
+        case end
+        /// The record leaves what is shared; of a whole zone none can.
+        case departure
+    }
+
+    let arena: Arena
+    var random: SeededRandom
+    private(set) var testimony = Testimony()
+    private var guests: [Guest]
+    /// Which record is shared; nil: the zone is.
+    private let shared: String?
+    private var saves = 0
+    private let fault = Locked<Violation?>(nil)
+
+    init(arena: Arena, random: SeededRandom) {
+        var random = random
+        self.arena = arena
+        shared = random.happens(onceIn: Self.zoneWideOnceIn) ? nil : Self.root
+        let zoneID = ZoneID(zoneName: arena.heardZoneID.zoneName, ownerRecordName: arena.user)
+        let fault = fault
+        let prefix = Self.prefix(arena)
+        guests = arena.guests.map { guest in
+            let log = Locked(GuestLog())
+            let ear = Ear(guest.asker, clientID: "torture-guest", isMalformed: { violation in fault.withLock { $0 = violation } }) { news in
+                guard let subscription = news.subscription, subscription.hasPrefix(prefix) else { return }
+                log.withLock { $0.heard(news.id) }
+            }
+            return Guest(user: guest.user, asker: guest.asker, log: log, follower: ShareFollower(guest.asker.at("shared"), zoneID), ear: ear)
+        }
+        self.random = random
+    }
+
+    private static func prefix(_ arena: Arena) -> String { "\(arena.run)-heard" }
+
+    /// Until the round is over, or something is wrong.
+    mutating func run() async {
+        let listening = guests.map { guest in Task { await guest.ear.listen() } }
+        defer { for task in listening { task.cancel() } }
+        do {
+            try await begin()
+            repeat {
+                try await take(guests.indices.randomElement(using: &random) ?? 0)
+                arena.board.did { $0.guestTellings += 1 }
+            } while !arena.board.isOver
+            for guest in guests { try await subscribe(guest, .delete(Self.prefix(arena))) }
+        } catch AskFault.silent(let text) {
+            testimony.silence = text
+        } catch AskFault.refused(let error) {
+            testimony.history.fault(.unexpected(error, asked: "one who shares and tells"))
+        } catch {
+            testimony.history.fault(error as? Violation ?? Violation(.unexpectedAnswer, "\(error)"))
+        }
+        testimony.counts.guestsTold = guests.reduce(0) { $0 + $1.count }
+        arena.board.end()
+    }
+
+    private mutating func begin() async throws {
+        for guest in guests {
+            try await guest.ear.hasBegun()
+            var info = NotificationInfo()
+            info.alertBody = "told"
+            try await subscribe(
+                guest, .create(Subscription(subscriptionID: Self.prefix(arena), kind: .database(recordType: nil), notificationInfo: info)))
+            // The ends of zones that the round before had shared may still be on their way.
+            guest.expect(guests.count)
+        }
+        _ = try await modify([ShareForm.creation(Self.root, below: nil), ShareForm.creation(Self.leaf, below: Self.root)])
+        try await share(isNew: true)
+    }
+
+    private func subscribe(_ guest: Guest, _ operation: SubscriptionOperation) async throws {
+        let request = SubscriptionsModifyRequest(operations: [operation], extension: RequestExtension(wantsDetails: true))
+        let asked = try await guest.asker.at("shared").ask("subscriptions/modify", request.json(), as: SubscriptionsResponse.self)
+        if case .failure(_, let error)? = asked.answer.subscriptions.first, error.code != .notFound { throw AskFault.refused(error) }
+    }
+
+    // MARK: A turn
+
+    private mutating func take(_ place: Int) async throws {
+        let ways = Way.allCases.filter { shared != nil || $0 != .departure }
+        let way = ways.randomElement(using: &random) ?? .removal
+        for _ in 0..<Self.savesWhileShared { try await save(toldTo: Array(guests.indices)) }
+        let former = way == .end || way == .departure ? Array(guests.indices) : [place]
+        let others = guests.indices.filter { !former.contains($0) }
+        try await takeBack(way, place)
+        testimony.counts.guestsExcluded += former.count
+        var count = 0
+        while count < Self.savesAfterwards || former.contains(where: { hides($0, count) }) {
+            try await save(toldTo: others)
+            if others.isEmpty { try? await Task.sleep(for: Self.pause) }
+            count += 1
+        }
+        try await check()
+        try await giveBack(way, place)
+    }
+
+    /// Whether so many notifications too many could be taken for something else.
+    private func hides(_ place: Int, _ count: Int) -> Bool {
+        guests[place].log.withLock { $0.most(deaths: deaths) - $0.count } + Self.savesAfterwards > count
+    }
+
+    /// One more may be under way.
+    private var deaths: Int { arena.mayDie ? arena.board.restarts + 1 : 0 }
+
+    private func check() async throws {
+        if let fault = fault.withLock({ $0 }) { throw fault }
+        for guest in guests {
+            if let violation = guest.log.withLock({ [deaths] log in log.violation(guest.user, deaths: deaths) }) { throw violation }
+        }
+    }
+
+    /// Saves what is, or was, shared.
+    private mutating func save(toldTo places: [Int]) async throws {
+        saves += 1
+        try await told(places) { [saves] teller in _ = try await teller.modify([ShareForm.save(Self.leaf, "\(saves)")]) }
+    }
+
+    /// - Parameter places: of those who must hear something more after it.
+    private mutating func told(_ places: [Int], of change: (inout ShareTeller) async throws -> Void) async throws {
+        let before = places.map { guests[$0].count }
+        for place in places { guests[place].expect() }
+        try await change(&self)
+        let listeners = guests
+        func deaf() -> [String] { zip(places, before).filter { listeners[$0.0].count == $0.1 }.map { listeners[$0.0].user } }
+        if try await Patience(limit: arena.tellingPatience).until({ deaf().isEmpty }) { return }
+        throw Violation(.notTold, "\(deaf().joined(separator: ", ")) heard nothing of a change of what is shared with them")
+    }
+
+    // MARK: What is shared
+
+    private mutating func takeBack(_ way: Way, _ place: Int) async throws {
+        let user = guests[place].user
+        switch way {
+        case .removal: try await change { $0.removeAll { $0.identity.userRecordName == user } }
+        case .noPermission: try await change { Self.permit(.none, user, &$0) }
+        case .end:
+            for guest in guests { guest.expect() }
+            _ = try await modify([ShareForm.deletion(ShareForm.share(of: shared))])
+        case .departure: return try await told(Array(guests.indices)) { _ = try await $0.modify([ShareForm.move(Self.leaf, below: nil)]) }
+        }
+        for place in way == .end ? Array(guests.indices) : [place] { try await follow(place, until: false) }
+    }
+
+    private mutating func giveBack(_ way: Way, _ place: Int) async throws {
+        let user = guests[place].user
+        switch way {
+        case .removal:
+            try await change { $0.append(ShareForm.invitation(user, .readOnly)) }
+            try await accept(place)
+        case .noPermission:
+            try await change { Self.permit(.readOnly, user, &$0) }
+            try await follow(place, until: true)
+        case .end: try await share(isNew: false)
+        case .departure: try await told(Array(guests.indices)) { _ = try await $0.modify([ShareForm.move(Self.leaf, below: Self.root)]) }
+        }
+    }
+
+    private static func permit(_ permission: SharePermission, _ user: String, _ participants: inout [ShareParticipant]) {
+        for place in participants.indices where participants[place].identity.userRecordName == user { participants[place].permission = permission }
+    }
+
+    /// Changes who takes part. Each guest may hear of it, or of its end.
+    private mutating func change(_ body: (inout [ShareParticipant]) -> Void) async throws {
+        for guest in guests { guest.expect() }
+        let name = ShareForm.share(of: shared)
+        let request = RecordsLookupRequest(
+            records: [.init(recordName: name)], zoneID: arena.heardZoneID, extension: RequestExtension(wantsDetails: true))
+        let answer = try await arena.device(0).ask("records/lookup", request.json(), as: RecordsResponse.self).answer
+        guard case .record(let record)? = answer.records.first, var participants = record.sharing?.value.participants else {
+            throw Violation(.unexpectedAnswer, "the owner does not find \(name)")
+        }
+        body(&participants)
+        _ = try await modify([ShareForm.share(of: shared, over: record, participants)])
+    }
+
+    private mutating func share(isNew: Bool) async throws {
+        let invitations = guests.map { ShareForm.invitation($0.user, .readOnly) }
+        let made = try await modify([ShareForm.share(of: shared, invitations)])
+        guard case .record(let record)? = made.first, let guid = record.sharing?.value.shortGUID else {
+            throw Violation(.unexpectedAnswer, "a share that was saved does not come back")
+        }
+        self.guid = guid
+        for place in guests.indices { try await accept(place) }
+    }
+
+    private var guid = ""
+
+    private mutating func accept(_ place: Int) async throws {
+        // Others may hear that one has come.
+        for other in guests.indices where other != place { guests[other].expect() }
+        let request = SharesRequest(shortGUIDs: [.init(value: guid)], extension: RequestExtension(wantsDetails: true))
+        let answer = try await guests[place].asker.at("public").ask("records/accept", request.json(), as: SharesResponse.self).answer
+        if case .failure(_, let error)? = answer.results.first { throw AskFault.refused(error) }
+        try await follow(place, until: true)
+    }
+
+    /// Waits until a guest's database says that the zone is there, or that it is gone.
+    private mutating func follow(_ place: Int, until isThere: Bool) async throws {
+        var follower = guests[place].follower
+        let isSo = try await Patience(limit: arena.tellingPatience).until {
+            try await follower.followDatabase()
+            return follower.isThere == isThere
+        }
+        guests[place].follower = follower
+        if !isSo { throw Violation(.notTold, "\(guests[place].user) was not told by their database that the zone \(isThere ? "came" : "went")") }
+    }
+
+    private mutating func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
+        let request = RecordsModifyRequest(
+            operations: operations, zoneID: arena.heardZoneID, atomic: true,
+            extension: RequestExtension(wantsDetails: true, operationID: "\(arena.run)-h\(random.next())"))
+        let asked = try await arena.device(0).ask("records/modify", request.json(), as: RecordsResponse.self)
+        testimony.counts.retries += asked.attempts - 1
+        for case .failure(_, let error) in asked.answer.records { throw Violation.unexpected(error, asked: "one who shares and tells") }
+        return asked.answer.records
+    }
+}
