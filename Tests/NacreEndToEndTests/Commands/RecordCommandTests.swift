@@ -43,6 +43,10 @@ import Testing
                 try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])["recordName"] as? String
             }
             #expect(found.status == 0 && names == ["one", "two"] && !found.output.contains("stars"))
+            for filter in ["title = 'Olives = good'", #"title == "Olives = good""#, "title = Olives = good"] {
+                let one = try await run(["record", "query", "Note", "--filter", filter, "--fields", "title"])
+                #expect(try one.object()["recordName"] as? String == "one", "\(filter)")
+            }
             let narrow = try await run(["record", "query", "Note", "--filter", "stars > 3", "--limit", "1", "--format", "table"])
             #expect(narrow.messages.contains("more"), "\(narrow.messages)")
             let asked = try await run(["record", "delete", "one"])

@@ -9,18 +9,25 @@ enum QueryText {
 
     /// `FIELD OP VALUE`; nil where it is not that.
     ///
-    /// The operator is a sign, or one of CloudKit's comparators in any case. The value is JSON, a field's value with its type, or else text.
+    /// The operator is a sign, or one of CloudKit's comparators in any case. The value is JSON, a field's value with its type, text in
+    /// single quotes as in `NSPredicate`, or else text.
     /// A search has `*` for all fields that can be searched, and `NEAR` takes `LATITUDE,LONGITUDE,METRES`.
     static func filter(_ text: String) -> QueryFilter? {
         let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
         guard parts.count == 3, let comparator = symbols[parts[1]] ?? QueryComparator(rawValue: parts[1].uppercased()) else { return nil }
         let isSearch = comparator == .containsAllTokens || comparator == .containsAnyTokens
         let field = isSearch && parts[0] == "*" ? nil : parts[0]
-        guard comparator == .near else { return QueryFilter(comparator, fieldName: field, value: value(parts[2])) }
+        guard comparator == .near else { return QueryFilter(comparator, fieldName: field, value: quoted(parts[2]) ?? value(parts[2])) }
         let numbers = parts[2].split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
         guard numbers.count == 3 else { return nil }
         let place = Location(latitude: numbers[0], longitude: numbers[1])
         return QueryFilter(.near, fieldName: field, value: .location(place), distance: numbers[2])
+    }
+
+    /// Text in single quotes, within which none stands by itself; nil where it is not that.
+    private static func quoted(_ text: String) -> FieldValue? {
+        guard text.count >= 2, text.first == "'", text.last == "'" else { return nil }
+        return .string(String(text.dropFirst().dropLast()).replacing(#"\'"#, with: "'"))
     }
 
     /// JSON, a field's value with its type, or else text.
