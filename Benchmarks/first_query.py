@@ -17,7 +17,6 @@ SAVE_FACTOR_MAX = 3
 SAVE_MILLISECONDS_FLOOR = 10
 PAGES_MAX = 1_000
 HALF = 1 << 39
-BOTH = ["QUERYABLE", "SORTABLE"]
 
 WHERE_THE_TIME_GOES = """\
 **First queries.** A page in an order that nobody asked for before is held back until the index is there, two seconds at most. The index is built in slices beside
@@ -70,8 +69,7 @@ def ask(bench):
 def against_the_order(bench, server, of):
     """Half of the records match, all of them in the second half of the order."""
     for field in ("shelf", "price"):
-        server.administrator.json("POST", "/admin/1/schema/indexes", {
-            "container": nacre.CONTAINER, "recordType": "Thing", "field": field, "options": BOTH, "isNow": True})
+        server.make_indexes("Thing", field, ["queryable", "sortable"])
     server.wait_for_indexes()
     late = [filter_on("shelf", "EQUALS", "late", "STRING")]
     dear = [filter_on("price", "GREATER_THAN_OR_EQUALS", 1000, "DOUBLE")]

@@ -111,13 +111,16 @@ class Nacre:
         operation = {"operationType": "create", "record": {"recordName": name, "recordType": record_type, "fields": fields}}
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [operation]})
         for field in fields:
-            options = indexes.get(field, [])
-            self.administrator.json("POST", "/admin/1/schema/indexes", {
-                "container": CONTAINER, "recordType": record_type, "field": field, "options": [option.upper() for option in options],
-                "isNow": bool(options)})
+            self.make_indexes(record_type, field, indexes.get(field, []))
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [
             {"operationType": "forceDelete", "record": {"recordName": name}}]})
         self.wait_for_indexes()
+
+    def make_indexes(self, record_type, field, options):
+        """Gives a field these options and no others; its indexes are begun at once."""
+        self.administrator.json("POST", "/admin/1/schema/indexes", {
+            "container": CONTAINER, "recordType": record_type, "field": field, "options": [option.upper() for option in options],
+            "isNow": bool(options)})
 
     def wait_for_indexes(self):
         while self.schema()["building"]:

@@ -252,6 +252,8 @@ import Testing
             (first, stamp(0.5, "_0aff", nil), time + packed + [2] + time + [3, 2, 0x0a, 0xff, 0]),
             // Upper case, an odd number of digits, none at all, and other letters are kept as they are.
             (stamp(0.5, "_0AFF", nil), stamp(0.5, "_0AFF", nil), time + [1, 5, 0x5f, 0x30, 0x41, 0x46, 0x46, 0, 0]),
+            // An underscore with an accent is one letter, and two things in bytes.
+            (stamp(0.5, "_\u{301}0aff", nil), stamp(0.5, "_\u{301}0aff", nil), time + [1, 7, 0x5f, 0xcc, 0x81, 0x30, 0x61, 0x66, 0x66, 0, 0]),
             (stamp(0.5, "_abc", "_"), stamp(0.5, "_abc", "_"), time + [1, 4, 0x5f, 0x61, 0x62, 0x63, 1, 1, 0x5f, 0]),
             (stamp(0.5, "", "_00"), stamp(0.5, "", "_00"), time + [1, 0, 3, 1, 0, 0]),
             (stamp(0.5, "é", nil), stamp(0.5, "e\u{301}", nil), time + [1, 2, 0xc3, 0xa9, 0, 2] + time + [1, 3, 0x65, 0xcc, 0x81, 0]),

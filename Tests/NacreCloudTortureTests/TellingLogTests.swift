@@ -104,6 +104,16 @@ import Testing
         #expect(log.missing == ["c to phone by s"])
     }
 
+    @Test func `a save under way may be the one for which the word to fetch everything came, on the device that was told`() {
+        var log = Self.log
+        log.willSave("c", on: ["notes"], at: 30)
+        log.heardEverything("tablet")
+        log.saved("c")
+        #expect(log.missing.contains("c to phone by s"))
+        log.heardEverything("phone")
+        #expect(log.missing == [])
+    }
+
     @Test func `a guest hears no more often than there is something to hear, and what a death may add`() {
         var log = GuestLog()
         log.expect(2)

@@ -88,7 +88,8 @@ extension RecordBody {
 
     private static func write(name: String, to writer: inout ByteWriter) {
         let isUser = name.utf8.first == UInt8(ascii: "_")
-        guard let bytes = bytes(ofDigits: isUser ? name.utf8.dropFirst() : name.utf8[...]) else {
+        let digits = Substring(isUser ? name.utf8.dropFirst() : name.utf8[...])
+        guard !digits.isEmpty, let bytes = HexText.decode(digits) else {
             writer.byte(Name.text.rawValue)
             return writer.string(name)
         }
@@ -100,32 +101,8 @@ extension RecordBody {
         switch try kind(&reader) {
         case .none: return nil
         case .text: return try reader.string()
-        case .digits: return try reader.block { String(decoding: digits(of: $0), as: UTF8.self) }
-        case .userDigits: return try reader.block { String(decoding: [UInt8(ascii: "_")] + digits(of: $0), as: UTF8.self) }
+        case .digits: return try reader.block { HexText.encode($0) }
+        case .userDigits: return try reader.block { "_" + HexText.encode($0) }
         }
-    }
-
-    /// nil: it is something else than pairs of lower-case hexadecimal digits.
-    private static func bytes(ofDigits text: Substring.UTF8View) -> [UInt8]? {
-        guard text.count % 2 == 0, text.count > 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 2)
-        var high: UInt8?
-        for character in text {
-            let value: UInt8
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = character - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            if let first = high { bytes.append(first << 4 | value) }
-            high = high == nil ? value : nil
-        }
-        return bytes
-    }
-
-    private static func digits(of bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value }
-        return bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }
     }
 }

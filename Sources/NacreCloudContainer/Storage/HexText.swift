@@ -1,11 +1,13 @@
 /// Bytes as hexadecimal digits, lower case.
 package enum HexText {
-    package static func encode(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
+    package static func encode(_ bytes: [UInt8]) -> String { bytes.withUnsafeBufferPointer(encode) }
+
+    package static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        let digits: StaticString = "0123456789abcdef"
         return String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             for (place, byte) in bytes.enumerated() {
-                buffer[2 * place] = digits[Int(byte >> 4)]
-                buffer[2 * place + 1] = digits[Int(byte & 15)]
+                buffer[2 * place] = digits.utf8Start[Int(byte >> 4)]
+                buffer[2 * place + 1] = digits.utf8Start[Int(byte & 15)]
             }
             return bytes.count * 2
         }
@@ -20,19 +22,21 @@ package enum HexText {
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
-        func value(_ digit: UInt8) -> UInt8? {
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-            default: nil
-            }
-        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
         for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
+            guard let high = value(of: digits[place]), let low = value(of: digits[place + 1]) else { return nil }
             bytes.append(high << 4 | low)
         }
         return bytes
+    }
+
+    /// nil for what is no digit, or one in upper case.
+    package static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
     }
 }

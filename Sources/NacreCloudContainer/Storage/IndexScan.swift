@@ -60,6 +60,12 @@ package struct IndexScan: Hashable, Sendable {
     /// Of the records only those of these names come along, where any do; rows of the others come alone.
     package var among: Set<String>?
 
+    /// Whether the record of a row comes along.
+    package func includesRecord(named name: String) -> Bool { includesRecords && among?.contains(name) ?? true }
+
+    /// A row whose record is gone leads nowhere, and is not told; where only some records come along, rows are told without them.
+    package var needsRecords: Bool { includesRecords && among == nil }
+
     package init(
         zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false, limit: Int,
         includesRecords: Bool = false

@@ -192,9 +192,6 @@ package protocol WriteTransaction: ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
-    package var earliestTasks: [TaskKind: Timestamp] { [TaskKind: Timestamp](tasksPut) }
-
     package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String? = nil) throws -> Advance {
         try advance(zoneNamed: name, in: database, operation: id, entries: [])
     }

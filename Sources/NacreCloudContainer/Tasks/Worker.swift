@@ -161,21 +161,23 @@ extension Cloud {
                 throw StoreError(.corrupt, "The task was begun again and again, and its process died each time")
             }
             var work = try task.key.kind.handler.init(task)
-            while try await work.chunk(TaskTurn(cloud: self, task: task, isNew: isNew)) {
-                var rest = TaskRow(key: task.key, payload: work.payload, due: clock())
+            while true {
+                let turn = TaskTurn(cloud: self, task: task, isNew: isNew)
+                guard try await work.chunk(turn) else { return nil }
+                let now = clock()
                 let lane = task.key.kind.lane
-                let othersWait = handed.hasNext(in: lane) ? true : try await nextTask(in: lane, dueThrough: rest.due) != nil
+                let othersWait = handed.hasNext(in: lane) ? true : try await nextTask(in: lane, dueThrough: now) != nil
                 if othersWait || Task.isCancelled {
-                    try await replace(task, by: rest)
+                    try await replace(task, by: TaskRow(key: task.key, payload: work.payload, due: now))
                     return nil
                 }
-                let isHalfOver = task.due <= rest.due + Limits.taskLeaseSeconds / 2
-                // As it was leased: this attempt is the first since the last progress.
-                (rest.due, rest.attempts) = (isHalfOver ? rest.due + Limits.taskLeaseSeconds : task.due, 1)
-                if isHalfOver { try await replace(task, by: rest) }
+                var rest = turn.rest(work.payload)
+                if task.due <= now + Limits.taskLeaseSeconds / 2 {
+                    rest.due = now + Limits.taskLeaseSeconds
+                    try await replace(task, by: rest)
+                }
                 task = rest
             }
-            return nil
         } catch is LeaseLost {
             return nil
         } catch is CancellationError where Task.isCancelled {

@@ -67,11 +67,10 @@ extension MemoryState {
         for (place, span) in scan.spans.enumerated() {
             let rows = rows(of: span, in: scan.zone, after: place == 0 ? scan.after : nil, scan)
             for row in rows where hits.count < scan.limit && bytes < bytesMax {
-                let isWanted = scan.includesRecords && (scan.among?.contains(row.name.string) ?? true)
-                let record = isWanted ? records[RecordKey(zone: scan.zone, name: row.name)] : nil
-                // A row whose record is gone leads nowhere.
-                if scan.includesRecords, scan.among == nil, record == nil { continue }
-                hits.append(IndexHit(place: IndexPlace(key: row.key.bytes, name: row.name.string), span: place, record: record))
+                let name = row.name.string
+                let record = scan.includesRecord(named: name) ? records[RecordKey(zone: scan.zone, name: row.name)] : nil
+                if scan.needsRecords, record == nil { continue }
+                hits.append(IndexHit(place: IndexPlace(key: row.key.bytes, name: name), span: place, record: record))
                 bytes += record?.body.count ?? 0
             }
         }

@@ -51,7 +51,7 @@ extension Connection {
     private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
         let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         let statement: Statement =
-            switch (scan.isDescending, scan.includesRecords && scan.among == nil) {
+            switch (scan.isDescending, scan.needsRecords) {
             case (false, false): .indexRising
             case (true, false): .indexFalling
             case (false, true): .indexRisingWithRecords
@@ -96,13 +96,10 @@ extension Connection {
         let key = row.bytes()
         let name = row.string()
         let place = IndexPlace(key: key, name: name)
-        guard scan.includesRecords else { return IndexHit(place: place, span: span, record: nil) }
-        if let among = scan.among {
-            return IndexHit(place: place, span: span, record: among.contains(name) ? try records(in: scan.zone, named: [name]).first : nil)
-        }
-        // A number is a short way and no more: where it does not lead to the record, its name does.
-        let record = try row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
-        return record.map { IndexHit(place: place, span: span, record: $0) }
+        guard scan.includesRecord(named: name) else { return IndexHit(place: place, span: span, record: nil) }
+        // A number is a short way and no more: where it does not lead to the record, or was not asked for one, its name does.
+        let record = try !scan.needsRecords || row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
+        return record == nil && scan.needsRecords ? nil : IndexHit(place: place, span: span, record: record)
     }
 }
 

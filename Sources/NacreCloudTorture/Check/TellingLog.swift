@@ -44,7 +44,8 @@ package struct TellingLog: Sendable {
     private var last: [String: String] = [:]
     /// Saves by the IDs of notifications that name none.
     private var changes: [String: String] = [:]
-    /// Devices that were told to fetch everything, and the saves that were acknowledged by then: they find them there.
+    /// Devices that were told to fetch everything, and the saves that were asked for by then: they find them there. One that is under way may be the one for
+    /// which the word came.
     private var covered: [String: Set<String>] = [:]
 
     package init() {}
@@ -82,7 +83,7 @@ package struct TellingLog: Sendable {
     // MARK: What is heard
 
     /// A device was told to fetch everything.
-    package mutating func heardEverything(_ device: String) { covered[device, default: []].formUnion(saves.filter(\.value.isDone).keys) }
+    package mutating func heardEverything(_ device: String) { covered[device, default: []].formUnion(saves.keys) }
 
     /// - Parameters:
     ///   - name: of what was saved; nil where the notification does not say.

@@ -16,6 +16,8 @@ struct Ear: Sendable {
 
     /// Before it connects again.
     private static let pause: Duration = .milliseconds(100)
+    /// Events of which the server is told together that the device has them. A queue of a hundred that nobody empties becomes a word to fetch everything.
+    private static let acknowledgedAtOnce: Int64 = 20
 
     /// Of the device, at the private database of its user.
     let asker: Asker
@@ -34,16 +36,14 @@ struct Ear: Sendable {
 
     /// Returns when the server knows the device.
     func hasBegun() async throws {
-        let deadline = ContinuousClock.now + Asker.patience
-        while connections.withLock({ $0 }) == 0 {
-            guard ContinuousClock.now < deadline else { throw AskFault.silent("an event stream") }
-            try? await Task.sleep(for: Self.pause)
-        }
+        let hasBegun = try await Patience(limit: Asker.patience).until { connections.withLock { $0 } > 0 }
+        if !hasBegun { throw AskFault.silent("an event stream") }
     }
 
     /// Until it is cancelled.
     func listen() async {
         var last: String?
+        var acknowledged: Int64 = 0
         while !Task.isCancelled {
             if let stream = await asker.events(of: clientID, after: last) {
                 connections.withLock { $0 += 1 }
@@ -54,7 +54,11 @@ struct Ear: Sendable {
                         while let end = text.firstRange(of: Array("\n\n".utf8)) {
                             let event = String(decoding: text[..<end.lowerBound], as: UTF8.self)
                             text.removeSubrange(..<end.upperBound)
-                            if let id = await read(event) { last = id }
+                            guard let id = await read(event) else { continue }
+                            last = id
+                            guard let number = Int64(id), number >= acknowledged + Self.acknowledgedAtOnce else { continue }
+                            acknowledged = number
+                            await asker.acknowledge(number, of: clientID)
                         }
                     }
                 } catch {
@@ -103,9 +107,21 @@ struct Ear: Sendable {
 extension Asker {
     /// The event stream of one of the token's clients; nil where nobody answers, or the server says no for now.
     fileprivate func events(of clientID: String, after last: String?) async -> HTTPEvents? {
-        let device = root.deletingLastPathComponent().appendingPathComponent("notifications").absoluteString
-        guard let url = URL(string: device.replacing("/database/1/", with: "/device/1/") + "?clientId=\(clientID)") else { return nil }
+        guard let device, let url = URL(string: device.appendingPathComponent("notifications").absoluteString + "?clientId=\(clientID)") else {
+            return nil
+        }
         return await web.events(url, token: token, after: last)
+    }
+
+    /// Tells the server up to which event one of the token's clients has all. One who is signed out cannot, and needs not.
+    fileprivate func acknowledge(_ number: Int64, of clientID: String) async {
+        guard let device else { return }
+        let request = DeviceNoteRequest(heard: number, clientID: clientID)
+        _ = try? await Asker(web: web, root: device, token: token).ask("notifications", request.json(), as: Anything.self)
+    }
+
+    private var device: URL? {
+        URL(string: root.deletingLastPathComponent().absoluteString.replacing("/database/1/", with: "/device/1/"))
     }
 
     /// Ends the token. What is refused then had been done before.
@@ -113,7 +129,7 @@ extension Asker {
         let text = root.absoluteString
         guard let end = text.range(of: "/database/1/"), let server = URL(string: String(text[..<end.lowerBound])) else { return }
         do throws(AskFault) {
-            _ = try await Asker(web: web, root: server, token: token).ask("account/1/sign-out", Array("{}".utf8), as: SignedOut.self)
+            _ = try await Asker(web: web, root: server, token: token).ask("account/1/sign-out", Array("{}".utf8), as: Anything.self)
         } catch {
             guard case .refused(let refusal) = error, [.authenticationFailed, .authenticationRequired, .notFound].contains(refusal.code) else {
                 throw error
@@ -123,25 +139,6 @@ extension Asker {
 }
 
 /// An object of whatever.
-private struct SignedOut: AnswerMessage {
+private struct Anything: AnswerMessage {
     init(from reader: inout JSONReader) throws(JSONError) { try reader.skip() }
-}
-
-/// What several may look at and one waits for.
-struct Patience {
-    /// Between two looks.
-    private static let pause: Duration = .milliseconds(30)
-
-    let limit: Duration
-
-    /// Returns once something is so, or when patience is over.
-    /// - Returns: whether it is so.
-    func until(_ isSo: () async throws -> Bool) async throws -> Bool {
-        let deadline = ContinuousClock.now + limit
-        while true {
-            if try await isSo() { return true }
-            if ContinuousClock.now > deadline { return false }
-            try? await Task.sleep(for: Self.pause)
-        }
-    }
 }

@@ -95,14 +95,16 @@ final class ServedConnection {
     func hasEnded() -> Bool {
         guard endWatch != .never, pausedAt == nil else { return false }
         if endWatch == .once { endWatch = .never }
-        var byte: UInt8 = 0
-        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+        return peek() == 0
     }
 
     /// Whether the socket has bytes that nobody has read. A system call.
-    func hasUnread() -> Bool {
+    func hasUnread() -> Bool { peek() > 0 }
+
+    /// 1: there is something to read; 0: the client has ended its side; below: neither.
+    private func peek() -> Int {
         var byte: UInt8 = 0
-        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
     }
 
     /// Makes libmicrohttpd find the socket closed, which ends the connection at its next run.

@@ -179,3 +179,8 @@ import Testing
         #expect(Set(left) == [Self.task("a", due: 5, [2]), Self.task("c", due: 6, [3])])
     }
 }
+
+extension WriteTransaction {
+    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
+    var earliestTasks: [TaskKind: Timestamp] { [TaskKind: Timestamp](tasksPut) }
+}

@@ -92,10 +92,8 @@ extension Connection {
         var rows = PackedRows(of: packed, from: range.lower, to: range.upper, isDescending: scan.isDescending, self)
         while hits.count < scan.limit, bytes < bytesMax, let row = try rows.next() {
             let found = IndexPlace(key: row.key, name: row.name)
-            let isWanted = scan.includesRecords && scan.among?.contains(row.name) ?? true
-            let record = isWanted ? try record(of: row, in: scan.zone) : nil
-            // The row of a record that is gone.
-            if isWanted, scan.among == nil, record == nil { continue }
+            let record = scan.includesRecord(named: row.name) ? try record(of: row, in: scan.zone) : nil
+            if scan.needsRecords, record == nil { continue }
             hits.append(IndexHit(place: found, span: place, record: record))
             bytes += record?.body.count ?? 0
         }

@@ -134,17 +134,10 @@ private enum BlockName {
                 guard letter == UInt8(ascii: "-") else { return nil }
                 continue
             }
-            let digit: UInt8
-            switch letter {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = letter - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"):
-                digit = letter - UInt8(ascii: "a") + 10
-                hasLower = true
-            case UInt8(ascii: "A")...UInt8(ascii: "F"):
-                digit = letter - UInt8(ascii: "A") + 10
-                hasUpper = true
-            default: return nil
-            }
+            let isUpper = letter >= UInt8(ascii: "A") && letter <= UInt8(ascii: "F")
+            guard let digit = HexText.value(of: isUpper ? letter + 32 : letter) else { return nil }
+            hasUpper = hasUpper || isUpper
+            hasLower = hasLower || letter >= UInt8(ascii: "a")
             if let first = high {
                 bytes.append(first << 4 | digit)
                 high = nil
