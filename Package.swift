@@ -35,10 +35,10 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CNacreChecksum"),
-        .systemLibrary(name: "CNacreMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNacreCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CNacreOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNacreSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CNacreSockets"),
         .systemLibrary(name: "CNacreSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CNacreZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -60,7 +60,7 @@ let package = Package(
         module(
             "NacreCloudStore",
             ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
-        module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
+        module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreSockets", "CNacreZlib"]),
         module(
             "NacreCloudServer",
             [

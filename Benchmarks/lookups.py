@@ -17,11 +17,10 @@ function request() return get_text(string.format("/api/collections/notes/records
 
 
 WHERE_THE_TIME_GOES = """\
-**Lookups.** By `perf`, two thirds of a lookup's CPU are on the HTTP loop and one third on readers; SQLite takes 15 %. Two fifths are the kernel: the answer's `sendmsg` 13 %,
-and the two `epoll_ctl` and the second `recv` with which libmicrohttpd suspends and resumes a connection that waits for a reader. One loop serves all
-connections and is full while a seventh of two cores idles. With `loopCount` 2 a quiet machine answered 41,400 lookups a second instead of 38,600 and 25 %
+**Lookups.** Two thirds of a lookup's CPU are on the HTTP loop and one third on readers; SQLite takes 15 %. A request is one `recv` and one `send`, and its share of waking a reader and the loop. One
+loop serves all connections and is full while a seventh of two cores idles. With `loopCount` 2 a quiet machine answered 41,400 lookups a second instead of 38,600 and 25 %
 more feed pages, but 12 % fewer batches: threads of the server then wait for each other's cores. What would help everywhere is an answer that does not change
-threads: a reader on the loop itself for what lies in memory, which would save the wake-ups and both `epoll_ctl`."""
+threads: a reader on the loop itself for what lies in memory, which would save the wake-ups."""
 
 
 def ask(bench):

@@ -20,7 +20,7 @@ REST_SECONDS = 5
 
 WHERE_THE_TIME_GOES = """\
 **Start and idle memory.** Swift's own libraries are linked in: beside them as shared libraries the same server was ready in 54 ms instead of 45 and held 47 MB
-instead of 42. What is left of shared libraries are libcrypto and the 30 behind libcurl and GnuTLS, which the framework's transfers and libmicrohttpd pull in."""
+instead of 42. What is left of shared libraries are libcrypto and the 30 behind libcurl and GnuTLS, which the framework's transfers pull in."""
 
 
 def ask(bench):

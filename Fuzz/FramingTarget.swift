@@ -5,7 +5,7 @@ import Synchronization
 /// HTTP framing: any bytes, over a socket, to a server whose handlers never fail.
 ///
 /// The first byte says how they are sent: its lowest bit, whether the client hangs up at once or waits for the answer; the others, where a pause
-/// divides them. Slower than the other targets, but with libmicrohttpd in it, which is half of the framing.
+/// divides them. Slower than the other targets, but with the loop and its connections in it.
 enum FramingTarget {
     /// Seconds without a byte after which the server counts as stuck. A loaded machine under AddressSanitizer is slow.
     private static let patience = 30

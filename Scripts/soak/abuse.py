@@ -13,7 +13,7 @@ from soaking import Fault
 
 import attacks
 
-# Resident megabytes above rest, but for what so many connections take: libmicrohttpd's 48 KB and what we keep.
+# Resident megabytes above rest, but for what so many connections take.
 MEMORY_MEGABYTES_MAX = 300
 CONNECTION_KILOBYTES = 60
 # How much longer the hundredth part of another user's answers may take than it does alone, or as many milliseconds where that is more. Alone it is two to

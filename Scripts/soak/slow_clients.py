@@ -13,7 +13,7 @@ SHARE = 0.03
 SECONDS_LEAST = 15
 CONNECTIONS = 500
 CONNECTIONS_PER_SECOND = 200
-# Resident megabytes with so many slow clients: what an idle server has and 48 KB of libmicrohttpd's for each connection come to 60.
+# Resident megabytes with so many slow clients: an idle server has less than half of it.
 MEMORY_MEGABYTES_MAX = 150
 
 # The tool's flags: its mode, seconds between pieces, and what a piece is.

@@ -2,20 +2,17 @@
 package enum ServerLimits {
     /// Request line and headers together, as in Node.js (`--max-http-header-size`); beyond is 431. Our longest headers and tokens take 2 KB.
     package static let headerBytesMax = 16 * 1024
-    /// Parameters of a query; beyond is 414. libmicrohttpd keeps some 60 bytes for each in a connection's memory, and CloudKit's requests have two.
+    /// Parameters of a query; beyond is 414. Each is looked through for a parameter's value, and CloudKit's requests have two.
     package static let parametersMax = 128
     /// A request body without a limit of its own: CloudKit's batches end at 2 MB of values, and decisions cap HTTP bodies at 8 MB; beyond is 413.
     package static let bodyBytesMax = 8 * 1024 * 1024
-    /// libmicrohttpd's memory for one connection: the headers' text, some 60 bytes for each header, and the response's header; what does not fit it
-    /// answers with 431 itself. It clears this memory for each request, so more costs time: 48 KB were a twentieth of a lookup.
-    package static let connectionMemoryBytes = 24 * 1024
     /// A body of a declared length up to this is gathered before its handler starts.
     package static let gatheredBodyBytesMax = 64 * 1024
     /// What of an answer may wait in memory between a task and a socket; half of it wakes the task that stopped. Two socket buffers' worth.
     package static let bufferedBytesMax = 256 * 1024
     /// The same of a body that comes, for which the socket has room of its own: many large ones may come at once.
     package static let bufferedBodyBytesMax = 128 * 1024
-    /// A task gets a body that streams in pieces of this size where they come faster than it takes them.
+    /// What is read of a socket at once: a task gets a body that streams in pieces of this size where they come faster than it takes them.
     package static let handedBodyBytes = 64 * 1024
     /// A route that takes longer bodies than others gives `bodyDeadline` for each piece of this size: 17 KB/s.
     package static let bodyPieceBytes = 1024 * 1024
@@ -23,7 +20,7 @@ package enum ServerLimits {
     package static let discardedBodyBytesMax = 256 * 1024
     /// What is still read and thrown away after an early answer to a longer body, so that the answer is not lost in a reset (RFC 9112 §9.6).
     package static let lingeringBytesMax = 4 * 1024 * 1024
-    /// Bodies and answers up to this are not counted in a budget: they are a twelfth of what a connection takes anyway.
+    /// Bodies and answers up to this are not counted in a budget: a connection with its request takes as much anyway.
     package static let uncountedBytesMax = 4 * 1024
     /// Request bodies that may lie in memory together, from before their first byte until they are handled. Sized for a machine with 512 MB: the
     /// values made of a body take a few times its size, for a moment.
@@ -54,7 +51,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var connectionsMax = 16_384
     /// Requests under way on one loop; beyond is 503 with `Retry-After`. Bounds memory: each may hold its body and its answer.
     package var requestsInFlightMax = 2_048
-    /// For request line and headers, from the connection's first moment, or from the request line on a connection that served before.
+    /// For request line and headers, from the connection's first moment, or from a request's first bytes on a connection that served before.
     package var headerDeadline: Duration = .seconds(10)
     /// For the whole body from its start, or each `ServerLimits.bodyPieceBytes` of a long one, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
     package var bodyDeadline: Duration = .seconds(60)
@@ -70,8 +67,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var pieceDeadline: Duration = .seconds(30)
     /// The same while answers fill more than half of their share of memory.
     package var shortPieceDeadline: Duration = .seconds(5)
-    /// After this long without an answer the loop also watches the socket for a client that hangs up.
-    package var hangUpWatchDelay: Duration = .milliseconds(50)
+    /// A client that ends its side before it is answered counts as gone after this long: some end it with their last request, and read on.
+    package var hangUpDelay: Duration = .milliseconds(50)
     package var headerBytesMax = ServerLimits.headerBytesMax
     package var bodyBytesMax = ServerLimits.bodyBytesMax
     /// Memory for bodies and answers.

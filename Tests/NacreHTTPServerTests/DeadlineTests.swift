@@ -8,7 +8,7 @@ import Testing
     private func drip(_ request: String, _ server: ServerUnderTest) async throws {
         let client = try await server.client()
         try await client.send(request)
-        // Each byte restarts libmicrohttpd's timer; the connection's own clock runs on. Ends because the server closes, or by the time limit.
+        // Bytes that come do not put the deadline off. Ends because the server closes, or by the time limit.
         var isOpen = true
         while isOpen {
             try await server.settle()

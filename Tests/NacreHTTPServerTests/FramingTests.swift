@@ -33,6 +33,25 @@ import Testing
         ("GET ftp://a/ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ("GET /ping HTTP/1.2\r\nHost: a\r\n\r\n", 505),
         ("GET /ping HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+        ("GET /ping HTTP/1.10\r\nHost: a\r\n\r\n", 400),
+        ("GET /ping\r\nHost: a\r\n\r\n", 400),
+        ("GET /ping  HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /pi\u{0}ng HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        (" GET /ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("G(T /ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        // What another reader could take for one line more, or one less.
+        ("GET /ping HTTP/1.1\nHost: a\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\nX: b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\n\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\rY: c\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\r\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\r\n\tc\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\n Host: a\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\u{0}c\r\n\r\n", 400),
     ]
 
     @Test(arguments: refused)
@@ -66,7 +85,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["zz\r\nhello\r\n0\r\n\r\n", "ffffffffffffffffff\r\nhello", "5\r\nhellozz\r\n"])
+    @Test(arguments: [
+        "zz\r\nhello\r\n0\r\n\r\n", "ffffffffffffffffff\r\nhello", "5\r\nhellozz\r\n", "5\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "\r\n",
+        "-5\r\nhello", "0x5\r\nhello", " 5\r\nhello", "5\r\nhello\r\n0\r\n\n", "5;a\u{0}b\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0\r\nX: a\n\r\n",
+    ])
     func `a chunk that cannot be read is refused once`(_ body: String) async throws {
         try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
             let client = try await server.client()
@@ -84,6 +106,9 @@ import Testing
             for (request, text) in [
                 ("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello", "5"),
                 ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "1"),
+                ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n00A;n=\"v\"\r\n0123456789\r\n0\r\nX: a\r\n\r\n", "10"),
+                ("\r\n\r\nGET /ping HTTP/1.1\r\nHost: a\r\n\r\n", "pong"),
+                ("GET http://a/ping HTTP/1.1\r\nHost: a\r\n\r\n", "pong"),
                 ("POST /echo HTTP/1.1\r\nHost: a\r\n\r\n", "0"),
                 ("GET /ping HTTP/1.0\r\n\r\n", "pong"),
                 ("GET /ping HTTP/1.1\r\nHost: a\r\nX: \t caf\u{E9} \r\nEmpty:\r\n\r\n", "pong"),

@@ -35,7 +35,28 @@ import Testing
         }
     }
 
-    /// The end of what it says comes with the request, in one event: libmicrohttpd alone does not see it.
+    @Test func `a client that ends its side with its requests has those answered that need no wait, and the others cancelled`() async throws {
+        let cancelled = Gate()
+        try await withServer(
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await Self.waitForCancellation()
+                    await cancelled.open()
+                    throw CancellationError()
+                }
+            }
+        ) { server in
+            let client = try await server.client()
+            client.sendLast("GET /ping HTTP/1.1\r\nHost: a\r\n\r\nGET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await client.response().text == "pong")
+            await cancelled.pass()
+            let alone = try await server.client()
+            alone.sendLast("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await alone.rest()
+        }
+    }
+
+    /// The end of what it says comes with the request, in one event.
     @Test(arguments: [
         "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "GET /nothing HTTP/1.1\r\nHost: a\r\n",
         "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1234",

@@ -8,7 +8,12 @@ struct UnsentAnswerTests {
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) | 1 } }
 
     private static func take(_ most: Int, of answer: UnsentAnswer) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: most) { buffer, count in count = answer.take(into: UnsafeMutableRawBufferPointer(buffer)) }
+        var taken: [UInt8] = []
+        _ = answer.take(upTo: most) { bytes in
+            taken = Array(bytes)
+            return bytes.count
+        }
+        return taken
     }
 
     @Test(arguments: [0, 1, ServerLimits.answerPieceBytes, ServerLimits.returnedAnswerBytes, 1_000_003], [4095, 4096, 65_536, 2_000_000])

@@ -42,7 +42,7 @@ struct ArrowTests {
     @Test(arguments: [
         ("import CNacreSQLite", "Sources/NacreCloudStore/SQL/A.swift"), ("import CNacreSodium", "Sources/CloudKit/A.swift"),
         ("import CNacreOpenSSL", "Sources/NacreHTTPServer/A.swift"), ("import CNacreZlib", "Sources/NacreCloudServer/A.swift"),
-        ("import CNacreMicroHTTPD", "Tests/NacreCloudServerTests/A.swift"), ("import NacreCloudStore", "Sources/NacreCloudServer/API/A.swift"),
+        ("import CNacreSockets", "Tests/NacreCloudServerTests/A.swift"), ("import NacreCloudStore", "Sources/NacreCloudServer/API/A.swift"),
     ])
     func `a module outside its place is found`(text: String, path: String) {
         #expect(Confinement.findings(SwiftText(text, path: path)).count == 1)

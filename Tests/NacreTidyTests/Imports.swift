@@ -77,7 +77,7 @@ enum Confinement {
         "CNacreFileReads": ["Sources/NacreCloudStore/SQLite/"],
         "CNacreSQLite": ["Sources/NacreCloudStore/SQLite/", "Tests/NacreCloudStoreTests/"],
         "CNacreCurl": ["Sources/NacreHTTPClient/"],
-        "CNacreMicroHTTPD": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],
+        "CNacreSockets": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],
         "CNacreZlib": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],
     ]
 

@@ -15,11 +15,12 @@ final class UnsentAnswer {
 
     var left: Int { bytes.count - sent }
 
-    /// Moves what comes next into a buffer; how much that was.
-    func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(buffer.count, left)
-        guard count > 0 else { return 0 }
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<sent + count])) }
+    /// Hands out what comes next.
+    /// - Parameter body: gets at most so many bytes, and returns how many of them it took; the others come again.
+    /// - Returns: what the body returned.
+    func take(upTo most: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Int {
+        let count = bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[sent..<sent + min(most, left)])) }
+        guard count > 0 else { return count }
         sent += count
         if sent - returned >= ServerLimits.returnedAnswerBytes { returnSent() }
         return count

@@ -3,7 +3,7 @@ struct Deadlines: Sendable {
     let header: UInt64
     let body: UInt64
     let idle: UInt64
-    let hangUpWatchDelay: UInt64
+    let hangUpDelay: UInt64
     let piece: UInt64
     let shortPiece: UInt64
     let work: UInt64
@@ -17,7 +17,7 @@ struct Deadlines: Sendable {
         header = configuration.headerDeadline.nanoseconds
         body = configuration.bodyDeadline.nanoseconds
         idle = configuration.idleTimeout.nanoseconds
-        hangUpWatchDelay = configuration.hangUpWatchDelay.nanoseconds
+        hangUpDelay = configuration.hangUpDelay.nanoseconds
         piece = configuration.pieceDeadline.nanoseconds
         shortPiece = configuration.shortPieceDeadline.nanoseconds
         work = configuration.workDeadline.nanoseconds

@@ -1,10 +1,10 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 import NacreLocks
 import NacreTelemetry
 import Synchronization
 
-/// One thread that serves its share of connections: libmicrohttpd's sockets, the tasks of their handlers, and the deadlines.
+/// One thread that serves its share of connections: their sockets, the tasks of their handlers, and the deadlines.
 ///
 /// It is the task executor of the handlers, so a request that needs nobody else is read, handled and answered without changing threads. A handler
 /// that computes for long holds up all connections of its loop; work that blocks belongs elsewhere.
@@ -24,16 +24,20 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// What an event of the loop's epoll is about; from `firstConnection` on it is a connection's id.
     private enum Source {
         static let wake: UInt64 = 0
-        static let daemon: UInt64 = 1
+        static let newcomers: UInt64 = 1
         static let firstConnection: UInt64 = 2
     }
 
+    /// A connection's events come once for each change: it is asked for them once in its life.
+    private static let connectionEvents = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
     /// Jobs that run before sockets get their turn again.
     private static let jobsAtOnce = 1024
     /// Requests that come together from which on each is one of many. On this server: two or three are answered faster one after the other.
     private static let crowd = 4
-    /// Rounds of libmicrohttpd before the wake-up descriptor gets its turn again.
+    /// Turns of connections that go on by themselves before the kernel is asked again.
     private static let roundsAtOnce = 16
+    /// Connections that are accepted before those that are there get their turn.
+    private static let newcomersAtOnce = 64
 
     let router: Router
     let logger: Logger
@@ -50,30 +54,30 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let wakeDescriptor: Int32
     private let pollDescriptor: Int32
-    /// One whose other end is closed: reading finds its end.
-    private let deadSocket: Int32
+    /// What is read of a socket comes here first, so that a connection that waits holds no room.
+    let room: UnsafeMutableRawBufferPointer
     private let onStopped: @Sendable () -> Void
 
-    private var daemon: OpaquePointer?
+    /// -1 once nobody is accepted any more.
+    private var listenSocket: Int32
+    /// Whether the kernel tells of newcomers. Not where there is no place for them.
+    private var isAccepting = false
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
-    private(set) var connections: [UInt64: ServedConnection] = [:]
-    /// What was taken from libmicrohttpd, by the ids of its connections. It is no part of `connections`: those end when libmicrohttpd says so, which it
-    /// does of the dead socket that it was left, while these live on.
+    private var connections: [UInt64: ServedConnection] = [:]
+    /// Those that go on without an event.
+    private var ready: [ServedConnection] = []
+    /// Streams that have their connections' sockets, by the ids that those had.
     private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
-    /// Of which the request line is here and the rest of the head is awaited, by their connections.
-    private var heads: [UInt64: Exchange] = [:]
-    var stuckChunks = StuckChunks()
     private var nextConnectionID = Source.firstConnection
-    /// Suspended exchanges whose sockets are not watched yet, oldest first, with the moment from which they should be.
-    private var unwatched: [(exchange: Exchange, due: UInt64)] = []
-    /// Exchanges that have gathered of a body what their handlers' tasks wait for.
-    private var gathering: [Exchange] = []
+    /// Exchanges whose clients have ended their side while a handler works, oldest first, with the moment from which they count as gone.
+    private var doubted: [(exchange: Exchange, due: UInt64)] = []
     private var requestIDs = RequestIDSource()
+    private var responseDate = ResponseDate()
     private var nextTick: UInt64 = 0
     private var drainDeadline: UInt64?
     private(set) var now: UInt64 = MonotonicTime.now
-    private(set) var isStopping = false
+    private var isStopping = false
     var inFlight = 0
     /// Requests whose handlers were started since the loop last waited, and between that and the time before.
     private var begun = (now: 0, before: 0)
@@ -85,8 +89,6 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var roomIsMade = false
     private var places: Int { connections.count + lasting.count }
     private var isShortOfConnections: Bool { places * 8 >= connectionsMax * 7 }
-    /// A connection was resumed: libmicrohttpd must run before the loop waits, or the connection stalls.
-    var mustServe = false
     var isDraining: Bool { drainDeadline != nil }
 
     /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
@@ -106,37 +108,19 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         inFlightMax = configuration.requestsInFlightMax
         bodyBytesMax = configuration.bodyBytesMax
         headerBytesMax = configuration.headerBytesMax
+        listenSocket = socket
         wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         pollDescriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        deadSocket = Self.makeDeadSocket()
-        guard wakeDescriptor >= 0, pollDescriptor >= 0, deadSocket >= 0 else {
-            close(socket)
+        room = UnsafeMutableRawBufferPointer.allocate(byteCount: ServerLimits.handedBodyBytes, alignment: 16)
+        guard wakeDescriptor >= 0, pollDescriptor >= 0, watch(wakeDescriptor, EPOLLIN.rawValue, Source.wake) else {
             throw ServerStartError(.loop, code: errno)
         }
-        let stall = max(configuration.stallTimeout, configuration.idleTimeout, configuration.headerDeadline, configuration.bodyDeadline)
-        daemon = LoopCallbacks.startDaemon(
-            for: self, socket: socket, connectionsMax: connectionsMax,
-            memoryBytes: max(ServerLimits.connectionMemoryBytes, configuration.headerBytesMax * 3 / 2), stall: stall)
-        guard let daemon else {
-            close(socket)
-            throw ServerStartError(.loop, code: errno)
-        }
-        watch(wakeDescriptor, EPOLLIN.rawValue, Source.wake)
-        watch(nacre_mhd_epoll(daemon), EPOLLIN.rawValue, Source.daemon)
+        accept(true)
     }
 
     deinit {
-        if let daemon { MHD_stop_daemon(daemon) }
-        if wakeDescriptor >= 0 { close(wakeDescriptor) }
-        if pollDescriptor >= 0 { close(pollDescriptor) }
-        if deadSocket >= 0 { close(deadSocket) }
-    }
-
-    private static func makeDeadSocket() -> Int32 {
-        var pair: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else { return -1 }
-        close(pair[1])
-        return pair[0]
+        for descriptor in [listenSocket, wakeDescriptor, pollDescriptor] where descriptor >= 0 { Glibc.close(descriptor) }
+        room.deallocate()
     }
 
     // MARK: - From any thread
@@ -192,7 +176,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Accepts nothing more, lets what is under way finish until the deadline, then ends the loop.
     func drain(until deadline: UInt64) {
-        // Never at once: a handler may ask for it, inside a call of libmicrohttpd, which must not be run in there.
+        // Never at once: a handler may ask for it, in its connection's turn.
         performLater { self.beginDraining(until: deadline) }
     }
 
@@ -205,16 +189,16 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         sigfillset(&all)
         // Signals are the process's business, not a loop's.
         pthread_sigmask(SIG_BLOCK, &all, nil)
-        var events = [epoll_event](repeating: epoll_event(), count: 64)
+        var events = [epoll_event](repeating: epoll_event(), count: 128)
         while !isStopping {
             let count = epoll_wait(pollDescriptor, &events, Int32(events.count), waitMilliseconds())
             now = MonotonicTime.now
+            begun = (0, begun.now)
             for index in 0..<Int(max(count, 0)) { handle(events[index].data.u64, events[index].events) }
             serve()
-            if stuckChunks.mayBe(isAsked: hasReady) { stuckChunks.end(of: connections) }
             if mustMakeRoom { makeRoom() }
             if now >= nextTick { tick() }
-            watchDue()
+            endDoubted()
             endIfDrained()
         }
         stop()
@@ -223,16 +207,15 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func handle(_ source: UInt64, _ events: UInt32) {
         switch source {
         case Source.wake: takeInbox()
-        case Source.daemon: break
+        case Source.newcomers: acceptNewcomers()
         default:
-            if let (stream, exchange) = lasting[source] {
+            if let connection = connections[source] {
+                connection.noteEvents(events)
+                connection.advance()
+            } else if let (stream, exchange) = lasting[source] {
                 let isGone = events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
                 if isGone { endLasting(stream, exchange) } else { stream.push() }
-                return
             }
-            guard let exchange = connections[source]?.exchange, exchange.isWatched else { return }
-            unwatch(exchange)
-            exchange.clientHungUp()
         }
     }
 
@@ -253,19 +236,18 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private func serve() {
-        begun = (0, begun.now)
         var rounds = 0
         runJobs { false }
-        repeat {
-            mustServe = false
-            MHD_run(daemon)
+        while !ready.isEmpty, rounds < Self.roundsAtOnce {
+            let turns = ready
+            ready.removeAll(keepingCapacity: true)
+            for connection in turns {
+                connection.isReady = false
+                connection.advance()
+            }
             runJobs { false }
             rounds += 1
-        } while (mustServe || hasReady) && rounds < Self.roundsAtOnce
-        guard !gathering.isEmpty else { return }
-        for exchange in gathering { exchange.handOver() }
-        gathering = []
-        runJobs { false }
+        }
     }
 
     /// Runs the jobs that are due, those too that they add, until `isDone` or there have been many.
@@ -283,104 +265,130 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Whether libmicrohttpd has connections that it can go on with at once: of a socket that is ready it reads or writes one buffer in a run.
-    private var hasReady: Bool {
-        var milliseconds: UInt64 = 0
-        return MHD_get_timeout(daemon, &milliseconds) == .YES && milliseconds == 0
-    }
-
     private func waitMilliseconds() -> Int32 {
-        if mustServe || nextJob < jobs.count || hasReady { return 0 }
+        if !ready.isEmpty || nextJob < jobs.count { return 0 }
         var next = MonotonicTime.never
-        if places > 0 { next = nextTick }
-        if let due = unwatched.first?.due { next = min(next, due) }
+        if places > 0 || (!isAccepting && !isDraining) { next = nextTick }
+        if let due = doubted.first?.due { next = min(next, due) }
         if let drainDeadline { next = min(next, drainDeadline) }
         guard next != MonotonicTime.never else { return -1 }
         guard next > now else { return 0 }
         return Int32(clamping: (next - now + 999_999) / 1_000_000)
     }
 
-    /// Ends the connections that are late, and those whose client has ended its side.
+    /// Ends the connections that are late.
     private func tick() {
         nextTick = now &+ deadlines.tick
         roomIsMade = false
         if isShortOfConnections { mustMakeRoom = true }
         for connection in connections.values {
             connection.exchange?.endOverdueWork(now)
-            let isLate = connection.isLate(now)
-            guard isLate || connection.hasEnded() else { continue }
-            if isLate { metrics.late.add() }
-            connection.hangUp()
-            mustServe = true
+            guard connection.isLate(now) else { continue }
+            metrics.late.add()
+            close(connection)
         }
         for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
             metrics.late.add()
             endLasting(stream, exchange)
         }
+        accept(true)
     }
 
     // MARK: - Connections
 
-    func opened(_ raw: OpaquePointer) -> ServedConnection {
-        let connection = ServedConnection(id: nextConnectionID, socket: nacre_mhd_socket(raw), peer: PeerAddress(nacre_mhd_peer(raw)), loop: self)
+    /// Asks the kernel to tell of newcomers, or not to.
+    private func accept(_ isWanted: Bool) {
+        guard listenSocket >= 0, isWanted != isAccepting, !isWanted || places < connectionsMax else { return }
+        if isWanted {
+            isAccepting = watch(listenSocket, EPOLLIN.rawValue, Source.newcomers)
+        } else {
+            isAccepting = false
+            epoll_ctl(pollDescriptor, EPOLL_CTL_DEL, listenSocket, nil)
+        }
+    }
+
+    private func acceptNewcomers() {
+        for _ in 0..<Self.newcomersAtOnce where listenSocket >= 0 {
+            guard places < connectionsMax else {
+                overload.tell(.connections)
+                // Until somebody's place is free.
+                return accept(false)
+            }
+            var peer = sockaddr_storage()
+            let socket = nacre_accept(listenSocket, &peer)
+            if socket >= 0 {
+                open(socket, withUnsafePointer(to: &peer) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { PeerAddress($0) } })
+                continue
+            }
+            switch errno {
+            case EAGAIN: return
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                overload.tell(.connections)
+                // Until the next tick: it would be told again and again.
+                return accept(false)
+            // One that was gone before it was accepted (accept(2)).
+            default: continue
+            }
+        }
+    }
+
+    private func open(_ socket: Int32, _ peer: PeerAddress) {
+        let connection = ServedConnection(id: nextConnectionID, socket: socket, peer: peer, loop: self)
         nextConnectionID += 1
+        guard watch(socket, Self.connectionEvents, connection.id) else { return connection.close() }
         if places == 0 { nextTick = min(nextTick, now &+ deadlines.tick) }
         connections[connection.id] = connection
         metrics.connections.add(1)
         if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
-        // libmicrohttpd does not count those that were taken from it.
-        if places > connectionsMax {
-            overload.tell(.connections)
-            connection.hangUp()
-        }
-        return connection
     }
 
     /// Closes connections without a request, those that idled longest first, until a quarter of all places is free or none idles. At the limit
-    /// libmicrohttpd accepts nothing more, and who comes would wait for somebody's deadline.
+    /// nobody is accepted, and who comes would wait for somebody's deadline.
     private func makeRoom() {
         mustMakeRoom = false
         let count = places - connectionsMax * 3 / 4
         guard isShortOfConnections else { return }
         // The newest is who came just now.
         let idle = connections.values.filter { $0.exchange == nil && $0.idleSince < now }.sorted { $0.idleSince < $1.idleSince }
-        for connection in idle.prefix(count) { connection.hangUp() }
+        for connection in idle.prefix(count) { close(connection) }
         // Where fewer were idle than must go, the next tick looks again, and not each that comes.
         roomIsMade = idle.count < count
         overload.tell(.connections, count: min(count, idle.count))
-        mustServe = true
     }
 
-    func closed(_ connection: ServedConnection) {
-        connections[connection.id] = nil
-        // At the limit of connections libmicrohttpd stops listening, and begins again only in a run after the one that closed.
-        mustServe = true
+    /// Closes a connection at once, whatever is under way on it.
+    func close(_ connection: ServedConnection) {
+        guard forget(connection) else { return }
+        connection.close()
         metrics.connections.add(-1)
+        connection.exchange?.breakOff()
+        accept(true)
     }
 
-    /// For a response of the exchange; where its connection cannot be taken from libmicrohttpd, nothing comes of it. On any thread.
+    private func forget(_ connection: ServedConnection) -> Bool { connections.removeValue(forKey: connection.id) != nil }
+
+    /// Gives a connection its turn once those before it have had theirs.
+    func advanceLater(_ connection: ServedConnection) {
+        guard !connection.isReady else { return }
+        connection.isReady = true
+        ready.append(connection)
+    }
+
+    /// A stream to which a connection's socket is to be given.
     func lastingStream(of exchange: Exchange) -> LastingStream {
-        LastingStream(id: exchange.connection.id) { [weak self] stream in
-            guard let self else { return }
-            self.perform { self.endLasting(stream, exchange) }
+        LastingStream(id: exchange.connection.id) { [weak self, weak exchange] stream in
+            guard let self, let exchange else { return }
+            perform { self.endLasting(stream, exchange) }
         }
     }
 
-    /// Takes the socket of a suspended connection from libmicrohttpd, which is left one whose other end is closed.
-    /// - Returns: nil where the system gives none.
+    /// Has a stream's socket watched, which its connection gives away.
     func takeSocket(of connection: ServedConnection, for stream: LastingStream, of exchange: Exchange) -> Int32? {
-        let socket = fcntl(connection.socket, F_DUPFD_CLOEXEC, 0)
-        guard socket >= 0 else { return nil }
-        guard dup2(deadSocket, connection.socket) >= 0 else {
-            close(socket)
-            return nil
-        }
-        _ = fcntl(connection.socket, F_SETFD, FD_CLOEXEC)
+        // What a client sends behind the request is read by nobody.
+        var event = epoll_event(events: EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue, data: epoll_data_t(u64: stream.id))
+        guard epoll_ctl(pollDescriptor, EPOLL_CTL_MOD, connection.socket, &event) == 0, forget(connection) else { return nil }
         lasting[stream.id] = (stream, exchange)
-        metrics.connections.add(1)
-        // Edges alone: that there is room again, and that the client is gone. What it still sends is read by nobody.
-        watch(socket, EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue, stream.id)
-        return socket
+        return connection.giveSocket()
     }
 
     private func endLasting(_ stream: LastingStream, _ exchange: Exchange) {
@@ -388,20 +396,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         stream.close()
         metrics.connections.add(-1)
         exchange.endLasting()
-    }
-
-    /// libmicrohttpd has something to log, which it does before it answers by itself, and for each connection that breaks: so few are looked at. If it is
-    /// about to refuse a head, that is answered here.
-    func mayRefuseHead() {
-        for exchange in heads.values where exchange.refuseHead() { return }
-    }
-
-    func beginHead(of exchange: Exchange, on connection: ServedConnection) {
-        heads[connection.id] = exchange
-    }
-
-    func endHead(on connection: ServedConnection) {
-        heads[connection.id] = nil
+        accept(true)
     }
 
     /// A handler is started. Returns whether it is one of many.
@@ -412,34 +407,28 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     func nextRequestID() -> RequestID { requestIDs.next() }
 
-    /// Has what an exchange gathers of a body handed to its handler's task, at the latest before the loop waits.
-    func handOverSoon(_ exchange: Exchange) { gathering.append(exchange) }
+    func date() -> [UInt8] { responseDate.now() }
 
-    /// Has the socket of a suspended exchange watched for a hang-up, which libmicrohttpd does not see. Not at once: most answers come before that
-    /// is worth two system calls.
-    func watchLater(_ exchange: Exchange) {
-        unwatched.append((exchange, now &+ deadlines.hangUpWatchDelay))
+    /// A client has ended its side while a handler works at its request. Some do with their last request, and read on: most answers come before that matters.
+    func doubt(_ exchange: Exchange) {
+        guard !exchange.isDoubted else { return }
+        exchange.isDoubted = true
+        doubted.append((exchange, now &+ deadlines.hangUpDelay))
     }
 
-    private func watchDue() {
-        guard let first = unwatched.first, first.due <= now else { return }
-        let count = unwatched.firstIndex { $0.due > now } ?? unwatched.count
-        for (exchange, _) in unwatched[..<count] where exchange.isSuspended && !exchange.isOver && !exchange.isWatched {
-            exchange.isWatched = true
-            watch(exchange.connection.socket, EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue, exchange.connection.id)
+    private func endDoubted() {
+        guard let first = doubted.first, first.due <= now else { return }
+        let count = doubted.firstIndex { $0.due > now } ?? doubted.count
+        for (exchange, _) in doubted[..<count] {
+            exchange.isDoubted = false
+            if exchange.waitsForHandler { exchange.clientHungUp() }
         }
-        unwatched.removeFirst(count)
+        doubted.removeFirst(count)
     }
 
-    func unwatch(_ exchange: Exchange) {
-        guard exchange.isWatched else { return }
-        exchange.isWatched = false
-        epoll_ctl(pollDescriptor, EPOLL_CTL_DEL, exchange.connection.socket, nil)
-    }
-
-    private func watch(_ descriptor: Int32, _ events: UInt32, _ source: UInt64) {
+    private func watch(_ descriptor: Int32, _ events: UInt32, _ source: UInt64) -> Bool {
         var event = epoll_event(events: events, data: epoll_data_t(u64: source))
-        epoll_ctl(pollDescriptor, EPOLL_CTL_ADD, descriptor, &event)
+        return epoll_ctl(pollDescriptor, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
     // MARK: - The end
@@ -447,11 +436,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func beginDraining(until deadline: UInt64) {
         drainDeadline = min(drainDeadline ?? deadline, deadline)
         // What the kernel has accepted already is served.
-        MHD_run(daemon)
-        let socket = MHD_quiesce_daemon(daemon)
-        if socket >= 0 { close(socket) }
-        for connection in connections.values where connection.exchange == nil { connection.hangUp() }
-        mustServe = true
+        acceptNewcomers()
+        accept(false)
+        if listenSocket >= 0 { Glibc.close(listenSocket) }
+        listenSocket = -1
+        for connection in connections.values {
+            connection.advance()
+            if connection.isIdle { close(connection) }
+        }
     }
 
     private func endIfDrained() {
@@ -459,17 +451,11 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if now >= drainDeadline || (places == 0 && inFlight == 0 && waiting == 0) { isStopping = true }
     }
 
-    /// libmicrohttpd aborts if it is stopped while a connection is suspended: all are cancelled and resumed first, and it runs once to notice.
     private func stop() {
-        for connection in connections.values {
-            connection.exchange?.abandon()
-            connection.exchange?.resume()
-        }
+        for connection in connections.values { close(connection) }
         for (stream, exchange) in lasting.values { endLasting(stream, exchange) }
-        MHD_run(daemon)
-        if let daemon { MHD_stop_daemon(daemon) }
-        daemon = nil
-        unwatched = []
+        ready = []
+        doubted = []
         // What outlives the loop is not counted any more.
         metrics.inFlight.add(-inFlight)
         metrics.waiting.add(-waiting)

@@ -1,60 +1,74 @@
-import CNacreMicroHTTPD
 import NacreTelemetry
 
-/// One request and its response on a connection: where libmicrohttpd's calls, the handler's task and the body meet.
+/// One request and its response on a connection: where the socket, the handler's task and the body meet.
 final class Exchange: @unchecked Sendable {
     // Sendable: every stored property is touched on the loop's thread alone. Tasks that run elsewhere reach it through `EventLoop.perform`.
 
-    /// What libmicrohttpd's next call means.
     enum Stage {
-        /// The headers are complete.
-        case head
         /// The handler runs already; the body is not fetched before it asks.
         case held
-        /// A small body, or none, is collected before the handler starts.
+        /// A small body is collected before the handler starts.
         case gathering
         /// The body goes to the handler as it comes.
         case streaming
         /// The handler has answered before the body's end: the rest is thrown away, then the answer goes out.
         case discarding
-        /// The answer is out before the body's end: the rest is thrown away, then the connection closes.
-        case lingering
-        /// The request is complete, the answer is awaited or being sent.
+        /// The answer is awaited or being sent; nothing more is read.
         case answering
+    }
+
+    /// What comes next.
+    enum Step {
+        /// Something was done, and there may be more to do.
+        case goesOn
+        /// The socket, or the handler, will tell when there is.
+        case waits
+        /// Others have their turn before it goes on.
+        case pauses
+        /// The response is sent.
+        case over
+    }
+
+    /// How the end of the body is found.
+    enum Framing {
+        /// So many bytes are missing.
+        case length(Int)
+        case chunks(ChunkReader)
     }
 
     let loop: EventLoop
     let connection: ServedConnection
-    let raw: OpaquePointer
-    var stage = Stage.head
-    /// The target's bytes as they came, until the head is made.
-    var target: [UInt8]
-    var isHead = false
-    var reader: HeadReader?
-    var match: RouteMatch?
-    var head: RequestHead?
+    let reader: HeadReader
+    let head: RequestHead
+    let match: RouteMatch
+    let bodyBytesMax: Int
+    var isHead: Bool { head.method == .head }
+    var stage = Stage.answering
+    var framing = Framing.length(0)
     var gathered: [UInt8] = []
     var channel: ByteChannel?
-    /// What has come of a body that streams, and the handler's task has not been given yet.
-    var arrived: [UInt8] = []
     var writer: HTTPStreamWriter?
-    /// The writer's bytes have a known length: a client takes them in pieces, each in its time.
-    var hasPieces = false
-    var bodyBytesMax = 0
+    var sender: AnswerSender?
+    /// All that the handler has written is sent.
+    var isStarved = false
+    /// The answer lies in memory while it is sent, and what is left of it is counted.
+    var countsAnswer = false
     var receivedBytes = 0
     var discardedBytes = 0
-    var bodyLength: Int?
-    var closesAfter = false
-    /// The handler has asked for the body.
+    /// What follows the head cannot be told, or is not read.
+    var closesAfter: Bool
+    /// The answer goes out before the body's end, and what still comes of it is not read.
+    var leavesBody = false
+    /// The client waits for "100 Continue" before it sends its body.
+    var awaitsContinue: Bool
+    /// The handler has asked for the body, and has not enough for now.
     var isBodyWanted = false
     var task: Task<Void, Never>?
     var response: PreparedResponse?
-    var isSuspended = false
-    var isWatched = false
-    /// libmicrohttpd has forgotten the request: nothing here may touch `raw` any more.
-    var isOver = false
-    /// The response goes out past libmicrohttpd, which is to forget the request.
-    private(set) var isTaken = false
+    /// The client has ended its side, and counts as gone if the answer takes long.
+    var isDoubted = false
+    /// The connection has forgotten the request.
+    private(set) var isOver = false
     let startedAt: UInt64
     /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
     private(set) lazy var account = RequestAccount(loop.budgets, connection.stranger, loop.overload) { [weak self] isWaiting in
@@ -65,41 +79,44 @@ final class Exchange: @unchecked Sendable {
     /// Since when the handler was seen to work at the answer; nil: it does not, or only waits.
     private var worksSince: UInt64?
 
-    init(_ connection: ServedConnection, raw: OpaquePointer, target: [UInt8]) {
+    init(_ connection: ServedConnection, _ reader: HeadReader) {
         loop = connection.loop
         self.connection = connection
-        self.raw = raw
-        self.target = target
+        self.reader = reader
+        head = reader.head()
+        match = loop.router.match(head)
+        bodyBytesMax = match.route?.bodyBytesMax ?? loop.bodyBytesMax
+        closesAfter = reader.problem != nil || !reader.isKept
+        awaitsContinue = reader.expectsContinue && reader.isNewest
         startedAt = MonotonicTime.now
     }
 
-    // MARK: - Suspending
-
-    /// Stops libmicrohttpd from going on until `resume`. Only inside its calls.
-    func suspend() {
-        guard !isSuspended else { return }
-        isSuspended = true
-        connection.pauseClock()
-        MHD_suspend_connection(raw)
-        loop.watchLater(self)
+    /// Goes on as far as the socket and the handler allow.
+    func advance() -> Step {
+        switch stage {
+        case .held: continueHeld()
+        case .gathering, .streaming, .discarding: receive()
+        case .answering: answer()
+        }
     }
 
-    func resume() {
-        guard isSuspended, !isOver else { return }
-        isSuspended = false
-        connection.continueClock()
-        loop.unwatch(self)
-        MHD_resume_connection(raw)
-        loop.mustServe = true
+    /// Whether the client is to wait for the handler, and nothing is read or sent meanwhile.
+    var waitsForHandler: Bool {
+        guard !isOver else { return false }
+        return switch stage {
+        case .held: response == nil
+        case .streaming: !isBodyWanted
+        case .gathering, .discarding: false
+        case .answering: response == nil || isStarved
+        }
     }
 
     // MARK: - The handler's task
 
     /// Runs middleware and handler, or the refusal in the handler's place, and answers when that is done. What does not wait is done on return.
     func start(_ body: HTTPBody, refusal: HTTPError? = nil) {
-        guard let head else { return }
         var refusal = refusal
-        if refusal == nil, loop.inFlight >= loop.inFlightMax, match?.route?.isAlwaysAnswered != true {
+        if refusal == nil, loop.inFlight >= loop.inFlightMax, match.route?.isAlwaysAnswered != true {
             loop.overload.tell(.requests)
             refusal = .busy
         }
@@ -130,13 +147,12 @@ final class Exchange: @unchecked Sendable {
         }
         let loop = loop
         let lasting = prepared.isLasting ? loop.lastingStream(of: self) : nil
-        let writer = HTTPStreamWriter { if lasting?.push() != true { loop.perform { self.resume() } } }
+        let writer = HTTPStreamWriter { if lasting?.push() != true { loop.perform { self.goOn() } } }
         guard let lasting else {
             loop.perform { self.complete(prepared, writer) }
             return await stream(body, writer)
         }
-        // A task of its own: this one keeps the room of its deepest call. And a connection is taken while it is suspended, as it is when libmicrohttpd's call
-        // returns in which this may be.
+        // A task of its own: this one keeps the room of its deepest call. And a connection gives its socket away outside its turn.
         loop.performLater {
             self.complete(prepared, writer, lasting)
             self.task = Task(executorPreference: loop) { await self.stream(body, writer) }
@@ -164,19 +180,23 @@ final class Exchange: @unchecked Sendable {
         if closesAfter || loop.isDraining { response?.closes = true }
         if stage == .streaming { answerEarly() }
         if let lasting, let writer { takeOver(lasting, writer) }
-        resume()
+        goOn()
     }
 
-    /// Takes the connection from libmicrohttpd, where that can be: it is left a dead socket in its place, which it closes.
+    /// Has the connection go on: there is something that it waited for.
+    func goOn() {
+        // A connection that has its turn finds out by itself.
+        if !isOver, !connection.isAdvancing { loop.advanceLater(connection) }
+    }
+
+    /// Gives the connection's socket to a stream, where that can be.
     private func takeOver(_ lasting: LastingStream, _ writer: HTTPStreamWriter) {
-        // A suspended connection is in no epoll of libmicrohttpd, which finds out nothing.
-        guard stage == .answering, isSuspended, reader?.isNewest == true, let response,
-            let head = EarlyAnswer.head(of: response, framing: "Transfer-Encoding: chunked")
+        guard stage == .answering, sender == nil, reader.isNewest, let response,
+            let head = ResponseHead.bytes(of: response, .chunked, .closes, date: loop.date()),
+            let socket = loop.takeSocket(of: connection, for: lasting, of: self)
         else { return }
-        loop.unwatch(self)
-        guard let socket = loop.takeSocket(of: connection, for: lasting, of: self) else { return }
-        isTaken = true
-        reader = nil
+        isOver = true
+        connection.exchange = nil
         self.response?.body = .none
         lasting.begin(socket, head: head, writer)
     }
@@ -203,7 +223,7 @@ final class Exchange: @unchecked Sendable {
     /// The handler reads, or may read on.
     func bodyWanted() {
         isBodyWanted = true
-        if stage == .held || stage == .streaming { resume() }
+        if stage == .held || stage == .streaming { goOn() }
     }
 
     /// Cancels a handler that has worked at its answer for too long.
@@ -221,41 +241,48 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// The client is gone while the connection is suspended: the handler is told, and the connection ends with its answer.
+    /// The client is gone while the handler works: it is told, and the connection ends with its answer.
     func clientHungUp() {
         loop.metrics.abandoned.add()
         abandon()
-        if stage == .answering, response != nil { resume() }
+        goOn()
     }
 
     /// Cancels the handler and ends its streams.
-    func abandon() {
+    private func abandon() {
         task?.cancel()
         channel?.fail(CancellationError())
         writer?.abandon()
     }
 
-    /// libmicrohttpd is done with the request.
-    func end(_ reason: MHD_RequestTerminationCode) {
+    /// The response is sent.
+    func finish() -> Step {
         isOver = true
         connection.exchange = nil
-        loop.endHead(on: connection)
-        if isTaken { return }
-        if reason == .REQUEST_TERMINATED_COMPLETED_OK {
+        // The head of a stream was sent before anybody knew that the server would end.
+        let closes = response?.closes == true || loop.isDraining
+        abandon()
+        forget()
+        if !closes {
             connection.beginIdle()
-            // The head of a stream was sent before anybody knew that the server would end.
-            if loop.isDraining {
-                connection.hangUp()
-                loop.mustServe = true
-            }
-        } else if task != nil {
-            loop.metrics.abandoned.add()
+        } else if reader.problem != nil || leavesBody || connection.mayHaveInput {
+            connection.beginLingering()
+        } else {
+            loop.close(connection)
         }
+        return .over
+    }
+
+    /// The connection is closed before that.
+    func breakOff() {
+        isOver = true
+        connection.exchange = nil
+        if task != nil { loop.metrics.abandoned.add() }
         abandon()
         forget()
     }
 
-    /// A response that went out past libmicrohttpd is over, whole or not.
+    /// A response that has its connection's socket is over, whole or not.
     func endLasting() {
         if task != nil { loop.metrics.abandoned.add() }
         abandon()
@@ -270,6 +297,7 @@ final class Exchange: @unchecked Sendable {
         // All call back into this exchange, a streamed response through the request that it reads: kept, they would keep it for ever.
         channel = nil
         writer = nil
+        sender = nil
         response = nil
     }
 }

@@ -1,67 +1,93 @@
-import CNacreMicroHTTPD
-import Glibc
-
-/// Copies a request's headers and checks what libmicrohttpd 0.9.75 lets through.
+/// Reads the head of a request as RFC 9112 writes it, and refuses what two readers could take for two things.
 ///
-/// It refuses: a header name that is no token, control characters in values, Content-Length beside Transfer-Encoding, more than one of either,
-/// a length that is no number, a transfer coding that we do not read, an HTTP/1.1 request without exactly one Host, another HTTP version,
-/// a target that is neither a path nor an absolute URL.
-///
-/// What libmicrohttpd hides, so that no code here can refuse it: a bare CR or LF that ended a line, a header line that was folded
-/// (it arrives joined), a NUL and what follows it in the target or a value, white space around the parts of the request line, and the trailers
-/// of a chunked body (they are dropped). It answers by itself, without our middleware, a request line or header that does not fit its memory
-/// (414, 431), and a request line or chunk that does not parse (400). `Exchange.refuseHead` answers in its place HTTP/1.1 without any Host and a
-/// length that is no number or too large.
+/// Refused are: a line that does not end with CR LF, a header over several lines, a header name that is no token or has a space behind it, control characters,
+/// Content-Length beside Transfer-Encoding, more than one of either, a length that is no number, a transfer coding that we do not read, an HTTP/1.1 request
+/// without exactly one Host, another HTTP version, a target that is neither a path nor an absolute URL, and what is too large.
 struct HeadReader {
-    private(set) var bytes: [UInt8]
+    private(set) var bytes: [UInt8] = []
     private(set) var fields: [RequestHead.Field] = []
     private(set) var problem: HTTPError?
+    private(set) var method = HTTPMethod(rawValue: "")
     /// The declared length of the body; nil where there is none or it is chunked.
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectsContinue = false
-    /// The client knows chunks.
+    /// HTTP/1.1: the client knows chunks.
     private(set) var isNewest = false
-    private let targetLength: Int
+    /// Whether the client keeps the connection for another request.
+    var isKept: Bool { isNewest ? !saysClose : saysKeepAlive && !saysClose }
+    private var saysClose = false
+    private var saysKeepAlive = false
+    private var targetLength = 0
     private var hostCount = 0
 
-    init(target: [UInt8]) {
-        bytes = target
-        targetLength = target.count
+    /// Of a head that is not read: it is too large, or its lines do not end.
+    init(refused problem: HTTPError) {
+        self.problem = problem
     }
 
-    /// Reads all headers of a connection whose headers are complete.
-    mutating func read(_ connection: OpaquePointer, version: UnsafePointer<CChar>?) {
-        fields.reserveCapacity(16)
-        withUnsafeMutablePointer(to: &self) { reader in
-            _ = MHD_get_connection_values_n(
-                connection, .HEADER_KIND,
-                { context, _, name, nameLength, value, valueLength in
-                    guard let reader = context?.assumingMemoryBound(to: HeadReader.self) else { return .NO }
-                    reader.pointee.add(
-                        UnsafeRawBufferPointer(start: name, count: nameLength), UnsafeRawBufferPointer(start: value, count: valueLength))
-                    return .YES
-                }, reader)
+    /// - Parameter text: the head, with the empty line at its end. Each of its lines ends with CR LF.
+    init(_ text: UnsafeRawBufferPointer) {
+        guard let lineEnd = text.firstIndex(of: 0x0A).map({ $0 - 1 }) else {
+            refuse("The request line is malformed.")
+            return
         }
-        checkTarget()
-        checkVersion(version)
+        readLine(UnsafeRawBufferPointer(rebasing: text[..<lineEnd]))
+        // Behind the target, as they came: the places of names and values need no copies of their own.
+        let moved = bytes.count - lineEnd
+        bytes.append(contentsOf: text[lineEnd...])
+        fields.reserveCapacity(16)
+        var start = lineEnd + 2
+        while start < text.count - 2, let end = text[start...].firstIndex(of: 0x0D), text[end + 1] == 0x0A {
+            readField(text, start..<end, moved)
+            start = end + 2
+        }
+        if start != text.count - 2 { refuse("A header has a bare carriage return.") }
+        checkHosts()
         if isChunked, contentLength != nil { refuse("Content-Length and Transfer-Encoding exclude each other.") }
     }
 
-    private mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        guard !name.isEmpty, name.allSatisfy(isTokenByte) else { return refuse("A header name is malformed.") }
+    private mutating func readLine(_ line: UnsafeRawBufferPointer) {
+        guard let methodEnd = line.firstIndex(of: 0x20), methodEnd > 0, let targetEnd = line.lastIndex(of: 0x20), targetEnd > methodEnd + 1,
+            line[..<methodEnd].allSatisfy(isTokenByte), line[(methodEnd + 1)..<targetEnd].allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else { return refuse("The request line is malformed.") }
+        method = HTTPMethod(rawValue: String(decoding: line[..<methodEnd], as: UTF8.self))
+        let target = line[(methodEnd + 1)..<targetEnd]
+        targetLength = target.count
+        // Room for what follows too.
+        bytes.reserveCapacity(target.count + 1024)
+        bytes.append(contentsOf: target)
+        checkTarget()
+        checkVersion(line[(targetEnd + 1)...])
+    }
+
+    private mutating func readField(_ text: UnsafeRawBufferPointer, _ line: Range<Int>, _ moved: Int) {
+        guard text[line.lowerBound] != 0x20, text[line.lowerBound] != 0x09 else { return refuse("A header is folded over several lines.") }
+        guard let colon = text[line].firstIndex(of: UInt8(ascii: ":")), colon > line.lowerBound, text[line.lowerBound..<colon].allSatisfy(isTokenByte)
+        else { return refuse("A header name is malformed.") }
+        var (start, end) = (colon + 1, line.upperBound)
+        while start < end, text[start] == 0x20 || text[start] == 0x09 { start += 1 }
+        while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
+        let name = UnsafeRawBufferPointer(rebasing: text[line.lowerBound..<colon])
+        let value = UnsafeRawBufferPointer(rebasing: text[start..<end])
         guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { return refuse("A header value has a control character.") }
-        let start = Int32(bytes.count)
-        bytes.append(contentsOf: name)
-        let middle = Int32(bytes.count)
-        bytes.append(contentsOf: value)
-        fields.append(RequestHead.Field(name: start..<middle, value: middle..<Int32(bytes.count)))
+        fields.append(
+            RequestHead.Field(
+                name: Int32(line.lowerBound + moved)..<Int32(colon + moved), value: Int32(start + moved)..<Int32(end + moved)))
         switch name.count {
         case 4: if equalIgnoringCase(name, "host".utf8) { hostCount += 1 }
         case 6: if equalIgnoringCase(name, "expect".utf8) { expectsContinue = equalIgnoringCase(value, "100-continue".utf8) }
+        case 10: if equalIgnoringCase(name, "connection".utf8) { readConnection(value) }
         case 14: if equalIgnoringCase(name, "content-length".utf8) { readLength(value) }
         case 17: if equalIgnoringCase(name, "transfer-encoding".utf8) { readCoding(value) }
         default: break
+        }
+    }
+
+    private mutating func readConnection(_ value: UnsafeRawBufferPointer) {
+        for option in String(decoding: value, as: UTF8.self).split(separator: ",").map(trimmingSpaces) {
+            if equalIgnoringCase(option, "close") { saysClose = true }
+            if equalIgnoringCase(option, "keep-alive") { saysKeepAlive = true }
         }
     }
 
@@ -84,19 +110,25 @@ struct HeadReader {
     }
 
     private mutating func checkTarget() {
+        if let query = bytes.firstIndex(of: UInt8(ascii: "?")),
+            bytes[query...].count(where: { $0 == UInt8(ascii: "&") }) >= ServerLimits.parametersMax
+        {
+            problem = HTTPError(.uriTooLong, "The query has more than \(ServerLimits.parametersMax) parameters.")
+        }
         guard bytes.first != UInt8(ascii: "/") else { return }
         let isAsterisk = targetLength == 1 && bytes.first == UInt8(ascii: "*")
-        let text = String(decoding: bytes[..<min(targetLength, 8)], as: UTF8.self).lowercased()
+        let text = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased()
         guard isAsterisk || text.hasPrefix("http://") || text == "https://" else { return refuse("The target is malformed.") }
     }
 
-    private mutating func checkVersion(_ version: UnsafePointer<CChar>?) {
-        guard let version else { return refuse("The HTTP version is malformed.") }
-        isNewest = strcmp(version, MHD_HTTP_VERSION_1_1) == 0
-        guard isNewest || strcmp(version, MHD_HTTP_VERSION_1_0) == 0 else {
-            problem = HTTPError(.versionNotSupported, "The HTTP version is not supported.")
-            return
-        }
+    private mutating func checkVersion(_ version: Slice<UnsafeRawBufferPointer>) {
+        isNewest = version.elementsEqual("HTTP/1.1".utf8)
+        guard !isNewest, !version.elementsEqual("HTTP/1.0".utf8) else { return }
+        guard version.count == 8, version.starts(with: "HTTP/".utf8) else { return refuse("The HTTP version is malformed.") }
+        problem = HTTPError(.versionNotSupported, "The HTTP version is not supported.")
+    }
+
+    private mutating func checkHosts() {
         if !isNewest, isChunked { refuse("Transfer-Encoding needs HTTP/1.1.") }
         if hostCount > 1 || (hostCount == 0 && isNewest) { refuse("A request has one Host.") }
     }
@@ -106,7 +138,7 @@ struct HeadReader {
     }
 
     /// The head, with an absolute target reduced to its path (RFC 9112 §3.2.2).
-    func head(method: HTTPMethod) -> RequestHead {
+    func head() -> RequestHead {
         guard bytes.first != UInt8(ascii: "/"), problem == nil, targetLength > 1 else {
             return RequestHead(method: method, bytes: bytes, targetLength: targetLength, fields: fields)
         }

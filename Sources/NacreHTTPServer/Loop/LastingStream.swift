@@ -1,14 +1,12 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 import NacreLocks
 
-/// The socket of a response that goes on for long and mostly waits, taken from libmicrohttpd, and what waits to be sent there.
-///
-/// libmicrohttpd holds `ServerLimits.connectionMemoryBytes` for each connection and more for its response, and each piece that it sends costs a round of the
-/// loop and four system calls. Here a stream that waits holds its descriptor, and a piece is one call on the thread that writes it.
+/// The socket of a response that goes on for long and mostly waits, and what waits to be sent there. While it waits it holds its descriptor, and a piece is one
+/// call on the thread that writes it, without a turn of the loop.
 final class LastingStream: Sendable {
     private enum Place: Equatable {
-        /// libmicrohttpd has the connection.
+        /// The connection has it still.
         case elsewhere
         case open
         /// All that is to be sent was, or nothing more can be.

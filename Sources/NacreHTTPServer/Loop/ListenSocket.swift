@@ -1,4 +1,4 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 
 /// The sockets on which the loops listen: one address and port, one socket a loop, so that the kernel spreads the connections.
@@ -39,6 +39,8 @@ enum ListenSockets {
         let descriptor = socket(address.pointee.ai_family, type, 0)
         guard descriptor >= 0 else { throw ServerStartError(.socket, code: errno) }
         set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        // Sockets that it accepts have it from it: an answer is sent in one piece, or says that more follows.
+        set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         if address.pointee.ai_family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
         if !isFirst { set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
         guard Glibc.bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0 else {

@@ -1,35 +1,60 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 
-/// One socket, from accept to close, with the deadlines of its own clock. Only its loop's thread touches it.
+/// One socket, from accept to close: what was read of it and belongs to nobody yet, the request under way, and the deadlines of its own clock. Only its loop's
+/// thread touches it.
 ///
-/// libmicrohttpd's timers restart with every byte, so a client that sends a byte now and then is never late for them. These do not.
+/// The socket's events come once for each change, so what it is good for is remembered here, and asked of the kernel no more often than needed.
 final class ServedConnection {
+    /// What there is to be read.
+    enum Input {
+        /// Bytes, and all that were taken of them.
+        case taken
+        case nothing
+        /// The client has ended its side, or the connection broke.
+        case ended
+    }
+
     let id: UInt64
     let socket: Int32
     let peer: PeerAddress
     unowned let loop: EventLoop
-    /// The request under way, from its request line to the end of its response.
+    /// The request under way, from the end of its head to the end of its response.
     var exchange: Exchange?
+    /// The last answer is out; what the client still sends is thrown away for a moment, so that the answer is not lost in a reset (RFC 9112 §9.6).
+    private(set) var isLingering = false
+    private var lingeredBytes = 0
+    /// It waits for its turn in the loop.
+    var isReady = false
+    /// It has its turn.
+    private(set) var isAdvancing = false
+    private(set) var isClosed = false
+
+    /// What was read and not taken, from `firstPending` on.
+    private var pending: [UInt8] = []
+    private var firstPending = 0
+    private var headEnd = HeadEnd()
+    /// No request has begun: the first one's head has its time from the connection's first moment.
+    private var isFirst = true
+    /// The socket may have bytes that were not read.
+    private var mayRead = true
+    /// The client has said that it ends its side; what it sent before may still be there.
+    private(set) var hasPeerEnded = false
+
     private(set) var deadline: UInt64
     /// Since when no request is under way; never while one is.
     private(set) var idleSince: UInt64
-    /// When the piece of a large answer that the client is to take was handed out.
-    private var pieceSince: UInt64?
-    /// Whose bytes the connection's are before a credential was looked at.
-    private(set) lazy var stranger = ByteHolder(.stranger, IPAddress.customer(peer.text))
+    /// Since when the client is to take a piece of a large answer, and how much had been sent then.
+    private var piece: (since: UInt64, sent: Int)?
     /// When the deadline was put off because the handler did not want more of the body.
     private var pausedAt: UInt64?
-    /// Whether it is worth to look if the client has ended its side.
-    private var endWatch = EndWatch.always
+    /// Whose bytes the connection's are before a credential was looked at.
+    private(set) lazy var stranger = ByteHolder(.stranger, IPAddress.customer(peer.text))
 
-    private enum EndWatch {
-        /// A part of a request is here, and the rest is awaited.
-        case always
-        /// A request is awaited, and nobody has looked since. What comes later comes in an event of its own.
-        case once
-        case never
-    }
+    /// Requests of one connection that are handled before others have their turn.
+    private static let requestsAtOnce = 8
+    /// Room for a usual head that is kept between requests.
+    private static let keptBytes = 2 * 1024
 
     init(id: UInt64, socket: Int32, peer: PeerAddress, loop: EventLoop) {
         self.id = id
@@ -40,35 +65,212 @@ final class ServedConnection {
         idleSince = loop.now
     }
 
-    /// The request line is here.
-    func beginHead() { set(loop.now &+ loop.deadlines.header, .always) }
+    // MARK: - Going on
+
+    /// The kernel tells of a change.
+    func noteEvents(_ events: UInt32) {
+        if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { mayRead = true }
+        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { hasPeerEnded = true }
+    }
+
+    /// Reads, has requests handled and sends, as far as that goes without waiting.
+    func advance() {
+        isAdvancing = true
+        defer { isAdvancing = false }
+        var requests = 0
+        while !isClosed {
+            if let exchange {
+                switch exchange.advance() {
+                case .over: requests += 1
+                case .goesOn: continue
+                case .waits:
+                    if hasPeerEnded, exchange.waitsForHandler { loop.doubt(exchange) }
+                    return
+                case .pauses: return loop.advanceLater(self)
+                }
+            } else if isLingering {
+                guard linger() else { return }
+            } else if requests >= Self.requestsAtOnce {
+                return loop.advanceLater(self)
+            } else {
+                guard readHead() else { return }
+            }
+        }
+    }
+
+    /// Reads on in the head of the next request, and begins it where it is complete.
+    /// - Returns: whether something was read.
+    private func readHead() -> Bool {
+        var problem: HTTPError?
+        var found = HeadEnd.Found.not
+        dropEmptyLines()
+        // Of one byte nobody knows yet whether it begins an empty line.
+        if pending.count - firstPending > 1 {
+            if headEnd.isNew, !isFirst { deadline = loop.now &+ loop.deadlines.header }
+            found = pending.withUnsafeBytes { headEnd.find(in: UnsafeRawBufferPointer(rebasing: $0[firstPending...])) }
+            let length = pending.count - firstPending
+            switch found {
+            case .at(let end): if end > loop.headerBytesMax { problem = HTTPError(.headersTooLarge, "The headers are too large.") }
+            case .bareLineFeed: problem = HTTPError(.badRequest, "A line ends with a line feed alone.")
+            case .not where length > loop.headerBytesMax:
+                problem =
+                    headEnd.hasLine
+                    ? HTTPError(.headersTooLarge, "The headers are too large.") : HTTPError(.uriTooLong, "The request line is too long.")
+            case .not: break
+            }
+        }
+        if let problem {
+            begin(HeadReader(refused: problem))
+            return true
+        }
+        if case .at(let end) = found {
+            let reader = pending.withUnsafeBytes { HeadReader(UnsafeRawBufferPointer(rebasing: $0[firstPending..<firstPending + end])) }
+            drop(end)
+            begin(reader)
+            return true
+        }
+        return readMore()
+    }
+
+    /// Empty lines before a request line are read over (RFC 9112 §2.2).
+    private func dropEmptyLines() {
+        guard headEnd.isNew else { return }
+        while pending.count - firstPending >= 2, pending[firstPending] == 0x0D, pending[firstPending + 1] == 0x0A { drop(2) }
+    }
+
+    private func readMore() -> Bool {
+        switch receive() {
+        case .bytes(let bytes):
+            pending.append(contentsOf: bytes)
+            return true
+        case .nothing: return false
+        case .ended:
+            loop.close(self)
+            return false
+        }
+    }
+
+    private func begin(_ reader: HeadReader) {
+        headEnd = HeadEnd()
+        isFirst = false
+        let exchange = Exchange(self, reader)
+        self.exchange = exchange
+        set(MonotonicTime.never)
+        exchange.begin()
+    }
+
+    /// - Returns: whether there may be more.
+    private func linger() -> Bool {
+        let input = withInput { bytes in
+            lingeredBytes += bytes.count
+            return bytes.count
+        }
+        switch input {
+        case .taken where lingeredBytes <= ServerLimits.lingeringBytesMax: return true
+        case .nothing: return false
+        case .taken, .ended:
+            loop.close(self)
+            return false
+        }
+    }
+
+    // MARK: - Reading
+
+    private var hasPending: Bool { firstPending < pending.count }
+
+    /// Whether no request is under way, and nothing of one has come.
+    var isIdle: Bool { exchange == nil && !hasPending && !isLingering }
+
+    /// Whether the client may have sent what nobody has taken.
+    var mayHaveInput: Bool { hasPending || mayRead }
+
+    /// Gives out what was read before, or what can be read now.
+    /// - Parameter body: returns how many bytes it takes; the others come again.
+    func withInput(_ body: (UnsafeRawBufferPointer) -> Int) -> Input {
+        if hasPending {
+            let first = firstPending
+            drop(pending.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first...])) })
+            return .taken
+        }
+        switch receive() {
+        case .bytes(let bytes):
+            let count = body(bytes)
+            if count < bytes.count { pending.append(contentsOf: bytes[count...]) }
+            return .taken
+        case .nothing: return .nothing
+        case .ended: return .ended
+        }
+    }
+
+    private enum Received {
+        /// In the loop's own room, up to the next call.
+        case bytes(UnsafeRawBufferPointer)
+        case nothing
+        case ended
+    }
+
+    private func receive() -> Received {
+        while mayRead {
+            let room = loop.room
+            let count = recv(socket, room.baseAddress, room.count, 0)
+            if count > 0 {
+                // Less than there is room for is all that there was, and what comes behind it is another event.
+                if count < room.count, !hasPeerEnded { mayRead = false }
+                return .bytes(UnsafeRawBufferPointer(rebasing: room[..<count]))
+            }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { mayRead = false } else { return .ended }
+        }
+        return .nothing
+    }
+
+    private func drop(_ count: Int) {
+        firstPending += count
+        guard firstPending == pending.count else { return }
+        firstPending = 0
+        pending.removeAll(keepingCapacity: pending.capacity <= Self.keptBytes)
+    }
+
+    /// Sends what precedes a response. The socket has nothing else to send then, so it takes it, or is broken.
+    func sendInterim(_ text: StaticString) {
+        let count = send(socket, text.utf8Start, text.utf8CodeUnitCount, Int32(MSG_NOSIGNAL))
+        if count != text.utf8CodeUnitCount { loop.close(self) }
+    }
+
+    // MARK: - The clock
 
     /// The headers are here, and a body follows.
-    func beginBody() { set(loop.now &+ loop.deadlines.body, .always) }
+    func beginBody() { set(loop.now &+ loop.deadlines.body) }
 
     /// The request is here, and the client waits for us.
     func beginResponse() { set(MonotonicTime.never) }
 
-    /// A piece of a large response is handed out, and the client is to take it.
-    func beginPiece() {
+    /// The socket takes no more of a response, of which so much is sent: the client is to read on.
+    /// - Parameter hasPieces: a byte now and then is not enough: each piece has its time.
+    func awaitReader(_ sent: Int, hasPieces: Bool) {
+        guard hasPieces else { return set(loop.now &+ loop.deadlines.stall) }
+        if let piece, sent - piece.sent < ServerLimits.answerPieceBytes { return }
         set(loop.now &+ loop.deadlines.piece)
-        pieceSince = loop.now
+        piece = (loop.now, sent)
     }
 
     /// The response is sent, and the next request may come.
     func beginIdle() {
-        set(loop.now &+ loop.deadlines.idle, .once)
+        set(loop.now &+ loop.deadlines.idle)
         idleSince = loop.now
     }
 
-    /// An early answer is out; what still comes is thrown away, but not for long.
-    func beginLingering() { set(loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering)) }
+    /// The last response is sent: nothing more is, and what still comes is thrown away, but not for long.
+    func beginLingering() {
+        shutdown(socket, Int32(SHUT_WR))
+        isLingering = true
+        set(loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering))
+    }
 
-    private func set(_ deadline: UInt64, _ endWatch: EndWatch = .never) {
+    private func set(_ deadline: UInt64) {
         self.deadline = deadline
-        self.endWatch = endWatch
         pausedAt = nil
-        pieceSince = nil
+        piece = nil
         idleSince = MonotonicTime.never
     }
 
@@ -84,32 +286,22 @@ final class ServedConnection {
 
     func isLate(_ now: UInt64) -> Bool {
         if pausedAt == nil, now >= deadline { return true }
-        guard let pieceSince, let exchange, now >= pieceSince &+ loop.deadlines.shortPiece else { return false }
+        guard let piece, let exchange, now >= piece.since &+ loop.deadlines.shortPiece else { return false }
         return exchange.account.isShort
     }
 
-    /// Whether the client has ended its side before the end of a request: the rest cannot come any more. A system call, where it is worth it.
-    ///
-    /// libmicrohttpd 0.9.75 takes a read that did not fill its buffer for the last one until the next event, and so never sees an end that came in
-    /// the same event as the bytes before it. It would keep the socket until a deadline.
-    func hasEnded() -> Bool {
-        guard endWatch != .never, pausedAt == nil else { return false }
-        if endWatch == .once { endWatch = .never }
-        return peek() == 0
+    // MARK: - The end
+
+    /// Gives the socket away, which lives on.
+    func giveSocket() -> Int32 {
+        isClosed = true
+        return socket
     }
 
-    /// Whether the socket has bytes that nobody has read. A system call.
-    func hasUnread() -> Bool { peek() > 0 }
-
-    /// 1: there is something to read; 0: the client has ended its side; below: neither.
-    private func peek() -> Int {
-        var byte: UInt8 = 0
-        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-    }
-
-    /// Makes libmicrohttpd find the socket closed, which ends the connection at its next run.
-    func hangUp() {
-        shutdown(socket, Int32(SHUT_RDWR))
-        set(MonotonicTime.never)
+    /// Only its loop calls this, which forgets it.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Glibc.close(socket)
     }
 }

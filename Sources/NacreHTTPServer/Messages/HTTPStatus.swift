@@ -1,4 +1,4 @@
-/// A response status: an open set, so a struct. The reason phrase on the wire is libmicrohttpd's.
+/// A response status: an open set, so a struct.
 package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
     package let rawValue: Int
 
@@ -49,6 +49,46 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
         case 300..<400: "3xx"
         case 400..<500: "4xx"
         default: "5xx"
+        }
+    }
+
+    /// The phrase behind the number on the wire (RFC 9110 §15), which no client reads; empty for a status that has no name here.
+    var reason: String {
+        switch rawValue {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 206: "Partial Content"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 303: "See Other"
+        case 304: "Not Modified"
+        case 307: "Temporary Redirect"
+        case 308: "Permanent Redirect"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 412: "Precondition Failed"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 415: "Unsupported Media Type"
+        case 416: "Range Not Satisfiable"
+        case 421: "Misdirected Request"
+        case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        case 507: "Insufficient Storage"
+        default: ""
         }
     }
 }

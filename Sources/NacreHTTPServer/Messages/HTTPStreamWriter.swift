@@ -1,4 +1,4 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 import NacreLocks
 

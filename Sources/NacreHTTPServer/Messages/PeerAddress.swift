@@ -1,4 +1,4 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 
 /// The other end of a socket, as a numeric address without its port; empty where there is none. It is made once a connection, and read for each request.

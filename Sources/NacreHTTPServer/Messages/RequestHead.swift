@@ -1,7 +1,7 @@
 /// The request line and the headers of one request: one run of bytes, copied once, and where things are in it.
 ///
-/// Nothing is turned into a string before somebody asks for it. A copy rather than libmicrohttpd's own memory, because a handler may keep its
-/// request longer than the connection lives, and on another thread; framing has to be checked byte by byte anyway.
+/// Nothing is turned into a string before somebody asks for it. A copy rather than the connection's own memory, because a handler may keep its
+/// request longer than the connection lives, and on another thread.
 final class RequestHead: Sendable {
     struct Field: Sendable {
         let name: Range<Int32>
@@ -9,7 +9,7 @@ final class RequestHead: Sendable {
     }
 
     let method: HTTPMethod
-    /// The target, then names and values.
+    /// The target, then the headers.
     let bytes: [UInt8]
     let fields: [Field]
     /// The target's path without the query, then the query, in `bytes`.

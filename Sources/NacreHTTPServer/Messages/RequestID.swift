@@ -1,4 +1,4 @@
-import CNacreMicroHTTPD
+import CNacreSockets
 import Glibc
 
 /// The 128 bits of a request's UUID; the text is made when somebody asks.

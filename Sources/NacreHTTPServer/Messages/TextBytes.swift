@@ -68,7 +68,8 @@ func percentDecodedBytes(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     return decoded
 }
 
-private func hexValue(_ byte: UInt8) -> UInt8? {
+/// Of a hexadecimal digit in either case; nil for what is none.
+func hexValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

@@ -82,7 +82,7 @@ struct PreparedResponse: Sendable {
         }
     }
 
-    /// A 304 keeps its body up to here: libmicrohttpd sends none of it, but tells its length, which is to be that of the 200 (RFC 9110 §8.6).
+    /// A 304 keeps its body up to here: none of it is sent, but its length is told, which is to be that of the 200 (RFC 9110 §8.6).
     private mutating func dropForbiddenBody() {
         guard !status.mayHaveBody else { return }
         if status == .notModified {

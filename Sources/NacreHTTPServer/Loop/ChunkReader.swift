@@ -1,0 +1,91 @@
+/// Takes the chunks of a body apart (RFC 9112 §7.1). Extensions and trailers are read over.
+struct ChunkReader {
+    enum Outcome {
+        /// More has to come.
+        case unfinished
+        /// The body is over.
+        case finished
+        case malformed
+    }
+
+    private enum State: Equatable {
+        /// In the digits of a size; so many have come.
+        case size(digits: Int)
+        /// Behind the digits.
+        case line
+        /// A line feed has to come: behind a size, or behind a chunk's bytes.
+        case lineFeed, endOfChunk
+        case bytes
+        case endOfBytes
+        /// At the beginning of a line behind the last chunk.
+        case trailer
+        case trailerLine, trailerLineFeed, lastLineFeed
+    }
+
+    /// For a line before a chunk, and for all trailers together: nobody we know sends any.
+    static let lineBytesMax = 4 * 1024
+    /// More digits would not fit.
+    private static let digitsMax = 15
+
+    private var state = State.size(digits: 0)
+    /// Of the chunk, and how much of it has not come.
+    private var left = 0
+    private var lineBytes = 0
+
+    /// Reads what has come, up to the end of the body.
+    /// - Parameter body: gets the bytes of the chunks.
+    /// - Returns: how many bytes were read, and what is to come.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into body: inout [UInt8]) -> (count: Int, outcome: Outcome) {
+        var place = 0
+        while place < bytes.count {
+            if state == .bytes {
+                let count = min(left, bytes.count - place)
+                body.append(contentsOf: bytes[place..<place + count])
+                place += count
+                left -= count
+                if left == 0 { state = .endOfBytes }
+                continue
+            }
+            guard let next = step(bytes[place]) else { return (place, .malformed) }
+            place += 1
+            if state == .lastLineFeed, next == .size(digits: 0) { return (place, .finished) }
+            state = next
+        }
+        return (place, .unfinished)
+    }
+
+    /// The state behind one byte of what frames the chunks; nil where it may not stand here. Behind the body's last one it is that of another body.
+    private mutating func step(_ byte: UInt8) -> State? {
+        lineBytes += 1
+        guard lineBytes <= Self.lineBytesMax else { return nil }
+        let isReturn = byte == 0x0D
+        switch state {
+        case .size(let digits):
+            if let value = hexValue(byte) {
+                guard digits < Self.digitsMax else { return nil }
+                left = left << 4 | Int(value)
+                return .size(digits: digits + 1)
+            }
+            guard digits > 0 else { return nil }
+            if isReturn { return .lineFeed }
+            return byte == UInt8(ascii: ";") || byte == 0x20 || byte == 0x09 ? .line : nil
+        case .line: return isReturn ? .lineFeed : isText(byte) ? .line : nil
+        case .lineFeed:
+            guard byte == 0x0A else { return nil }
+            lineBytes = 0
+            return left == 0 ? .trailer : .bytes
+        case .endOfBytes: return isReturn ? .endOfChunk : nil
+        case .endOfChunk:
+            guard byte == 0x0A else { return nil }
+            lineBytes = 0
+            return .size(digits: 0)
+        case .trailer: return isReturn ? .lastLineFeed : isText(byte) ? .trailerLine : nil
+        case .trailerLine: return isReturn ? .trailerLineFeed : isText(byte) ? .trailerLine : nil
+        case .trailerLineFeed: return byte == 0x0A ? .trailer : nil
+        case .lastLineFeed: return byte == 0x0A ? .size(digits: 0) : nil
+        case .bytes: return nil
+        }
+    }
+
+    private func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+}
