@@ -252,4 +252,24 @@ import Testing
         #expect(try await read(kept, from: restored) == bytes(700_000))
         await restored.close()
     }
+
+    @Test func `a chunk that is collected while it is brought beside backups is not brought, and the others are`() async throws {
+        let folder = try TemporaryFolder()
+        let storage = try await AssetFiles.open(folder: folder.path + "/assets")
+        let kept = try await keep(bytes(700_000), in: storage)
+        await storage.close()
+        let gone = try #require(kept.chunks.first?.name.text)
+        let path = "\(folder.path)/assets/\(gone.prefix(2))/\(gone)"
+        let parts = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/assets").count { $0.utf8.count == 2 }
+        var asked = 0
+        let came = try AssetBackup.share(folder.path + "/assets", with: folder.path + "/pool") {
+            asked += 1
+            // All parts have been looked through, and none is shared.
+            if asked == parts + 1 { try? FileManager.default.removeItem(atPath: path) }
+            return false
+        }
+        #expect(!FileManager.default.fileExists(atPath: path) && came == kept.chunks.count - 1)
+        let names = FileManager.default.enumerator(atPath: folder.path + "/pool")?.compactMap { $0 as? String }.filter { $0.utf8.count > 2 }
+        #expect(Set(names ?? []) == Set(kept.chunks.dropFirst().map { "\($0.name.text.prefix(2))/\($0.name.text)" }))
+    }
 }

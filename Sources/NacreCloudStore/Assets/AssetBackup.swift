@@ -31,15 +31,16 @@ package enum AssetBackup {
         }
         // A chunk that came just now may not be on the disk yet. A power cut would leave it by half in both folders, and in the other one for ever.
         if !new.isEmpty { try FileCall.syncAll(beside: disk.descriptor, source) }
+        var count = 0
         for (part, names) in new {
             if isCancelled() { throw BackupControl.cancelled }
             try FileCall.makeFolder("\(target)/\(part)")
             // One that was collected meanwhile is in no backup.
-            for name in names { try FileCall.share("\(source)/\(part)/\(name)", as: "\(target)/\(part)/\(name)") }
+            for name in names where try FileCall.share("\(source)/\(part)/\(name)", as: "\(target)/\(part)/\(name)") { count += 1 }
             try FileCall.sync(folder: "\(target)/\(part)")
         }
         try FileCall.sync(folder: target)
-        return new.reduce(0) { $0 + $1.names.count }
+        return count
     }
 
     /// Brings the chunks of a running server's storage beside its backups, where they are not there: of files by `share`, off the thread that asks, of a bucket

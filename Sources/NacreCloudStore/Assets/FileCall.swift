@@ -114,12 +114,23 @@ enum FileCall {
     }
 
     /// Gives a file that never changes a second name, in a place where nothing is. On another disk it is copied, through a file aside.
-    static func share(_ path: String, as place: String) throws(StoreError) {
-        if link(path, place) == 0 || errno == EEXIST { return }
-        guard errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP else { throw fault("link", place) }
-        guard let bytes = try contents(path, bytesMax: ContentCutter.mostBytes) else { return }
-        try write(bytes, to: place + ".part")
-        try move(place + ".part", to: place)
+    /// - Returns: whether it has that name; false: the file is not there any more.
+    static func share(_ path: String, as place: String) throws(StoreError) -> Bool {
+        if link(path, place) == 0 || errno == EEXIST { return true }
+        let number = errno
+        let fault = fault("link", place)
+        switch number {
+        case ENOENT:
+            // Either the file or the place's folder is not there.
+            guard try size(path) == nil else { throw fault }
+            return false
+        case EXDEV, EPERM, EMLINK, EOPNOTSUPP:
+            guard let bytes = try contents(path, bytesMax: ContentCutter.mostBytes) else { return false }
+            try write(bytes, to: place + ".part")
+            try move(place + ".part", to: place)
+            return true
+        default: throw fault
+        }
     }
 
     /// A descriptor of a folder, which the caller closes.
