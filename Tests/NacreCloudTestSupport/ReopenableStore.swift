@@ -47,6 +47,15 @@ package final class ReopenableStore: LayeredStore {
         }
     }
 
+    /// Of its files on the disk; 0 in memory.
+    package var folderBytes: Int {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.reduce(0) { sum, name in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)
+            return sum + (attributes?[.size] as? Int ?? 0)
+        }
+    }
+
     /// A copy of what is kept, taken while the store is open and nobody writes.
     package func copy() throws -> Copy? {
         switch kept.withLock({ $0 }) {

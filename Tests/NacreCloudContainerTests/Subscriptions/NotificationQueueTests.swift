@@ -113,30 +113,6 @@ import Testing
         #expect(try await scene.names() == ["everything", "everything", "later"])
     }
 
-    /// What `docs/operations.md` says of the room that a device takes which never comes.
-    @Test(arguments: [Engine.memory, .sqlite]) func `ten thousand notifications for a device that is absent take a bounded room`(
-        _ engine: Engine
-    ) async throws {
-        let scene = try await Scene(engine)
-        let long = String(repeating: "x", count: 2 * Limits.payloadBytes)
-        func rows() async throws -> [EntryRow] {
-            try await scene.scene.test.store.read { transaction in
-                try [EntryKind.notification, .pushLog].flatMap { try transaction.entries(in: scene.address.database, $0, after: nil, limit: 10_000) }
-            }
-        }
-        for batch in 0..<100 {
-            // As many as one commit tells at most.
-            let payloads = (0..<100).map { place in scene.payload("r\(batch)-\(place)") { $0.alert.body = long } }
-            try await scene.cloud.notify(scene.place, of: payloads, notOn: nil)
-            let kept = try await rows()
-            let (waiting, log) = (kept.filter { $0.key.kind == .notification }, kept.filter { $0.key.kind == .pushLog })
-            #expect(waiting.count <= Limits.notificationsPerDevice + 4 && log.count <= Limits.pushLogRowsPerDevice)
-            #expect(waiting.allSatisfy { $0.value.count <= 5000 } && log.allSatisfy { $0.value.count <= Limits.pushLogBytes + 1000 })
-        }
-        #expect(try await rows().reduce(0) { $0 + $1.value.count } <= 1_100_000)
-        #expect(try await scene.names().first == "everything")
-    }
-
     @Test(arguments: Engine.allCases) func `what waited for seven days is gone, and the device is told so`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.tell(scene.payload("a"))

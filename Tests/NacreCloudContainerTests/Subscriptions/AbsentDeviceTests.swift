@@ -1,0 +1,109 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What a device that never comes takes, all the way from a save to its queue: what `docs/operations.md` says of it.
+@Suite(.timeLimit(.minutes(5))) struct AbsentDeviceTests {
+    /// Of what stands beside a payload in its row, and in one line of the push log: names of subscriptions, records and zones.
+    private static let nameBytes = 1000
+    private static let rows = Limits.notificationsPerDevice + Limits.pushLogRowsPerDevice
+    private static let bytes =
+        Limits.notificationsPerDevice * (Limits.payloadBytes + nameBytes) + Limits.pushLogRowsPerDevice * (Limits.pushLogBytes + nameBytes)
+
+    private struct Scene {
+        let store: ReopenableStore
+        let scene: SubscriptionScene
+        let author: SubscriptionScene.Device
+        let device: SubscriptionScene.Device
+        let address: DeviceAddress
+        /// The server that is up now.
+        private(set) var test: TestCloud
+        private var run: Int64 = 1
+        private let names = (0..<50).map { "\($0) " + String(repeating: "n", count: 200) }
+
+        init(_ engine: Engine) async throws {
+            store = try await ReopenableStore(engine, run: run)
+            scene = try await SubscriptionScene(store)
+            test = scene.test
+            (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
+            address = try #require(device.address)
+            // A notification of it has nearly all the room that there is.
+            let id = String(repeating: "s", count: 200)
+            try await scene.subscribe(device, .query(id, info: .alert(String(repeating: "x", count: Limits.payloadBytes - 900))))
+            try await writer.modify(names.map { .create($0) })
+            try await test.runAllTasks()
+        }
+
+        private var writer: TestCloudUser {
+            var user = test.user("")
+            user.caller = author.caller
+            return user
+        }
+
+        /// As many notifications as there are notes, and no more records than before.
+        mutating func change(_ number: Int) async throws {
+            try await writer.modify(names.map { .update($0, ["count": .int64(Int64(number))]) })
+        }
+
+        /// Ends the server, in the middle of what it has to tell, and starts another one.
+        mutating func restart() async throws {
+            run += 1
+            try await store.reopen(run: run)
+            let clock = test.clock.now
+            test = TestCloud(store, seed: UInt64(run))
+            // The one that died had its tasks for so long.
+            test.clock.move(bySeconds: clock.secondsSince2001 - test.clock.now.secondsSince2001 + Limits.taskLeaseSeconds + 1)
+        }
+
+        func kept() async throws -> [EntryRow] {
+            try await store.read { transaction in
+                try [EntryKind.notification, .pushLog].flatMap { try transaction.entries(in: address.database, $0, after: nil, limit: 10_000) }
+            }
+        }
+
+        func tasks() async throws -> Int {
+            let later = test.clock.now + 1e6
+            return try await store.read { try $0.tasks(of: [.fireSubscriptions, .deliverNotifications], dueThrough: later, limit: 100).count }
+        }
+
+        func waiting() async throws -> [QueuedNotification] { try await test.cloud.notifications(for: address, after: 0, limit: .max) }
+    }
+
+    @Test(arguments: [Engine.memory, .sqlite])
+    func `ten thousand notifications for a device that is absent take a bounded room, over restarts too, and it is told that it missed some`(
+        _ engine: Engine
+    ) async throws {
+        var scene = try await Scene(engine)
+        var (most, full) = ((rows: 0, bytes: 0), 0)
+        for number in 1...200 {
+            try await scene.change(number)
+            // With what is not told yet, and with what is.
+            if number.isMultiple(of: 60) { try await scene.restart() }
+            try await scene.test.runAllTasks()
+            let kept = try await scene.kept()
+            most = (max(most.rows, kept.count), max(most.bytes, kept.reduce(0) { $0 + $1.value.count }))
+            #expect(kept.count { $0.key.kind == .notification } <= Limits.notificationsPerDevice)
+            if number == 50 {
+                try await scene.restart()
+                full = scene.store.folderBytes
+            }
+        }
+        #expect(most.rows <= Self.rows && most.bytes <= Self.bytes, "\(most)")
+        #expect(most.bytes > Limits.notificationsPerDevice * Limits.payloadBytes * 9 / 10, "the notifications were to be as long as may be: \(most)")
+        #expect(try await scene.tasks() == 0)
+        try await scene.restart()
+        #expect(scene.store.folderBytes <= full + Self.bytes, "the disk had \(full) bytes before three quarters of them")
+
+        let told = try await scene.waiting()
+        #expect(told.first?.tellsEverything == true && told.dropFirst().allSatisfy { !$0.tellsEverything })
+        let last = try #require(told.last?.number)
+        #expect(try await scene.test.cloud.acknowledge(through: last, for: scene.address) == last)
+        #expect(try await scene.waiting().isEmpty)
+        #expect(try await scene.kept().count { $0.key.kind == .notification } == 0)
+        try await scene.change(201)
+        try await scene.test.runAllTasks()
+        #expect(try await scene.waiting().map(\.recordName).count == 50, "what comes afterwards is told one by one")
+    }
+}
