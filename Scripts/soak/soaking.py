@@ -89,13 +89,21 @@ class Soak:
 
     def want_descriptors(self, count):
         """Room for so many sockets here, and in the server, which inherits the limit."""
+        allowed = self.most_descriptors(count)
+        if allowed < count:
+            raise Skipped(f"{count} descriptors are needed, and {allowed} are allowed")
+
+    def most_descriptors(self, count):
+        """Room for so many sockets, or as many as are allowed: how many those are."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft >= count:
-            return
+            return count
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count) if hard != resource.RLIM_INFINITY else hard))
+            return count
         except (ValueError, OSError):
-            raise Skipped(f"{count} descriptors are needed, and {hard} are allowed") from None
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            return hard
 
 
 class Witness:

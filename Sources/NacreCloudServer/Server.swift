@@ -140,7 +140,7 @@ package final class Server: Sendable {
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
 
         var http = httpConfiguration(configuration.listen)
-        http.connectionsMax = connectionsMax(http.connectionsMax)
+        http.connectionsMax = connectionsMax(configuration.connectionsMax)
         http.trustedProxies = configuration.trustedProxies
         let publicServer = HTTPServer(
             http, router: publicRouter(cloud, authenticator, hub, passwords, overload) { [weak self] in self?.isRunning ?? false },
@@ -275,7 +275,7 @@ package final class Server: Sendable {
         SharePage(page: page).addRoute(to: &router)
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.assetSizes,
-            isRunning: isRunning
+            connectionsMax: configuration.connectionsMax, isRunning: isRunning
         ).addRoutes(to: &router)
         return router
     }

@@ -10,6 +10,7 @@ struct Health: Sendable {
     let requestRate: Int?
     var quotas = Quotas.none
     var assetSizes = AssetSizes()
+    var connectionsMax = ServerConfiguration.usualConnections
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -41,9 +42,9 @@ struct Health: Sendable {
         // 0 says that there is none.
         let set = [
             "requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes),
-            "webAssetBytes": assetSizes.web, "nativeAssetBytes": assetSizes.native,
+            "webAssetBytes": assetSizes.web, "nativeAssetBytes": assetSizes.native, "connections": connectionsMax,
         ]
-        return Limits.table.map { Limit($0.name, set[$0.name] ?? $0.value, $0.source) } + Self.otherLimits
+        return (Limits.table + Self.otherLimits).map { Limit($0.name, set[$0.name] ?? $0.value, $0.source) }
     }
 
     static let otherLimits = budgets + listener

@@ -27,6 +27,8 @@ package struct ServerConfiguration: Sendable {
     var trustedProxies = TrustedProxies()
     /// Work that one user may have done a second, in the unit of `Limits.requestRate`; others have a multiple of it. nil: as much as they like.
     package var requestRate: Int? = ServerConfiguration.usualRequestRate
+    /// Connections that apps may have open together, as far as descriptors allow them; near it those that idle longest are closed.
+    package var connectionsMax = ServerConfiguration.usualConnections
     /// The issuer of a team's own accounts; nil: users sign in by what is kept here.
     package var openID: OpenIDConfiguration?
     /// Takes this server's mails; nil: it sends none. Its links begin with `publicURL`.
@@ -47,6 +49,9 @@ package struct ServerConfiguration: Sendable {
     var doesTasks = true
 
     package static let usualRequestRate = Limits.requestRate
+    package static let usualConnections = HTTPServerConfiguration().connectionsMax
+    /// What `connectionsMax` may be. As many descriptors as Linux gives a process without being told (`fs.nr_open`).
+    package static let connections = 16...1_048_576
 
     /// What the databases of each container may hold where nobody has said otherwise of it.
     var quotas = Quotas.none

@@ -23,6 +23,10 @@ enum Serve {
     private static let requestRate = Option.value(
         "request-rate", "units", fallback: String(ServerConfiguration.usualRequestRate),
         "Work that one user may have done a second; 0 for as much as they like.")
+    private static let connections = Option.value(
+        "connections", "count", fallback: String(ServerConfiguration.usualConnections),
+        "Connections that apps may have open together, as far as descriptors allow: a device that waits for changes has one, and takes 15 to 35 KB of memory."
+    )
     private static let userQuota = Option.value(
         "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M or G of 1024. By default as much as the disk.")
     private static let publicQuota = Option.value("public-quota", "size", "What a container's public database may hold, likewise.")
@@ -57,7 +61,8 @@ enum Serve {
     /// What variables and a file set as well as the command line.
     static let settings =
         [
-            data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
+            data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
+            assetSizeApp,
             adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel]
 
@@ -173,6 +178,11 @@ enum Serve {
             throw UsageError(.invalid("--\(requestRate.name)", "give a number of units a second, or 0"), path: call.path)
         }
         configuration.requestRate = rate == 0 ? nil : rate
+        guard let count = Int(try call.require(connections)), ServerConfiguration.connections.contains(count) else {
+            let (least, most) = (ServerConfiguration.connections.lowerBound, ServerConfiguration.connections.upperBound)
+            throw UsageError(.invalid("--\(connections.name)", "give a number from \(least) to \(most)"), path: call.path)
+        }
+        configuration.connectionsMax = count
         configuration.setQuotas(userBytes: try QuotaOptions.bytes(userQuota, call), publicBytes: try QuotaOptions.bytes(publicQuota, call))
         if let url = call.value(assets) {
             guard !isInMemory else {
