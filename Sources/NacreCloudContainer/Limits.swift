@@ -136,6 +136,9 @@ extension Limits {
     /// operations, of the records that it deletes, that its records refer to, and their parents. On this server: half as many as a page of a query, because
     /// a modify keeps them and others' writes wait for it.
     package static let unansweredBytes = 32_000_000
+    /// Bytes of records that a modify is decided with where others' writes wait for it; what would look at more is decided beside the writer first. On this
+    /// server: as much as one record may have, and what stands around its values, so that a save of one record is decided once.
+    static let decidedAtWriterBytes = recordBytes + recordBytes / 10
     /// Records that those of one request may refer to with more than a pointer, those counted that it sets. On this server: each is looked up, and kept as a
     /// link, while others' writes wait.
     package static let targetsPerRequest = 10_000

@@ -101,6 +101,20 @@ import Testing
         #expect(try await ann.modify(names.dropLast().map { .delete($0) }, zone: "Z").allSatisfy { $0.tombstone != nil })
     }
 
+    /// Their names are in no request: who names a share of a record names what it is a share of.
+    @Test(arguments: Engine.allCases)
+    func `the roots of shares that are deleted by their names count as what a request looks through`(engine: Engine) async throws {
+        let (ann, names) = try await crowd(engine)
+        for name in names {
+            let share = RecordOperation.share(.create, ShareChange(publicPermission: SharePermission.none, forRecord: name), name: "s\(name)")
+            #expect(try await ann.modify([share], zone: "Z").first?.record != nil)
+        }
+        let shares = names.map { "s\($0)" }
+        #expect(await error { try await ann.modify(shares.map { .delete($0) }, zone: "Z") } == .looksAtTooMuch)
+        #expect(try await ann.modify(shares.prefix(10).map { .delete($0) }, zone: "Z").allSatisfy { $0.tombstone != nil })
+        #expect(try await ann.living(shares, zone: "Z") == Array(shares.dropFirst(10)))
+    }
+
     @Test(arguments: Engine.allCases)
     func `a cascade of large records goes as far as one transaction has room, and its rest by tasks`(engine: Engine) async throws {
         let test = try await TestCloud(engine)

@@ -3,8 +3,8 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, heads, children, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes,
-        faults
+    case databases, zones, zoneFeed, ends, records, heads, children, tombstones, feed, dependents, search, entries, operation, tasks, rows, missing,
+        bytes, faults
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -126,6 +126,11 @@ class ObservedReads: ReadTransaction {
         let found = try reads.entries(in: database, kind, after: key, limit: limit)
         foundEntries(found.count)
         return found
+    }
+
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try before(.operation)
+        return try reads.operation(in: database, id)
     }
 
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {

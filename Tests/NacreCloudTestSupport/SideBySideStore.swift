@@ -226,6 +226,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(database).entries(in: database, kind, after: key, limit: limit)
     }
 
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try side(database).operation(in: database, id)
+    }
+
     func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {
         try mine.tasks(of: kinds, dueAfter: first, through: last, limit: limit)
     }

@@ -4,10 +4,13 @@ import NacreCloudWire
 extension ReadTransaction {
     /// Records of these names, live ones and tombstones, in no order, where one answer has room for all of them. What has no room is not kept, and the
     /// rest is not read.
-    /// - Throws: `ServerError.answerTooLarge`; for one record never.
-    func stored(in zone: ZoneAddress, named names: [String], within bytes: Int) throws -> [StoredRecord] {
-        guard names.count > 1 else { return try records(in: zone, named: names).map { StoredRecord($0, in: zone) } }
-        let rows = try records(in: zone, named: names, bytesMax: bytes + 1)
+    /// - Throws: `ServerError.answerTooLarge`; for one record never. `LongDecision`.
+    func stored(in zone: ZoneAddress, named names: [String], within bytes: Int, _ patience: inout Patience) throws -> [StoredRecord] {
+        let rows = try records(in: zone, named: names, bytesMax: patience.bytes(upTo: bytes + 1))
+        // Before they are decoded, which takes longer than to read them.
+        try patience.take(rows)
+        guard names.count > 1 else { return rows.map { StoredRecord($0, in: zone) } }
+        if rows.bodyBytes > bytes { throw ServerError.answerTooLarge }
         var left = bytes
         return try rows.map { row in
             let stored = StoredRecord(row, in: zone)
@@ -27,7 +30,8 @@ extension ReadTransaction {
         let names = request.records.map(\.recordName)
         let keys = request.desiredKeys.map { FieldNames($0) }
         guard !showing.showsAll || keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
-            return (try stored(in: zone, named: names, within: bytes), 0)
+            var patience = Patience.endless
+            return (try stored(in: zone, named: names, within: bytes, &patience), 0)
         }
         let wanted = Dictionary(
             request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0) } ?? keys) }, uniquingKeysWith: { first, _ in first })
@@ -59,22 +63,37 @@ extension ReadTransaction {
 
     /// Reads the records of these names, 4 MB of bodies at a time, one call of the store each.
     /// - Parameter body: takes those that are there, in the names' order.
-    func eachPortion(of names: [String], in zone: ZoneAddress, _ body: ([RecordRow]) throws -> Void) throws {
+    /// - Throws: `LongDecision`.
+    func eachPortion(of names: [String], in zone: ZoneAddress, _ patience: inout Patience, _ body: ([RecordRow]) throws -> Void) throws {
         var rest = names[...]
-        while !rest.isEmpty { try body(try records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes)) }
+        while !rest.isEmpty {
+            let rows = try records(in: zone, next: &rest, bytesMax: patience.bytes(upTo: QueryReader.portionBytes))
+            try patience.take(rows)
+            try body(rows)
+        }
+    }
+
+    /// The same for who may look at all of them.
+    func eachPortion(of names: [String], in zone: ZoneAddress, _ body: ([RecordRow]) throws -> Void) throws {
+        var patience = Patience.endless
+        try eachPortion(of: names, in: zone, &patience, body)
     }
 
     /// Reads the records of the first of these names, until their bodies take so many bytes, and takes their names off.
     /// - Returns: those that are there, in the names' order.
     func records(in zone: ZoneAddress, next names: inout ArraySlice<String>, bytesMax: Int) throws -> [RecordRow] {
         let rows = try records(in: zone, named: Array(names), bytesMax: bytesMax)
-        guard rows.reduce(0, { $0 + $1.body.count }) >= bytesMax, let last = rows.last?.name else {
+        guard rows.bodyBytes >= bytesMax, let last = rows.last?.name else {
             names = []
             return rows
         }
         names = names.drop { $0 != last }.dropFirst()
         return rows
     }
+}
+
+extension [RecordRow] {
+    var bodyBytes: Int { reduce(0) { $0 + $1.body.count } }
 }
 
 extension StoredRecord {

@@ -15,6 +15,8 @@ struct CascadeReach: Sendable {
     var pending: Set<String> = []
     /// Of the records that may go, those that only pending ones hold: they count where one of those stays.
     var heldByPending: Set<String> = []
+    /// Of the records that were read for it.
+    var bytes = 0
 }
 
 /// Finds the reach of a batch, level by level.
@@ -172,6 +174,7 @@ struct CascadeWalk {
         reach.pending.formUnion(left)
         for row in rows {
             bytesLeft -= row.body.count
+            reach.bytes += row.body.count
             if row.isTombstone { continue }
             let follower = StoredRecord(row, in: zone)
             reach.followers[row.name] = follower

@@ -92,13 +92,23 @@ extension ModifyBatch {
     }
 
     /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where there are some, and one where something
-    /// damaged goes.
-    mutating func loadCompanions(in zone: ZoneAddress, _ transaction: any ReadTransaction) throws {
+    /// damaged goes; more where they are large.
+    /// - Throws: `ServerError.looksAtTooMuch` where several take more than `bytes`; `LongDecision`.
+    mutating func loadCompanions(
+        in zone: ZoneAddress, within bytes: Int, _ patience: inout Patience, _ transaction: any ReadTransaction
+    ) throws {
         sharesByEntries = going.contains(where: isLosing) ? try transaction.recordShares(in: zone, limit: Limits.recordSharesPerZone) : []
         if sharesByEntries.contains(where: { isLosing($0.share) || isLosing($0.root) }) { isSharing = true }
         let lacking = lackingCompanions
         guard !lacking.isEmpty else { return }
-        for row in try transaction.records(in: zone, named: lacking) { companions[row.name] = StoredRecord(row, in: zone) }
+        var left = bytes
+        try transaction.eachPortion(of: lacking, in: zone, &patience) { rows in
+            for row in rows {
+                left -= row.body.count
+                companions[row.name] = StoredRecord(row, in: zone)
+            }
+            if left < 0, lacking.count > 1 { throw ServerError.looksAtTooMuch }
+        }
     }
 
     // MARK: Rules

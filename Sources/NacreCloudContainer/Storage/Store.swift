@@ -99,6 +99,9 @@ package protocol ReadTransaction {
     /// Entries in the order of their keys' bytes, after `key`.
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
 
+    /// The logged operation of that ID; nil where there is none. An expired one may still be there: the caller looks.
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow?
+
     /// Tasks of these kinds, of all databases, that are due after `first` and at or before `last`, in the order of (due, database, kind, name). Locks
     /// nothing, and may tell of a moment ago: a transaction that takes one of them names its database and looks again, under the task's lock.
     func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue]

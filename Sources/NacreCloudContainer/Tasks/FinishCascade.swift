@@ -112,7 +112,9 @@ struct FinishCascade: TaskHandler {
                 isPublic: batch.isPublic, schema: schema.schema)
             rows.forgotten = row.forgotten
             batch.findShares()
-            try batch.loadCompanions(in: zone, transaction)
+            // They are to go, however much they are.
+            var endless = Patience.endless
+            try batch.loadCompanions(in: zone, within: .max, &endless, transaction)
             plan.records = (batch.goingRecords + batch.sharedAlong.deleted).map { rows.put(deleting: $0) }
             plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
             plan.addAssets(used: [], released: rows.released, of: row, at: now)

@@ -241,7 +241,7 @@ extension API {
         }
     }
 
-    private func respond<Request: ReadableRequest>(
+    func respond<Request: ReadableRequest>(
         to body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
         _ answer: (Request, AnswerForm) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
@@ -264,24 +264,34 @@ extension API {
 
     /// Makes an answer that may be large: few at a time, none for a client that has not read those before, and its JSON beside the loop where it is long.
     func page<Answer: RecordAnswerMessage>(
-        of call: Call, _ make: () async throws -> Answer, json: @escaping @Sendable (Answer) -> [UInt8]
+        of call: Call, turn: Turn = .current, _ make: () async throws -> Answer, isDone: (Answer) -> Bool = { _ in false },
+        json: @escaping @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {
-        try await pages.pass {
+        try await pages.pass(turn) {
             // Its client may have gone while it waited for its turn.
             try Task.checkCancellation()
-            let account = call.request.account
-            try account.requireAnswerRoom()
+            try call.request.account.requireAnswerRoom()
             let answer = try await make()
-            guard answer.valueBytes > Self.encodedOnLoopBytesMax else {
-                // To look how much room it needs would cost as much as to make it.
-                let bytes = json(answer)
-                account.countAnswer(bytes.count)
-                return .json(bytes)
-            }
-            var handedOn: Answer? = consume answer
-            return try await withTaskExecutorPreference(LongWork.shared) {
-                try await Self.encodedElsewhere(handedOn.take(), account, json)
-            }
+            let isDone = isDone(answer)
+            return try await encoded(answer, of: call, isDone: isDone, json: json)
+        }
+    }
+
+    /// Makes an answer's JSON, beside the loop where it is long.
+    /// - Parameter isDone: something was written, and who asked for it hears so whatever room there is.
+    func encoded<Answer: RecordAnswerMessage>(
+        _ answer: consuming Answer, of call: Call, isDone: Bool, json: @escaping @Sendable (Answer) -> [UInt8]
+    ) async throws -> HTTPResponse {
+        let account = call.request.account
+        guard answer.valueBytes > Self.encodedOnLoopBytesMax else {
+            // To look how much room it needs would cost as much as to make it.
+            let bytes = json(answer)
+            account.countAnswer(bytes.count)
+            return .json(bytes)
+        }
+        var handedOn: Answer? = consume answer
+        return try await withTaskExecutorPreference(LongWork.shared) {
+            try await Self.encodedElsewhere(handedOn.take(), account, isDone: isDone, json)
         }
     }
 
@@ -289,9 +299,9 @@ extension API {
     /// - Parameter answer: never nil, which only lets it be taken from who has it.
     @concurrent
     private static func encodedElsewhere<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer?, _ account: RequestAccount, _ json: @Sendable (Answer) -> [UInt8]
+        _ answer: consuming Answer?, _ account: RequestAccount, isDone: Bool, _ json: @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {
-        try account.takeAnswer(answer?.answerBytes ?? 0)
+        if !isDone { try account.takeAnswer(answer?.answerBytes ?? 0) }
         let bytes = answer.map(json) ?? []
         account.countAnswer(bytes.count)
         return .json(bytes)

@@ -8,25 +8,45 @@ extension API {
     /// `POST records/modify`
     func recordsModify(_ call: Call) async throws -> HTTPResponse {
         let body = try await call.body()
-        return try await answer(call, body, as: RecordsModifyRequest.self) { request in
+        return try await respond(to: body, as: RecordsModifyRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
         } turn: {
             ($1.rows, $1.bytes) = ($0.operations.count, body.count)
-        } ask: { request in
-            var request = request
-            // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
-            // protected by that name, which its signature covers, and is the same operation under a new date.
-            if let id = call.caller.signedOperationID { request.extension.operationID = request.extension.operationID ?? id }
-            var answer = try await cloud.modifyRecords(
-                request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))
-            let refused = answer.records.compactMap { result -> ServerError? in
-                if case .failure(_, let error) = result { error } else { nil }
+        } _: { request, form in
+            do {
+                let answer = try await modified(request, body, at: .writer, call)
+                let isDone = answer.isDone
+                return try await encoded(answer, of: call, isDone: isDone) { $0.json(form) }
+            } catch is LongDecision {}
+            // Most of these are refused, and their answers have room for as many records as a page.
+            var turn = Turn.current
+            turn.lane = .bulk
+            return try await page(of: call, turn: turn) {
+                try await modified(request, body, at: .snapshot, call)
+            } isDone: {
+                $0.isDone
+            } json: {
+                $0.json(form)
             }
-            errors.logRefusals(refused, call.request)
-            // What is saved is answered so, whether or not the token can be had.
-            answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
-            return answer
         }
+    }
+
+    private func modified(
+        _ request: RecordsModifyRequest, _ body: [UInt8], at place: DecisionPlace, _ call: Call
+    ) async throws -> RecordsResponse {
+        var request = request
+        // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
+        // protected by that name, which its signature covers, and is the same operation under a new date.
+        if let id = call.caller.signedOperationID { request.extension.operationID = request.extension.operationID ?? id }
+        var answer = try await cloud.modifyRecords(
+            request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request), at: place)
+        let refused = answer.records.compactMap { result -> ServerError? in
+            if case .failure(_, let error) = result { error } else { nil }
+        }
+        errors.logRefusals(refused, call.request)
+        // What is saved is answered so, whether or not the token can be had.
+        answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
+        return answer
     }
 
     /// Seconds since a request that is repeated was sent for the first time, as its client says; nil: it is not repeated.
@@ -43,5 +63,14 @@ extension API {
     /// Of a request's bytes, by which a retry is known; nothing where the request names no operation.
     func digest(of body: [UInt8], in request: RequestExtension) -> [UInt8] {
         request.operationID == nil ? [] : SHA256.digest(body)
+    }
+}
+
+extension RecordsResponse {
+    /// Something of the request was done, now or when it was sent before.
+    fileprivate var isDone: Bool {
+        records.contains { result in
+            if case .failure = result { false } else { true }
+        }
     }
 }

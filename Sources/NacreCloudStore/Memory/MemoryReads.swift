@@ -119,6 +119,10 @@ extension MemoryState {
         keys.distinctNames.compactMap { entries[NamedKey(database, kind: kind.rawValue, name: $0)] }
     }
 
+    func operation(in database: DatabaseID, _ id: String) -> OperationRow? {
+        operations[OperationKey(database: database, id: NameBytes(id))]
+    }
+
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) -> [EntryRow] {
         var found: [EntryRow] = []
         let start = key.map { NamedKey(database, kind: kind.rawValue, name: $0) }

@@ -118,6 +118,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.entries(in: database, kind, after: key, limit: limit) }
     }
 
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try ask { $0.operation(in: database, id) }
+    }
+
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
         try ask { $0.rows(of: table, after: place, limit: limit) }
     }

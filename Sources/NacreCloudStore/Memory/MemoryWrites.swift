@@ -6,7 +6,7 @@ extension MemoryState {
     func locked(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) -> Advance {
         Advance(
             run: run, database: databases[database], zone: name.flatMap { zones(in: database, named: [$0]).first },
-            operation: id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] },
+            operation: id.flatMap { operation(in: database, $0) },
             entries: keys.distinct.compactMap { entries[NamedKey($0)] })
     }
 

@@ -194,6 +194,10 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try ask { try $0.operation(in: database, id) }
+    }
+
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
         try ask { try $0.rows(of: table, after: place, limit: limit) }
     }

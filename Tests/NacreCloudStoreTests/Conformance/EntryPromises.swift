@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a logged operation is found by the next advance, replaced whole when put again`(engine: Engine) async throws {
+    func `a logged operation is found by the next advance and by reads, replaced whole when put again`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.apply(WritePlan(\.operations, [Self.operation("op", expires: 1)]))
         var again = Self.operation("op", expires: 2)
@@ -66,6 +66,8 @@ import Testing
         try await store.apply(WritePlan(\.operations, [again]))
         let found = try await store.write { .commit(try $0.advance(zoneNamed: "none", in: Sample.database, operation: "op").operation) }
         #expect(found == again)
+        #expect(try await store.read { try $0.operation(in: Sample.database, "op") } == again)
+        #expect(try await store.read { try $0.operation(in: DatabaseID(rawValue: 1), "op") ?? $0.operation(in: Sample.database, "o") } == nil)
         #expect(try await logged(store, ["op"], in: DatabaseID(rawValue: 1)).isEmpty)
     }
 

@@ -1,0 +1,473 @@
+import NacreCloudWire
+
+/// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct RecordModification: Sendable {
+    struct Outcome: Sendable {
+        var response: RecordsResponse
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+        /// Rows of indexes that came and went: each is as much work as a record.
+        var indexRows = 0
+        /// Records that the request met, and that are not what was written.
+        var damaged: [StoredRecord] = []
+        /// Files that were sent and that records have from now on.
+        var assets: [AssetID] = []
+    }
+
+    private let request: RecordsModifyRequest
+    private let zone: RequestedZone
+    /// Where the request may make shares: by what their URLs lead to them.
+    private let shareLinks: ShareLinks?
+    private let log: OperationLog?
+    private let now: Timestamp
+    /// The key of the default zone, should this be the first save into it.
+    private let newZone: Int64
+    private let items: [ModifyBatch.Item]
+    private let madeNames: [OperationResult.MadeName]
+    private let faults: [Int: ServerError]
+    /// What its records refer to with more than a pointer.
+    let targets: Set<String>
+    /// The receipts that its saves carry.
+    private let receipts: [String: AssetReceipt]
+    /// Most records that go with those that the batch deletes.
+    private let cascadeRoom: Int
+    /// What holds where nothing is said of the container.
+    private let quotas: Quotas
+    /// Draws those of one-time URLs.
+    private let secret: @Sendable () -> String
+
+    private var database: DatabaseID { zone.database.id }
+    private var key: DatabaseKey { zone.database.key }
+    private var caller: Caller { zone.database.caller }
+    private var hasFeed: Bool { zone.hasFeed }
+    private var isPublic: Bool { key.scope == .public }
+
+    init(
+        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
+        newZone: Int64, cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: @escaping @Sendable () -> String
+    ) throws(ServerError) {
+        let (key, caller) = (zone.database.key, zone.database.caller)
+        if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
+        self.request = request
+        self.zone = zone
+        self.shareLinks = shareLinks
+        log = OperationLog(request.extension, by: caller, digest: digest, age: age)
+        self.now = now
+        self.newZone = newZone
+        var items: [ModifyBatch.Item] = []
+        var made: [OperationResult.MadeName] = []
+        var faults: [Int: ServerError] = [:]
+        items.reserveCapacity(request.operations.count)
+        for (place, item) in request.operations.enumerated() {
+            let operation: RecordOperation
+            switch item {
+            case .success(let readable):
+                operation = readable.namingParticipants(name)
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
+            case .failure(let fault):
+                operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
+                faults[place] = fault.error
+            }
+            let given = operation.change.recordName
+            if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
+            items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation))
+        }
+        self.items = items
+        madeNames = made
+        self.faults = faults
+        targets = Set(items.lazy.flatMap { $0.operation.change.set.bindingReferences }.map(\.link.target))
+        if targets.count > Limits.targetsPerRequest { throw .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: items.count == 1) }
+        var receipts: [String: AssetReceipt] = [:]
+        for text in items.lazy.flatMap({ $0.operation.change.set.receipts }) { receipts[text] = receipt(text) }
+        self.receipts = receipts
+        self.cascadeRoom = cascadeRoom
+        self.quotas = quotas
+        secret = name
+    }
+
+    /// - Throws: `LongDecision` where it would look at more than it may.
+    func run(_ transaction: any WriteTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(
+            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
+        let decision = try decision(from: advance, schema, patience, transaction) {
+            isPublic ? advance.database : try transaction.lock(in: database).database
+        }
+        switch decision {
+        case .unwritten(let outcome): return .rollback(outcome)
+        case .write(let batch, let changes, let ground, let showing): return try write(batch, changes, on: ground, showing, transaction)
+        }
+    }
+
+    /// What the request is answered where nothing of it is to be written; nil: something may be, which the writer has to decide.
+    ///
+    /// Who changes nothing may as well have come when the snapshot was taken: what was answered before the request came is in it.
+    func unwritten(on snapshot: any ReadTransaction, with schema: KnownSchema) throws -> Outcome? {
+        let standing = try snapshot.standing(
+            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
+        guard let standing else { return nil }
+        do {
+            guard case .unwritten(let outcome) = try decision(from: standing, schema, .endless, snapshot, counted: { standing.database }) else {
+                return nil
+            }
+            return outcome
+        } catch SchemaInterruption.lacks {
+            return nil
+        }
+    }
+
+    /// What a transaction asks for beside the zone and the logged operation.
+    private func entries(for schema: KnownSchema) -> [EntryKey] {
+        [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)] + zone.shareEntries
+            + (log?.entries(in: database) ?? [])
+            + receipts.values.lazy.filter { $0.database == database }.map { StoredAsset.key($0.asset, in: $0.database) }
+            + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
+    }
+
+    private enum Decision {
+        /// Everything was refused, was done before, or leaves things as they are.
+        case unwritten(Outcome)
+        case write(ModifyBatch, Changes, Ground, ShownRecords)
+    }
+
+    /// - Parameter counted: the row that says how full the database is, locked where something is written.
+    private func decision(
+        from advance: Advance, _ schema: KnownSchema, _ patience: Patience, _ transaction: any ReadTransaction, counted: () throws -> DatabaseRow?
+    ) throws -> Decision {
+        var patience = patience
+        // What is shown, also of what was done before, goes by the schema as it is.
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        let roles = isPublic ? try schema.roles(of: caller, by: advance.entries) : CallerRoles(caller)
+        // Before anything is told, of what was done before too.
+        let ofOther = zone.database.isOthers ? try zone.resolve(advance.zone, transaction) : nil
+        let showing = ofOther?.showing ?? zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
+        if let operation = advance.operation {
+            return .unwritten(try replay(operation, in: advance.zone, showing, &patience, transaction))
+        }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
+        if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
+        let found = try ofOther ?? zone.resolve(advance.zone, transaction)
+        let ground = try ground(of: advance, found, indexesBelow: schema.schema.nextIndex)
+        let stored = try load(from: ground.zone, as: found?.seat ?? .owner, isNew: advance.zone == nil, &patience, transaction)
+        var batch = ModifyBatch(
+            items, faults: faults, stored: stored,
+            in: RecordSetting(
+                scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
+                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
+                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner,
+                now: now, secret: secret))
+        try settle(&batch, on: ground, &patience, transaction)
+        var changes = try settleQuota(of: &batch, on: ground, by: schema, advance, counted)
+        let falls = (request.atomic ?? true) && hasFeed && batch.settleAtomically()
+        if !falls {
+            if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
+            changes = changes ?? self.changes(of: batch, on: ground, by: schema.schema)
+        }
+        guard !falls, let changes, !changes.puts.isEmpty else {
+            return .unwritten(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
+        }
+        return .write(batch, changes, ground, showing)
+    }
+
+    /// Decides the batch, as far as records depend on each other.
+    private func settle(_ batch: inout ModifyBatch, on ground: Ground, _ patience: inout Patience, _ transaction: any ReadTransaction) throws {
+        let zone = ground.zone.address
+        let reach = try CascadeWalk.reach(of: batch, in: zone, room: cascadeRoom, bytes: patience.bytes(upTo: Limits.cascadeBytes), transaction)
+        try patience.take(reach.bytes)
+        repeat {
+            batch.settle(within: reach)
+            guard hasFeed else { return }
+            batch.findShares()
+            try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
+        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: ground.isShared))
+    }
+
+    private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {
+        var sent = SentAssets(zone: zone.address, receipts: receipts, now: now)
+        guard !receipts.isEmpty else { return sent }
+        for entry in entries where entry.key.kind == .asset {
+            let asset = try StoredAsset(entry)
+            sent.stored[asset.id] = asset
+        }
+        return sent
+    }
+
+    // MARK: Loading
+
+    /// What the change stands on: the rows that are there, or new ones for a first save into a default zone.
+    private struct Ground {
+        var zone: ZoneRow
+        var newDatabase: DatabaseRow?
+        var isNewZone: Bool
+        /// Somebody has subscriptions in the database.
+        var isWatched: Bool
+        /// Somebody may see the zone besides its owner.
+        var isShared: Bool
+    }
+
+    private func ground(of advance: Advance, _ found: ResolvedZone?, indexesBelow: Int64) throws -> Ground {
+        if let row = advance.database, row.key != key { throw ServerError.internalError }
+        let isWatched = advance.entries.contains { $0.key.kind == .subscribed }
+        if let row = found?.row {
+            let isShared = advance.entries.contains { $0.isShare(of: row) }
+            return Ground(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, isShared: isShared)
+        }
+        let first = ZoneRow(
+            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
+            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
+        let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
+        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
+    }
+
+    /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
+    /// which nothing is kept but whose they are.
+    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, or
+    ///   `.refersToTooMuch` for one record.
+    private func load(
+        from zone: ZoneRow, as seat: ZoneSeat, isNew: Bool, _ patience: inout Patience, _ transaction: any ReadTransaction
+    ) throws -> [String: StoredRecord] {
+        guard !isNew else { return [:] }
+        var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
+        var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
+        for place in items.indices {
+            if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
+        }
+        var stored: [String: StoredRecord] = [:]
+        if !wanted.isEmpty { try add(wanted, from: zone, to: &stored, within: Limits.answerBytes, &patience, transaction) }
+        others += items.indices.compactMap { place -> String? in
+            guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
+            return stored[items[place].name]?.row.parent
+        }
+        others += items.compactMap { $0.operation.change.sharing?.value.forRecord }
+        // A share goes with its root and is read then (`loadCompanions`): a save of a root or below it needs none of its participants.
+        others += stored.values.compactMap { $0.content.sharing?.root }
+        guard !others.isEmpty || !targets.isEmpty else { return stored }
+        // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
+        let asked = Set(wanted)
+        let whole = Set(others).subtracting(asked)
+        let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
+        // Where not all is for the caller, what a target is decides too.
+        let looksInside = isPublic || !seat.seesAll
+        var left = Limits.unansweredBytes
+        try transaction.eachPortion(of: Array(looksInside ? whole.union(pointedAt) : whole), in: zone.address, &patience) { rows in
+            for row in rows {
+                left -= row.body.count
+                stored[row.name] = StoredRecord(row, in: zone.address, only: whole.contains(row.name) ? nil : FieldNames([]))
+            }
+            guard left < 0 else { return }
+            throw items.count > 1 ? ServerError.looksAtTooMuch : .refersToTooMuch("\(Limits.unansweredBytes) bytes", isOne: true)
+        }
+        guard !looksInside, !pointedAt.isEmpty else { return stored }
+        for head in try transaction.heads(in: zone.address, named: Array(pointedAt)) {
+            stored[head.name] = StoredRecord(row: head, content: .unknown)
+        }
+        return stored
+    }
+
+    /// Without those that the records of the batch refer to already: in a public database they keep these, whatever became of them.
+    private func targets(beside stored: [String: StoredRecord]) -> Set<String> {
+        var targets: Set<String> = []
+        for place in items.indices {
+            let kept = stored[items[place].name]?.content.fields.bindingReferences.links ?? []
+            for reference in items[place].operation.change.set.bindingReferences where !kept.contains(reference.link) {
+                targets.insert(reference.link.target)
+            }
+        }
+        return targets
+    }
+
+    private func add(
+        _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], within bytes: Int, _ patience: inout Patience,
+        _ transaction: any ReadTransaction
+    ) throws {
+        for record in try transaction.stored(in: zone.address, named: Array(Set(names)), within: bytes, &patience) {
+            stored[record.row.name] = record
+        }
+    }
+
+    // MARK: Writing
+
+    /// What a batch does to its records.
+    private struct Changes {
+        var puts: [RecordPut] = []
+        /// What its saves made, in their order, which is that of the first puts.
+        var saved: [StoredRecord] = []
+        var stamp: Record.Stamp
+        /// Assets that records had before and have no more.
+        var released: Set<AssetID> = []
+        /// Records that came into a view or left one, with what hangs on them.
+        var moved: [String] = []
+        /// Says how the next ones are put.
+        var rows: RecordPlan
+    }
+
+    private func changes(of batch: ModifyBatch, on ground: Ground, by schema: Schema) -> Changes {
+        var rows = RecordPlan(
+            zone: ground.zone.address, number: ground.zone.number, now: now,
+            stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
+            isPublic: batch.isPublic, schema: schema)
+        rows.forgotten = ground.zone.forgotten
+        var changes = Changes(stamp: rows.stamp, rows: rows)
+        changes.puts.reserveCapacity(items.count)
+        changes.saved.reserveCapacity(items.count)
+        for place in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[place] else { continue }
+            let name = batch.items[place].name
+            let change = rows.put(save, named: name, links: batch.links(of: save), at: batch.position(of: name))
+            changes.puts.append(change.put)
+            if let live = save.over, live.isLive, live.content.shared.view != change.record.content.shared.view { changes.moved.append(name) }
+            changes.saved.append(change.record)
+        }
+        for record in batch.goingRecords { changes.puts.append(rows.put(deleting: record)) }
+        let along = batch.sharedAlong
+        for record in along.deleted { changes.puts.append(rows.put(deleting: record)) }
+        changes.released = rows.released
+        if changes.puts.isEmpty { return changes }
+        for record in along.moved {
+            let position = batch.position(of: record.row.name)
+            changes.puts.append(rows.put(record, at: position))
+            if record.content.shared.view != position.view { changes.moved.append(record.row.name) }
+        }
+        let put = Set(along.moved.map(\.row.name))
+        for record in batch.touchedParents where !put.contains(record.row.name) { changes.puts.append(rows.put(touching: record)) }
+        changes.rows = rows
+        return changes
+    }
+
+    /// Holds the batch against the quota of its database, if there is one. Two requests at once cannot take the same room: the count is read under a lock of
+    /// everything that adds to it, the zone of a public database or the row of a private one.
+    /// - Parameter counted: the database's row, under that lock.
+    /// - Returns: what the batch does then; nil where it was not asked.
+    private func settleQuota(
+        of batch: inout ModifyBatch, on ground: Ground, by schema: KnownSchema, _ advance: Advance, _ counted: () throws -> DatabaseRow?
+    ) throws -> Changes? {
+        let entry = try advance.entries.first { $0.key == schema.quotaKey }.map { try QuotaEntry($0) }
+        guard !caller.isServer, let limit = quotas.with(entry).limit(of: key.scope) else { return nil }
+        let changes = self.changes(of: batch, on: ground, by: schema.schema)
+        var claims: [Int: QuotaClaim] = [:]
+        for place in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[place] else { continue }
+            claims[place] = QuotaClaim(save, as: changes.puts[claims.count])
+        }
+        guard claims.values.contains(where: \.needsRoom) else { return changes }
+        // A count that a flipped bit has made absurd is one that is full.
+        let used = min(max(try counted()?.bytes ?? 0, 0), Int64(Limits.quotaBytes))
+        guard batch.settleQuota(claims, used: used, limit: limit) else { return changes }
+        return self.changes(of: batch, on: ground, by: schema.schema)
+    }
+
+    private func write(
+        _ batch: ModifyBatch, _ changes: Changes, on ground: Ground, _ showing: ShownRecords, _ transaction: any WriteTransaction
+    ) throws -> Ending<Outcome> {
+        var plan = WritePlan()
+        plan.records = changes.puts
+        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
+        if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
+        let assets = batch.keptAssets
+        plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
+        let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
+        addGround(ground, to: &plan)
+        addOperation(batch, number: ground.zone.number, to: &plan)
+        if ground.isWatched {
+            let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
+            let transitions =
+                zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
+            plan.tasks += try FireSubscriptions.tasks(
+                of: transitions, in: ground.zone, hasFeed: hasFeed, by: FireSubscriptions.Author(caller), due: now, transaction)
+        }
+        let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
+        plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, before: before, by: caller, at: now)
+        var rows = changes.rows
+        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(ground.zone.address, forgotten: rows.forgets)) }
+        if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
+        try transaction.apply(plan)
+        try transaction.settleSubtrees(below: changes.moved, of: ground.zone, as: &rows, by: caller, at: now)
+        return .commit(
+            Outcome(
+                response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged,
+                assets: assets.map(\.id)))
+    }
+
+    private func addGround(_ ground: Ground, to plan: inout WritePlan) {
+        if let row = ground.newDatabase { plan.databases.append(row) }
+        if ground.isNewZone { plan.zones.append(ground.zone) }
+        let address = ground.zone.address
+        if let token = request.extension.clientChangeToken { plan.zoneChanges.append(ZoneChange(address, clientChangeToken: token)) }
+        if hasFeed { plan.zonesChanged.append(address) }
+    }
+
+    private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
+        guard let log else { return }
+        let failures = batch.verdicts.indices.compactMap { place -> OperationResult.Failure? in
+            guard case .refuse(let error) = batch.verdicts[place] else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
+        plan.operations.append(log.row(result, in: database, at: now))
+        // A number drawn at random, for another purpose.
+        if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
+    }
+
+    // MARK: Answering
+
+    /// - Parameter saved: what the batch's saves made, in their order.
+    private func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
+        var response = RecordsResponse(records: [])
+        response.records.reserveCapacity(items.count)
+        var next = 0
+        for place in items.indices {
+            let name = items[place].name
+            switch batch.verdicts[place] {
+            case .refuse(let error):
+                response.records.append(.failure(recordName: name, showing.error(error, on: batch.stored[name])))
+            case .delete, .nothing:
+                response.records.append(showing.deleted(batch.stored[name], named: name))
+            case .save:
+                // Who deletes a share of another user's zone leaves it, and the share stays.
+                let leaves = items[place].operation.type.isDelete
+                response.records.append(
+                    leaves
+                        ? showing.deleted(batch.stored[name], named: name)
+                        : showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
+                next += 1
+            }
+        }
+        return response
+    }
+
+    private func wantedKeys(of operation: RecordOperation) -> [String]? {
+        operation.desiredKeys ?? request.desiredKeys
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
+    ///
+    /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
+    private func replay(
+        _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ patience: inout Patience, _ transaction: any ReadTransaction
+    ) throws -> Outcome {
+        let result = try OperationResult(operation, of: log)
+        guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
+        var names = items.map(\.name)
+        for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
+        var stored: [String: StoredRecord] = [:]
+        do {
+            // Its first answer had room for what it found and for what it brought.
+            try add(names, from: row, to: &stored, within: 2 * Limits.answerBytes, &patience, transaction)
+        } catch let error as ServerError where error == .answerTooLarge {
+            // Others made the records larger since. It was done, so it is not to be split and sent again.
+            throw ServerError.responseLost
+        }
+        let failures = result.errors
+        let response = RecordsResponse(
+            records: names.enumerated().map { place, name in
+                if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
+                if items[place].operation.type.isDelete {
+                    return showing.deleted(stored[name], named: name)
+                }
+                guard let live = stored[name], live.isLive else {
+                    return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
+                }
+                return showing.saved(live, keys: wantedKeys(of: items[place].operation))
+            })
+        return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
+    }
+}
