@@ -110,6 +110,15 @@ def public_texts(server):
     costly_requests.texts(server.publicly(), 8, zone="_defaultZone")
 
 
+def deaf_askers(server, sockets, endpoint, body, count):
+    """So many that ask once, as a user, and do not read."""
+    body = json.dumps(body).encode()
+    data = head(server, server.path(endpoint), len(body), f"Authorization: Bearer {server.token}\r\n") + body
+    for _ in range(count):
+        sockets.append(deaf_clients.deaf(server.port))
+        deaf_clients.send_what_fits(sockets[-1], data)
+
+
 def deaf_guests(server, sockets, names):
     body = json.dumps({"records": [{"recordName": name} for name in names]}).encode()
     data = head(server, guest_path(server, "records/lookup"), len(body)) + body
@@ -236,6 +245,36 @@ def conflicts(server, sockets):
     ask_for_ever(server, sockets, "records/modify", costly_requests.stale_updates([f"big{number}" for number in range(200)]), 20)
 
 
+@made_by(functools.partial(costly_requests.texts, count=8))
+def answered_conflicts(server, sockets):
+    """20 × 8 stale updates of records of a megabyte: as many as an answer has room for."""
+    ask_for_ever(server, sockets, "records/modify", costly_requests.stale_updates([f"big{number}" for number in range(8)]), 20)
+
+
+@made_by(functools.partial(costly_requests.texts, count=1))
+def deaf_conflicts(server, sockets):
+    """A stale update of a record of a megabyte at a time, by 600 that do not read."""
+    deaf_askers(server, sockets, "records/modify", costly_requests.stale_updates(["big0"]), 600)
+
+
+@made_by(functools.partial(costly_requests.texts, count=8))
+def deaf_large_conflicts(server, sockets):
+    """8 stale updates of records of a megabyte at a time, by 100 that do not read."""
+    deaf_askers(server, sockets, "records/modify", costly_requests.stale_updates([f"big{number}" for number in range(8)]), 100)
+
+
+@made_by(functools.partial(costly_requests.texts, count=33))
+def fallen_deletions(server, sockets):
+    """20 × 32 deletions of records of a megabyte, which fall with a stale update beside them."""
+    ask_for_ever(server, sockets, "records/modify", costly_requests.deletions_that_fall([f"big{number}" for number in range(32)], "big32"), 20)
+
+
+@made_by(functools.partial(costly_requests.texts, count=8))
+def large_updates(server, sockets):
+    """20 × 8 updates of a small field of records of a megabyte, which are done."""
+    ask_for_ever(server, sockets, "records/modify", costly_requests.updates([f"big{number}" for number in range(8)]), 20)
+
+
 @made_by(functools.partial(costly_requests.zones, count=30))
 def all_zones(server, sockets):
     """A small field of many zones' large records."""
@@ -278,4 +317,5 @@ def first_syncs(server, sockets):
 
 
 ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, idle_connections,
-       abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, all_zones, upload, uploads, new_words, first_syncs)
+       abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
+       deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words, first_syncs)

@@ -43,10 +43,22 @@ def lookup(names):
 
 
 def stale_updates(names):
-    """Each of them conflicts, and a conflict carries the server's record."""
-    return {"zoneID": {"zoneName": nacre.ZONE}, "atomic": False, "operations": [
+    """Each of them conflicts, and a conflict carries the server's record where details are wanted."""
+    return {"zoneID": {"zoneName": nacre.ZONE}, "atomic": False, "nacre": {"details": True}, "operations": [
         {"operationType": "update", "record": {
             "recordName": name, "recordType": "Note", "recordChangeTag": "stale", "fields": {"note": {"value": "x"}}}} for name in names]}
+
+
+def updates(names):
+    """Each of them is done: of a record of a megabyte a small field is set."""
+    return {"zoneID": {"zoneName": nacre.ZONE}, "atomic": False, "operations": [
+        {"operationType": "forceUpdate", "record": {"recordName": name, "recordType": "Note", "fields": {"note": {"value": "x"}}}} for name in names]}
+
+
+def deletions_that_fall(names, other):
+    """All or nothing, and one of them conflicts."""
+    deletions = [{"operationType": "forceDelete", "record": {"recordName": name}} for name in names]
+    return {"zoneID": {"zoneName": nacre.ZONE}, "operations": deletions + stale_updates([other])["operations"]}
 
 
 def zone_wide():
