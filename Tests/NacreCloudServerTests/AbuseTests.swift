@@ -3,9 +3,10 @@ import NacreCloudContainer
 import NacreCloudServer
 import NacreCloudStore
 import NacreCloudTestSupport
-import NacreHTTPServer
 import NacreLocks
 import Testing
+
+@testable import NacreHTTPServer
 
 /// Short forms of attacks of `make soak`: who is where is counted, and others are answered meanwhile. Nothing is timed.
 @Suite(.timeLimit(.minutes(5))) struct AbuseTests {
@@ -34,8 +35,8 @@ import Testing
         }
     }
 
-    /// Queries wait in it until they are let go, so that a test sees who is where.
-    private final class QueryHold: LayeredStore {
+    /// Reads of one lane wait in it until they are let go, so that a test sees who is where.
+    private final class ReadHold: LayeredStore {
         private struct State {
             var isHolding = true
             var inside = 0
@@ -44,9 +45,14 @@ import Testing
         }
 
         let below: any Store = MemoryStore()
+        private let lane: Turn.Lane
         private let state = Locked(State())
 
-        /// The most queries that were here at the same time.
+        init(_ lane: Turn.Lane) {
+            self.lane = lane
+        }
+
+        /// The most reads that were here at the same time.
         var most: Int { state.withLock { $0.most } }
 
         func release() {
@@ -59,7 +65,7 @@ import Testing
         }
 
         func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-            guard Turn.current.lane == .query else { return try await below.read(body) }
+            guard Turn.current.lane == lane else { return try await below.read(body) }
             state.withLock { state in
                 state.inside += 1
                 state.most = max(state.most, state.inside)
@@ -78,7 +84,7 @@ import Testing
     }
 
     @Test func `of 16 costly queries of one user four are worked on, and another's lookup, save and query are answered before them`() async throws {
-        let store = QueryHold()
+        let store = ReadHold(.query)
         let running = try await Running(over: store)
         for user in ["ada", "bob"] {
             #expect(try await running.post("records/modify", Body.modify("create", Body.note("n")), as: user).status == 200)
@@ -103,5 +109,106 @@ import Testing
         for client in greedy { #expect(try await client.response().status == 200) }
         #expect(store.most == 5)
         await running.server.server.shutdown()
+    }
+
+    private static let inZone = #""zoneID":{"zoneName":"Z"}"#
+
+    /// Records of 700 KB each: two of them are more than is decided at the writer.
+    private static func large(_ names: [String], _ type: String, tag: String? = nil) -> String {
+        let title = String(repeating: "x", count: 700_000)
+        let fields = type == "create" ? #""fields":{"title":{"value":"\#(title)"}}"# : #""fields":{"pages":{"value":1}}"#
+        let tag = tag.map { #","recordChangeTag":"\#($0)""# } ?? ""
+        return Body.modify(
+            names.map { (type, #""recordName":"\#($0)","recordType":"Note",\#(fields)\#(tag)"#) }, #""nacre":{"details":true}"#)
+    }
+
+    @Test func `of 16 conflicts with large records of one user two are worked on, and another's lookup, save and conflict are answered before them`()
+        async throws
+    {
+        let store = ReadHold(.bulk)
+        let running = try await Running(over: store)
+        for user in ["ada", "bob"] {
+            for name in ["a", "b"] { #expect(try await running.post("records/modify", Self.large([name], "create"), as: user).status == 200) }
+        }
+        let conflict = Self.large(["a", "b"], "update", tag: "stale")
+        var greedy: [RawClient] = []
+        for _ in 0..<16 {
+            greedy.append(try await RawClient(port: running.port))
+            try await greedy[greedy.count - 1].send(running.question("records/modify", conflict, "bob").bytes(port: running.port))
+        }
+        try await running.settle()
+        while store.most < 2 { try await running.settle() }
+        #expect(try await running.post("records/lookup", Body.lookup("a"), as: "ada").json?.at("records[0].recordName")?.text == "a")
+        #expect(try await running.post("records/modify", Body.modify("create", Body.note("z")), as: "ada").status == 200)
+        #expect(store.most == 2)
+        async let another = running.post("records/modify", conflict, as: "ada")
+        while store.most < 3 { try await running.settle() }
+        #expect(store.most == 3, "another's conflict does not wait for theirs")
+        store.release()
+        let answer = try await another.json
+        #expect(answer?.at("records[1].serverErrorCode")?.text == "CONFLICT")
+        #expect(answer?.at("records[1].nacre.serverRecord.recordName")?.text == "b")
+        for client in greedy { #expect(try await client.response().status == 200) }
+        #expect(store.most == 3)
+        await running.server.server.shutdown()
+    }
+
+    @Test func `of 16 first syncs of one user two are worked on, and another's lookup, save and first sync are answered before them`() async throws {
+        let store = ReadHold(.bulk)
+        let running = try await Running(over: store)
+        for user in ["ada", "bob"] {
+            #expect(try await running.post("zones/modify", Body.zones("create", "Z"), as: user).status == 200)
+            #expect(try await running.post("records/modify", Body.modify("create", Body.note("n"), Self.inZone), as: user).status == 200)
+        }
+        var greedy: [RawClient] = []
+        for _ in 0..<16 {
+            greedy.append(try await RawClient(port: running.port))
+            try await greedy[greedy.count - 1].send(running.question("changes/zone", Body.feed("Z"), "bob").bytes(port: running.port))
+        }
+        try await running.settle()
+        while store.most < 2 { try await running.settle() }
+        let found = try await running.post("records/lookup", Body.lookup("n", more: Self.inZone), as: "ada")
+        #expect(found.json?.at("records[0].recordName")?.text == "n")
+        #expect(try await running.post("records/modify", Body.modify("create", Body.note("z"), Self.inZone), as: "ada").status == 200)
+        #expect(store.most == 2)
+        async let another = running.post("changes/zone", Body.feed("Z"), as: "ada")
+        while store.most < 3 { try await running.settle() }
+        store.release()
+        #expect(try await another.json?.at("zones[0].records")?.count == 2)
+        for client in greedy { #expect(try await client.response().status == 200) }
+        #expect(store.most == 3)
+        await running.server.server.shutdown()
+    }
+
+    @Test func `a save that is refused has room taken for the records in its answer, and one that is done is answered whatever room there is`()
+        async throws
+    {
+        let server = try await TestServer(requestRate: nil)
+        let part = 1_000_000
+        let budgets = ByteBudgets(answers: ByteBudget.Parts(stranger: part, guest: part, user: part))
+        func modify(_ body: String) async -> Answer {
+            let question = Question(
+                method: "POST", target: "/database/1/\(TestServer.container)/development/private/records/modify",
+                headers: ["Authorization": "Bearer \(server.names["ada.device"] ?? "")"], body: Array(body.utf8))
+            let account = RequestAccount(budgets, ByteHolder(.stranger, ""))
+            defer { account.endAnswer() }
+            return Answer(
+                await server.router.respond(
+                    to: HTTPRequest(
+                        head: question.inProcess.head, body: HTTPBody(question.body), peer: PeerAddress(), identity: RequestID.random(),
+                        account: account, proxies: TrustedProxies())))
+        }
+        let made = await modify(Self.large(["a"], "create"))
+        let tag = try #require(made.json?.at("records[0].recordChangeTag")?.text)
+        let stale = Self.large(["a"], "update", tag: "stale")
+        #expect(await modify(stale).json?.at("records[0].serverErrorCode")?.text == "CONFLICT")
+        let others = ByteHolder(.user, "another")
+        #expect(budgets.answers.take(400_000, for: others))
+        let refused = await modify(stale)
+        #expect(refused.status == 503 && refused.json?.at("serverErrorCode")?.text == "TRY_AGAIN_LATER")
+        #expect(await modify(Self.large(["a"], "update", tag: tag)).json?.at("records[0].fields.pages.value") == .number(1))
+        #expect(budgets.answers.bytesTaken == 400_000)
+        budgets.answers.give(400_000, for: others)
+        #expect(await modify(stale).status == 200)
     }
 }
