@@ -23,6 +23,18 @@ struct JSONWriterTests {
         #expect(written { $0.string(value) } == json)
     }
 
+    @Test(arguments: 0...40) func `a text is escaped wherever it stands among letters of whatever number`(count: Int) {
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".prefix(count))
+        let plain = String(letters)
+        #expect(written { $0.string(plain) } == "\"\(plain)\"")
+        for first in 0...count {
+            for second in first...count {
+                let parts = [String(letters[..<first]), String(letters[first..<second]), String(letters[second...])]
+                #expect(written { $0.string(parts.joined(separator: "\n")) } == "\"\(parts.joined(separator: "\\n"))\"")
+            }
+        }
+    }
+
     static let integers: [Int64] = [0, 9, 10, 99, 100, -1, -10, 999_999_999_999_999_999, 1_000_000_000_000_000_000, .max, .min]
 
     @Test(arguments: integers)

@@ -38,24 +38,34 @@ package struct JSONWriter: ~Copyable {
         reserve(length + 4)
         comma()
         put(UInt8(ascii: "\""))
-        (base + count).copyMemory(from: name.utf8Start, byteCount: length)
-        count += length
+        copy(name.utf8Start, length)
         put(UInt8(ascii: "\""))
         put(UInt8(ascii: ":"))
         needsComma = false
     }
 
     package mutating func key(_ name: String) {
-        string(name)
-        reserve(1)
-        put(UInt8(ascii: ":"))
-        needsComma = false
+        var name = name
+        name.withUTF8 { key(utf8: $0) }
     }
 
     package mutating func string(_ value: String) {
-        beginValue()
         var value = value
-        value.withUTF8 { quoted(UnsafeRawBufferPointer($0)) }
+        value.withUTF8 { string(utf8: $0) }
+    }
+
+    /// - Parameter utf8: a text's.
+    package mutating func string(utf8: UnsafeBufferPointer<UInt8>) {
+        beginValue()
+        quoted(UnsafeRawBufferPointer(utf8))
+    }
+
+    /// - Parameter utf8: a name's.
+    package mutating func key(utf8: UnsafeBufferPointer<UInt8>) {
+        string(utf8: utf8)
+        reserve(1)
+        put(UInt8(ascii: ":"))
+        needsComma = false
     }
 
     package mutating func integer(_ value: Int64) {
@@ -87,6 +97,11 @@ package struct JSONWriter: ~Copyable {
     package mutating func raw(_ json: StaticString) {
         beginValue()
         put(json)
+    }
+
+    /// Members of an object, with their keys, that are JSON already. At least one.
+    package mutating func members(_ json: StaticString) {
+        raw(json)
     }
 
     /// A string of standard base64.
@@ -158,8 +173,25 @@ package struct JSONWriter: ~Copyable {
     private mutating func put(_ bytes: UnsafeRawBufferPointer) {
         reserve(bytes.count)
         guard let start = bytes.baseAddress else { return }
-        (base + count).copyMemory(from: start, byteCount: bytes.count)
-        count += bytes.count
+        copy(start, bytes.count)
+    }
+
+    /// Room must have been reserved. Most pieces are so short that to call for a copy costs more than the copy.
+    @inline(__always)
+    private mutating func copy(_ start: UnsafeRawPointer, _ length: Int) {
+        let end = base + count
+        if length > 32 {
+            end.copyMemory(from: start, byteCount: length)
+        } else if length >= 8 {
+            // The last word begins where it ends with the piece: some bytes are written twice.
+            for place in stride(from: 0, to: length - 8, by: 8) {
+                end.storeBytes(of: start.loadUnaligned(fromByteOffset: place, as: UInt64.self), toByteOffset: place, as: UInt64.self)
+            }
+            end.storeBytes(of: start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self), toByteOffset: length - 8, as: UInt64.self)
+        } else {
+            for place in 0..<length { end.storeBytes(of: start.load(fromByteOffset: place, as: UInt8.self), toByteOffset: place, as: UInt8.self) }
+        }
+        count += length
     }
 
     @inline(__always)
@@ -208,36 +240,32 @@ extension JSONWriter {
         text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
+    /// Copies eight bytes at a time while it looks for what must be escaped.
     private mutating func quoted(_ bytes: UnsafeRawBufferPointer) {
         reserve(bytes.count + 2)
         put(UInt8(ascii: "\""))
-        var start = 0
-        while start < bytes.count {
-            let end = Self.plainEnd(in: bytes, from: start)
-            put(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-            if end < bytes.count { escape(bytes[end]) }
-            start = end + 1
-        }
-        reserve(1)
-        put(UInt8(ascii: "\""))
-    }
-
-    /// Where the first byte stands that must be escaped, or the end.
-    @inline(__always)
-    private static func plainEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        var position = start
-        while position + 8 <= bytes.count {
-            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let found = JSONBytes.marks(in: word)
-            if found != 0 { return position + found.trailingZeroBitCount >> 3 }
-            position += 8
-        }
+        var position = 0
+        // For what is left, and the quote behind it, there is always room.
         while position < bytes.count {
+            if position + 8 <= bytes.count {
+                let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                base.storeBytes(of: word.littleEndian, toByteOffset: count, as: UInt64.self)
+                let found = JSONBytes.marks(in: word)
+                let plain = found == 0 ? 8 : found.trailingZeroBitCount >> 3
+                count += plain
+                position += plain
+                if found == 0 { continue }
+            }
             let byte = bytes[position]
-            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return position }
             position += 1
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                escape(byte)
+                reserve(bytes.count - position + 1)
+            } else {
+                put(byte)
+            }
         }
-        return position
+        put(UInt8(ascii: "\""))
     }
 
     private mutating func escape(_ byte: UInt8) {
