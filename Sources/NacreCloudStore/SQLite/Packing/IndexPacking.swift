@@ -172,9 +172,20 @@ final class IndexPacking {
 struct PackingPass {
     /// A change that is next of its record's.
     private struct Cursor {
-        var key: [UInt8]
+        /// The beginning of the key, as a number that tells most keys apart: looking at it retains nothing.
+        let head: UInt64
+        let key: [UInt8]
         let row: Int
-        var place: Int
+        let place: Int
+
+        init(_ row: Int, of rows: [WaitingRow], at place: Int) {
+            self.row = row
+            self.place = place
+            key = Array(rows[row].changes.key(at: place))
+            var head: UInt64 = 0
+            for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+            self.head = head
+        }
     }
 
     private struct Change {
@@ -197,7 +208,7 @@ struct PackingPass {
         let rows = packed.waiting
         self.rows = rows
         self.hasRowsApart = hasRowsApart
-        let first = rows.indices.lazy.filter { rows[$0].changes.count > 0 }.map { Cursor(key: Array(rows[$0].changes.key(at: 0)), row: $0, place: 0) }
+        let first = rows.indices.lazy.filter { rows[$0].changes.count > 0 }.map { Cursor($0, of: rows, at: 0) }
         cursors = first.sorted { Self.precedes($0, $1, rows) }
     }
 
@@ -210,6 +221,11 @@ struct PackingPass {
         return rows[taken]
     }
 
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        if cursors[left].head != cursors[right].head { return cursors[left].head < cursors[right].head }
+        return Self.precedes(cursors[left], cursors[right], rows)
+    }
+
     private static func precedes(_ left: Cursor, _ right: Cursor, _ rows: [WaitingRow]) -> Bool {
         let order = PackedRow.order(left.key, rows[left.row].name, to: right.key, rows[right.row].name)
         return order != 0 ? order < 0 : rows[left.row].round < rows[right.row].round
@@ -220,7 +236,7 @@ struct PackingPass {
         let row = rows[first.row]
         let change = Change(row: PackedRow(key: first.key, name: row.name, id: row.id), isGone: row.changes.isGone(at: first.place))
         if first.place + 1 < row.changes.count {
-            cursors[0] = Cursor(key: Array(row.changes.key(at: first.place + 1)), row: first.row, place: first.place + 1)
+            cursors[0] = Cursor(first.row, of: rows, at: first.place + 1)
         } else {
             let last = cursors.removeLast()
             if cursors.isEmpty { return change }
@@ -229,9 +245,7 @@ struct PackingPass {
         var place = 0
         while true {
             var best = place
-            for child in [2 * place + 1, 2 * place + 2] where child < cursors.count && Self.precedes(cursors[child], cursors[best], rows) {
-                best = child
-            }
+            for child in (2 * place + 1)...(2 * place + 2) where child < cursors.count && precedes(child, best) { best = child }
             if best == place { return change }
             cursors.swapAt(place, best)
             place = best
