@@ -77,8 +77,11 @@ struct KeyRows: OrderedRows {
             if hasGiven, reader.workLeft == 0 { return pause() }
             if let hit = buffer.popFirst() {
                 hasGiven = true
-                passed = hit.record == nil ? hit.place : nil
-                guard let record = hit.record else { continue }
+                guard let record = hit.record else {
+                    passed = hit.place
+                    continue
+                }
+                passed = nil
                 return .row(key: key(of: hit.place), record)
             }
             if isLast { return .end }

@@ -29,9 +29,8 @@ struct SortTerm: Hashable, Sendable {
     /// A record without a location is farther than all locations.
     static let farthest: [UInt8] = [0xff]
 
-    /// - Parameter value: the record's, by the name of a field.
-    func key(_ value: (String) throws -> FieldValue?) rethrows -> [UInt8] {
-        let value = try value(field)
+    /// - Parameter value: the record's of the field; nil: it has none.
+    func key(_ value: FieldValue?) -> [UInt8] {
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
         guard case .location(let location) = value else { return Self.farthest }
         return IndexKey.number(GeoPoint(location).distance(to: from))

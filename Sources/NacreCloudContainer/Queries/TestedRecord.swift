@@ -19,7 +19,8 @@ struct TestedRecord {
         fileprivate static let fewAtMost = 16
     }
 
-    private let read: (String) throws -> FieldValue?
+    /// The record's values, by the name of a field.
+    let read: (String) throws -> FieldValue?
     private var members: [String: Members] = [:]
     private var texts: [String: [String]] = [:]
     private var words: [String: Set<String>] = [:]

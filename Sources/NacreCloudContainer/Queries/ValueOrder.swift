@@ -10,8 +10,8 @@ enum ValueOrder: Int, Hashable, Sendable {
     /// nil where the values have no order: of two kinds, or places that differ.
     init?(_ left: FieldValue, _ right: FieldValue) {
         switch (left, right) {
-        case (.string(let left), .string(let right)): self.init(bytes: left.utf8, right.utf8)
-        case (.reference(let left), .reference(let right)): self.init(bytes: left.recordName.utf8, right.recordName.utf8)
+        case (.string(let left), .string(let right)): self.init(ByteOrder.compare(left, right))
+        case (.reference(let left), .reference(let right)): self.init(ByteOrder.compare(left.recordName, right.recordName))
         case (.bytes(let left), .bytes(let right)): self.init(bytes: left, right)
         case (.int64(let left), .int64(let right)): self.init(numbers: left, right)
         case (.double(let left), .double(let right)): self.init(numbers: left, right)
@@ -27,12 +27,13 @@ enum ValueOrder: Int, Hashable, Sendable {
         }
     }
 
-    init(bytes left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) {
-        if left.elementsEqual(right) {
-            self = .equal
-        } else {
-            self = left.lexicographicallyPrecedes(right) ? .below : .above
-        }
+    init(bytes left: [UInt8], _ right: [UInt8]) {
+        self.init(ByteOrder.compare(left, right))
+    }
+
+    /// - Parameter order: below, at or above zero.
+    private init(_ order: Int) {
+        self = order == 0 ? .equal : order < 0 ? .below : .above
     }
 
     /// NaN has no order; records hold none.

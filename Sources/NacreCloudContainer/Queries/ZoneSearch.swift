@@ -263,29 +263,31 @@ struct ZoneSearch {
     }
 
     /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
-    private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
+    /// - Parameter next: the key behind those; nil: any.
+    private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: [UInt8]? = nil) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         reader.consider()
         guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
             reader.met(StoredRecord(row, in: zone))
             return nil
         }
-        if judgesEach, try !showing.shows(system(row)) { return nil }
-        func value(of name: String) throws -> FieldValue? {
+        if judgesEach, try !showing.shows(Self.system(row)) { return nil }
+        // Holds the row and its fields, and nothing of the search: it is made for each record.
+        var tested = TestedRecord { name in
             guard let field = SystemField(schemaName: name) else { return fields[name] }
-            return try system(row).value(of: field)
+            return try Self.system(row).value(of: field)
         }
-        var tested = TestedRecord(value)
         defer { reader.worked(tested.work) }
-        for test in query.tests where try !test.passes(&tested) { return nil }
-        let keys = try order.terms.map { try $0.key(value) }
+        for place in query.tests.indices where try !query.tests[place].passes(&tested) { return nil }
+        let keys = try order.terms.indices.map { order.terms[$0].key(try tested.read(order.terms[$0].field)) }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
+        if let next, keys.count <= prefix.count || keys[prefix.count] != next { return nil }
         let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
         return order.isBehind(hit.position, after) ? hit : nil
     }
 
     /// A record without its fields.
-    private func system(_ row: RecordRow) throws -> StoredRecord {
+    private static func system(_ row: RecordRow) throws -> StoredRecord {
         StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([])))
     }
 
@@ -307,14 +309,16 @@ struct ZoneSearch {
         var groupKey: [UInt8]?
         var lastName: String?
         var end = start
+        // Of the last term, the last row that was told of: its position is made when it is wanted.
+        var lastPlace: IndexPlace?
+        if isLast { hits.reserveCapacity(min(wanted, ahead)) }
         while hits.count < wanted {
             let step = try rows.next()
-            if let place = step.place {
+            if isLast {
+                lastPlace = step.place ?? lastPlace
+            } else if let place = step.place {
                 lastName = place.name
-                if isLast {
-                    end = QueryPosition(
-                        keys: order.terms.isEmpty ? [] : prefix + [place.key], spot: .record(name: place.name, zone: zone.zone))
-                } else if place.key != groupKey {
+                if place.key != groupKey {
                     if let groupKey { end = QueryPosition(keys: prefix + [groupKey], spot: .behind) }
                     groupKey = place.key
                     hits += group.take()
@@ -325,7 +329,7 @@ struct ZoneSearch {
             case .passed: continue
             case .row(let key, let row):
                 // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
-                guard let hit = try hit(row, keys: order.terms.isEmpty ? prefix : prefix + [key]),
+                guard let hit = try hit(row, keys: prefix, next: order.terms.isEmpty ? nil : key),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
                 else { continue }
                 if isLast { hits.append(reader.keeping(hit)) } else { group.add(hit) }
@@ -335,6 +339,7 @@ struct ZoneSearch {
                     let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
                     return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
+                if let lastPlace { end = position(of: lastPlace, behind: prefix) }
                 let reached = end ?? QueryPosition(keys: prefix, spot: .before)
                 if isLast { return Answer(hits: hits, end: reached, isCut: true) }
                 if end == start, let groupKey, let lastName, try isWhole(level, groupKey, through: lastName) {
@@ -349,6 +354,10 @@ struct ZoneSearch {
             }
         }
         return Answer(hits: Array(hits.prefix(wanted)), end: hits.prefix(wanted).last?.position)
+    }
+
+    private func position(of place: IndexPlace, behind prefix: [[UInt8]]) -> QueryPosition {
+        QueryPosition(keys: order.terms.isEmpty ? [] : prefix + [place.key], spot: .record(name: place.name, zone: zone.zone))
     }
 
     /// Whether a walk has come to the last record of a key: then it need not be walked by the next term, which would find one record of many.

@@ -14,8 +14,10 @@ struct FieldNames: Hashable, Sendable {
         var high = names.count
         while low < high {
             let middle = (low + high) / 2
-            if names[middle].lexicographicallyPrecedes(name) { low = middle + 1 } else { high = middle }
+            let order = names[middle].withUnsafeBufferPointer { ByteOrder.compare($0, name) }
+            if order == 0 { return true }
+            if order < 0 { low = middle + 1 } else { high = middle }
         }
-        return low < names.count && names[low].elementsEqual(name)
+        return false
     }
 }

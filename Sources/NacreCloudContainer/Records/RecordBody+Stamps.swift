@@ -102,7 +102,7 @@ extension RecordBody {
         case .none: return nil
         case .text: return try reader.string()
         case .digits: return try reader.block { HexText.encode($0) }
-        case .userDigits: return try reader.block { "_" + HexText.encode($0) }
+        case .userDigits: return try reader.block { HexText.encode($0, prefix: "_") }
         }
     }
 }

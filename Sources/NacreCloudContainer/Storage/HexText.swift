@@ -1,15 +1,18 @@
 /// Bytes as hexadecimal digits, lower case.
 package enum HexText {
-    package static func encode(_ bytes: [UInt8]) -> String { bytes.withUnsafeBufferPointer(encode) }
+    package static func encode(_ bytes: [UInt8]) -> String { bytes.withUnsafeBufferPointer { encode($0) } }
 
-    package static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    /// - Parameter prefix: an ASCII letter that comes first; nil: none.
+    package static func encode(_ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil) -> String {
         let digits: StaticString = "0123456789abcdef"
-        return String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-            for (place, byte) in bytes.enumerated() {
-                buffer[2 * place] = digits.utf8Start[Int(byte >> 4)]
-                buffer[2 * place + 1] = digits.utf8Start[Int(byte & 15)]
+        let first = prefix == nil ? 0 : 1
+        return String(unsafeUninitializedCapacity: first + bytes.count * 2) { buffer in
+            if let prefix { buffer[0] = UInt8(ascii: prefix) }
+            for place in bytes.indices {
+                buffer[first + 2 * place] = digits.utf8Start[Int(bytes[place] >> 4)]
+                buffer[first + 2 * place + 1] = digits.utf8Start[Int(bytes[place] & 15)]
             }
-            return bytes.count * 2
+            return first + bytes.count * 2
         }
     }
 

@@ -62,9 +62,7 @@ extension Connection {
             try range.lower.bound(to: statement) {
                 try range.upper.bound(to: statement) {
                     while try hits.count < scan.limit && bytes < bytesMax && statement.step() {
-                        guard let hit = try hit(in: statement, of: scan, place) else { continue }
-                        hits.append(hit)
-                        bytes += hit.record?.body.count ?? 0
+                        if let hit = try hit(in: statement, of: scan, place, &bytes) { hits.append(hit) }
                     }
                 }
             }
@@ -92,14 +90,20 @@ extension Connection {
     }
 
     /// nil if the row's record is gone.
-    private func hit(in row: PreparedStatement, of scan: IndexScan, _ span: Int) throws -> IndexHit? {
+    private func hit(in row: PreparedStatement, of scan: IndexScan, _ span: Int, _ bytes: inout Int) throws -> IndexHit? {
         let key = row.bytes()
         let name = row.string()
-        let place = IndexPlace(key: key, name: name)
-        guard scan.includesRecord(named: name) else { return IndexHit(place: place, span: span, record: nil) }
+        if scan.needsRecords, !row.isNull {
+            let record = row.record(named: name)
+            bytes += record.body.count
+            return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: record)
+        }
+        guard scan.includesRecord(named: name) else { return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: nil) }
         // A number is a short way and no more: where it does not lead to the record, or was not asked for one, its name does.
-        let record = try !scan.needsRecords || row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
-        return record == nil && scan.needsRecords ? nil : IndexHit(place: place, span: span, record: record)
+        let found = try records(in: scan.zone, named: [name])
+        bytes += found.first?.body.count ?? 0
+        if scan.needsRecords, found.isEmpty { return nil }
+        return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: found.first)
     }
 }
 
