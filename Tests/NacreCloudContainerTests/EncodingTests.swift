@@ -6,6 +6,29 @@ import Testing
 
 /// What is kept on disk or in a client for years: its forms are known answers, not only round trips.
 @Suite struct EncodingTests {
+    @Test(arguments: 1...100 as ClosedRange<UInt64>) func `a checksum over what a writer would write is that of what it writes`(seed: UInt64) {
+        var values = RandomValues(seed: seed)
+        let (text, signed, fixed, byte) = (values.string(), values.integer(), UInt64(bitPattern: values.integer()), UInt8(seed))
+        var writer = ByteWriter()
+        writer.string(text)
+        writer.signed(signed)
+        writer.number(fixed)
+        writer.fixed(fixed)
+        writer.byte(byte)
+        var sum = ChecksumWriter(seed: 7)
+        sum.string(text)
+        sum.signed(signed)
+        sum.number(fixed)
+        sum.fixed(fixed)
+        sum.byte(byte)
+        #expect(sum.sum == Checksum.crc32c(writer.bytes, seed: 7))
+    }
+
+    @Test(arguments: [0, 1, 35, 36, 1_295, 1_296, .max, .min, -1] as [Int64]) func `a change tag is its numbers to the base 36`(number: Int64) {
+        #expect(ChangeTag.text(ChangeNumber(run: 0, seq: number)) == String(number, radix: 36))
+        #expect(ChangeTag.text(ChangeNumber(run: .max, seq: number)) == "1y2p0ij32e8e7-" + String(number, radix: 36))
+    }
+
     @Test func `the checksum is CRC-32C`() {
         #expect(Checksum.crc32c(Array("123456789".utf8)) == 0xe306_9283)
         #expect(Checksum.crc32c([]) == 0)

@@ -56,6 +56,38 @@ import Testing
         }
     }
 
+    @Test(arguments: 1...300 as ClosedRange<UInt64>) func `fields that stay unread are written as if they were read`(seed: UInt64) throws {
+        var values = RandomValues(seed: seed)
+        let (row, content) = row(&values, fields: Int(seed % 6))
+        let isOtherwiseShown = content.fields.entries.contains { field in
+            switch field.value {
+            case .reference, .referenceList, .asset, .assetList: true
+            default: false
+            }
+        }
+        guard let (rest, unread) = try RecordBody.readUnread(row) else {
+            #expect(isOtherwiseShown)
+            return
+        }
+        #expect(!isOtherwiseShown)
+        #expect(unread.fields == content.fields)
+        var whole = rest
+        whole.fields = unread.fields
+        #expect(whole == content && rest.fields.isEmpty)
+        for form in [ValueForm(details: true, numbersAsStrings: false), ValueForm(details: false, numbersAsStrings: true, isAnswer: true)] {
+            var read = JSONWriter()
+            read.beginObject()
+            content.fields.write(to: &read, form: form)
+            read.endObject()
+            var kept = JSONWriter()
+            kept.beginObject()
+            unread.write(to: &kept, form: form)
+            kept.endObject()
+            let (one, other) = (read.finish(), kept.finish())
+            #expect(one == other)
+        }
+    }
+
     @Test(arguments: [[], ["f0"], ["f7", "f19"], ["none"]]) func `damage is found also where nobody asks for the field in which it is`(
         names: [String]
     ) {

@@ -1,8 +1,12 @@
+import NacreCloudServerWire
 import NacreCloudWire
 
 /// A page of a query's answer, out of one zone or many.
 struct QueryPage: Sendable {
+    /// Without the fields of those that are among `unread`.
     private(set) var records: [Record] = []
+    /// For each record its fields, where they were not read.
+    private(set) var unread: [(any UnreadFields)?] = []
     /// Those that it met and that are not what was written, with their zones: whether they pass is not known.
     private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// Where the next page begins; nil: this is the last one.
@@ -127,23 +131,21 @@ struct QueryPage: Sendable {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
-        var whole = zip(answers, zones).flatMap { answer, zone in
-            let sure = answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }
-            return sure.map { (hit: $0, zone: zone) }
+        var whole: [(hit: QueryHit, zone: Int)] = []
+        for (zone, answer) in answers.enumerated() {
+            for hit in answer.hits where end.map({ order.compare(hit.position, $0) <= 0 }) ?? true { whole.append((hit, zone)) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map { FieldNames($0) }
         var (bytes, taken) = (0, 0)
-        var last = start
         for (hit, zone) in whole.prefix(limit) where bytes < Limits.pageBytes {
-            guard let row = try reader.row(of: hit, in: zone.address) else { return last }
-            last = hit.position
+            guard let row = try reader.row(of: hit, in: zones[zone].address) else { return taken > 0 ? whole[taken - 1].hit.position : start }
             bytes += hit.size
             taken += 1
-            let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
-            guard let record = zone.showing.record(stored, keys: keys) else { continue }
+            guard let (record, unread) = try zones[zone].showing.paged(row, keys: keys, wanted) else { continue }
             if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }
             records.append(record)
+            self.unread.append(unread)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end
     }

@@ -1,3 +1,4 @@
+package import NacreCloudServerWire
 package import NacreCloudWire
 
 extension Cloud {
@@ -15,7 +16,7 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
     ) async throws -> RecordsQueryResponse {
-        try await queryAnswer(request, in: target, by: caller, scanning: rows, bytes).response
+        try await queryAnswer(request, in: target, by: caller, scanning: rows, bytes).answer.whole
     }
 
     /// The same, and what an empty page waits for.
@@ -27,7 +28,7 @@ extension Cloud {
     package func queryAnswer(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
-    ) async throws -> (response: RecordsQueryResponse, waitsOn: DatabaseID?) {
+    ) async throws -> (answer: QueryAnswer, waitsOn: DatabaseID?) {
         let (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
         let missing = page.query.missing
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
@@ -41,7 +42,7 @@ extension Cloud {
             records: page.records,
             failures: page.damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
-        return (response, page.waits ? schema : nil)
+        return (QueryAnswer(response: response, unread: page.unread), page.waits ? schema : nil)
     }
 
     func queryPage(

@@ -97,16 +97,32 @@ enum RecordBody {
     /// - Parameter wanted: the fields to read, all when nil.
     static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try read(row) { reader throws(MalformedBytes) in
-            let (created, modified) =
-                hasCompactStamps(row) ? try compactStamps(&reader) : (created: try stamp(&reader), modified: try stamp(&reader))
-            let entered = try reader.changeNumber()
-            let formerTypes = try formerTypes(&reader, of: row)
-            let shared = try shared(&reader, of: row)
-            let sharing = try sharing(&reader, of: row)
-            return RecordContent(
-                created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes,
-                sharing: sharing, shared: shared)
+            var content = try contentBeforeFields(&reader, of: row)
+            content.fields = try fields(&reader, only: wanted)
+            return content
         }
+    }
+
+    /// The same without its fields, and those where they stand; nil where an answer shows some of them otherwise than they are kept.
+    static func readUnread(_ row: RecordRow) throws(StoreError) -> (content: RecordContent, fields: KeptFields)? {
+        try read(row) { reader throws(MalformedBytes) in
+            let content = try contentBeforeFields(&reader, of: row)
+            let start = reader.place
+            guard try passesPlainFields(&reader) else { return nil }
+            return (content, KeptFields(body: row.body, start: start, last: checksumBytes))
+        }
+    }
+
+    private static func contentBeforeFields(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> RecordContent {
+        let (created, modified) =
+            hasCompactStamps(row) ? try compactStamps(&reader) : (created: try stamp(&reader), modified: try stamp(&reader))
+        let entered = try reader.changeNumber()
+        let formerTypes = try formerTypes(&reader, of: row)
+        let shared = try shared(&reader, of: row)
+        let sharing = try sharing(&reader, of: row)
+        return RecordContent(
+            created: created, modified: modified, entered: entered, fields: RecordFields(), formerTypes: formerTypes, sharing: sharing,
+            shared: shared)
     }
 
     /// In the place of the version: the body is lost for good, and every reader is told so. The columns beside it are sure.
@@ -178,7 +194,7 @@ enum RecordBody {
         [versionOfShared, versionOfShares].contains(form(of: row)) ? try SharedPlaces(&reader) : .none
     }
 
-    private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
+    static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
         let count = try reader.count()
         var fields: [RecordFields.Field] = []
         fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
@@ -195,20 +211,46 @@ enum RecordBody {
         return RecordFields(fields)
     }
 
+    /// Passes over all fields.
+    /// - Returns: false, maybe before the end, where one is shown otherwise than it is kept: a reference with its zone, an asset with its URL.
+    private static func passesPlainFields(_ reader: inout ByteReader) throws(MalformedBytes) -> Bool {
+        for _ in 0..<(try reader.count()) {
+            try reader.skipBlock()
+            let code = try reader.byte()
+            if [7, 8, 23, 24].contains(code) { return false }
+            try skipValue(of: code, &reader)
+        }
+        guard reader.isAtEnd else { throw MalformedBytes() }
+        return true
+    }
+
+    /// Writes the members of `fields`. A text goes from the body into the answer at once.
+    static func writeFields(_ reader: inout ByteReader, to writer: inout JSONWriter, form: ValueForm) throws(MalformedBytes) {
+        for _ in 0..<(try reader.count()) {
+            try reader.block { writer.key(utf8: $0) }
+            let code = try reader.byte()
+            if code == 1 {
+                try reader.block { writer.field(text: $0) }
+            } else {
+                try value(of: code, &reader).write(to: &writer, form: form)
+            }
+        }
+    }
+
     static func checksum(
         of body: ArraySlice<UInt8>, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
-        var columns = ByteWriter()
-        columns.bytes.reserveCapacity(64 + name.utf8.count + type.utf8.count + (parent?.utf8.count ?? 0))
+        var columns = ChecksumWriter(seed: Checksum.crc32c(body))
         columns.fixed(UInt64(bitPattern: zone.database.rawValue))
         columns.fixed(UInt64(bitPattern: zone.zone))
         columns.string(name)
         columns.string(type)
-        columns.write(number)
+        columns.signed(number.run)
+        columns.signed(number.seq)
         columns.byte(isTombstone ? 1 : 0)
         columns.byte(parent == nil ? 0 : 1)
         if let parent { columns.string(parent) }
-        return Checksum.crc32c(columns.bytes, seed: Checksum.crc32c(body))
+        return columns.sum
     }
 
     /// As bodies had them at first.
@@ -280,7 +322,10 @@ extension RecordBody {
 
     /// Passes over a value. What is longest is not even copied.
     private static func skipValue(_ reader: inout ByteReader) throws(MalformedBytes) {
-        let code = try reader.byte()
+        try skipValue(of: try reader.byte(), &reader)
+    }
+
+    private static func skipValue(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) {
         switch code {
         case 1, 5: try reader.skipBlock()
         case 2: _ = try reader.number()

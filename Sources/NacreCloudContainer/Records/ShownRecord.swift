@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 
 // What an answer shows of a record, and what is meant when a client sends it back. See `docs/decisions/an-answer-can-be-saved-back.md`.
@@ -18,6 +19,18 @@ struct ShownRecords: Sendable {
     func record(_ stored: StoredRecord, keys: [String]?) -> Record? {
         guard case .whole = rule.verdict(on: stored, of: database, by: caller) else { return nil }
         return shown(stored, fields: stored.content.fields.only(keys))
+    }
+
+    /// The same of a row whose checksum was found right before, on its way into a page: the fields of a small record that are shown as they are kept stay
+    /// unread.
+    /// - Parameter wanted: `keys`.
+    /// - Throws: as `RecordBody.read` does.
+    func paged(_ row: RecordRow, keys: [String]?, _ wanted: FieldNames?) throws(StoreError) -> (record: Record, unread: (any UnreadFields)?)? {
+        if keys == nil, showsAll, row.body.count <= Limits.smallBodyBytes, let (content, fields) = try RecordBody.readUnread(row) {
+            return (shown(StoredRecord(row: row, content: content), fields: RecordFields()), fields)
+        }
+        let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
+        return record(stored, keys: keys).map { ($0, nil) }
     }
 
     /// Whether nothing of the zone is kept from the caller.

@@ -19,7 +19,7 @@ package struct ByteWriter {
 
     /// Zigzag, so that small negative numbers are short too.
     mutating func signed(_ value: Int64) {
-        number(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+        number(value.zigzag)
     }
 
     mutating func fixed(_ value: UInt64) {
@@ -49,6 +49,56 @@ package struct ByteWriter {
     }
 }
 
+/// Takes a checksum over what a `ByteWriter` would write, which is written nowhere.
+struct ChecksumWriter {
+    private(set) var sum: UInt32
+
+    /// - Parameter seed: the checksum of what came before.
+    init(seed: UInt32) {
+        sum = seed
+    }
+
+    mutating func byte(_ value: UInt8) {
+        withUnsafeBytes(of: value) { sum = Checksum.crc32c(raw: $0, seed: sum) }
+    }
+
+    mutating func number(_ value: UInt64) {
+        // Ten bytes at most.
+        var words: (UInt64, UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &words) { bytes in
+            var (rest, last) = (value, 0)
+            while rest >= 0x80 {
+                bytes[last] = UInt8(truncatingIfNeeded: rest) | 0x80
+                rest >>= 7
+                last += 1
+            }
+            bytes[last] = UInt8(rest)
+            sum = Checksum.crc32c(raw: UnsafeRawBufferPointer(rebasing: bytes[...last]), seed: sum)
+        }
+    }
+
+    mutating func signed(_ value: Int64) {
+        number(value.zigzag)
+    }
+
+    mutating func fixed(_ value: UInt64) {
+        withUnsafeBytes(of: value.littleEndian) { sum = Checksum.crc32c(raw: $0, seed: sum) }
+    }
+
+    mutating func string(_ value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            number(UInt64(utf8.count))
+            sum = Checksum.crc32c(raw: UnsafeRawBufferPointer(utf8), seed: sum)
+        }
+    }
+}
+
+extension Int64 {
+    /// Small negative numbers are small, too.
+    fileprivate var zigzag: UInt64 { UInt64(bitPattern: (self << 1) ^ (self >> 63)) }
+}
+
 extension FixedWidthInteger {
     /// The highest byte first.
     var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
@@ -73,6 +123,9 @@ package struct ByteReader {
     }
 
     package var isAtEnd: Bool { index == end }
+
+    /// Bytes from the beginning on that were read or dropped.
+    var place: Int { index }
 
     package mutating func byte() throws(MalformedBytes) -> UInt8 {
         guard index < end else { throw MalformedBytes() }

@@ -30,6 +30,8 @@ package enum Checksum {
             ?? Array(bytes).withUnsafeBytes { update(seed, $0) }
     }
 
+    static func crc32c(raw bytes: UnsafeRawBufferPointer, seed: UInt32) -> UInt32 { update(seed, bytes) }
+
     private static let hasInstruction = nacre_has_crc32c() != 0
 
     private static func update(_ seed: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {

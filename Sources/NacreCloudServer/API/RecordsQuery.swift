@@ -33,9 +33,9 @@ extension API {
             let isOfOneZone = request.zoneID != nil || !request.zoneWide
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
             var (answer, index) = try await cloud.queryAnswer(request, in: call.target, by: call.caller, scanning: queryScanRows)
-            answer.syncToken = token
+            answer.response.syncToken = token
             await cloud.registry.note(request.query, in: call.target, by: call.caller)
-            waiting = index.map { ($0, answer.continuationMarker) }
+            waiting = index.map { ($0, answer.response.continuationMarker) }
             return answer
         }
         return (page, waiting)

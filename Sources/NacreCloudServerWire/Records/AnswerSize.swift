@@ -64,7 +64,8 @@ extension ServerError {
 }
 
 /// An answer whose size its records make.
-package protocol RecordAnswerMessage: WritableAnswer {
+package protocol RecordAnswerMessage: Sendable {
+    func json(_ form: AnswerForm) -> [UInt8]
     /// Bytes of the answer as JSON, at most.
     var answerBytes: Int { get }
     /// Bytes of the values in it, whatever they take as JSON. Costs a walk over the fields, and none over texts.
@@ -116,12 +117,20 @@ extension RecordsChangesResponse: RecordAnswerMessage {
     package var valueBytes: Int { records.valueBytes }
 }
 
-extension RecordsQueryResponse: RecordAnswerMessage {
-    package var answerBytes: Int {
+extension QueryAnswer {
+    /// Costs what it costs to read the fields that were not read: only for long answers.
+    package var answerBytes: Int { whole.answerBytes }
+
+    package var valueBytes: Int {
+        unread.reduce(response.records.reduce(0) { $0 + $1.fields.byteCount }) { $0 + ($1?.byteCount ?? 0) }
+    }
+}
+
+extension RecordsQueryResponse {
+    fileprivate var answerBytes: Int {
         let failed = failures.reduce(0) { $0 + JSONSize.text($1.recordName) + JSONSize.zone($1.zoneID) + $1.error.answerBytes }
         return records.reduce(JSONSize.record + failed) { $0 + $1.answerBytes }
     }
-    package var valueBytes: Int { records.reduce(0) { $0 + $1.fields.byteCount } }
 }
 
 extension ChangesZoneResponse: RecordAnswerMessage {

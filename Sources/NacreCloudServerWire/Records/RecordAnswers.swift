@@ -19,10 +19,18 @@ extension RecordsResponse: WritableAnswer {
 extension RecordsQueryResponse: WritableAnswer {
     /// Each record shows its own zone, or `form.zoneID` where it says none.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        write(to: &writer, form: form, unread: [])
+    }
+
+    /// - Parameter unread: fields of the first records, in the place of their own; nil for one that has its own.
+    fileprivate func write(to writer: inout JSONWriter, form: AnswerForm, unread: [(any UnreadFields)?]) {
         writer.beginObject()
         writer.key("records")
         writer.beginArray()
-        for record in records { record.write(to: &writer, form: form, zoneID: record.zoneID ?? form.zoneID) }
+        for place in records.indices {
+            let fields = place < unread.count ? unread[place] : nil
+            records[place].write(to: &writer, form: form, zoneID: records[place].zoneID ?? form.zoneID, unread: fields)
+        }
         for failure in failures {
             writer.beginObject()
             writer.write("recordName", failure.recordName)
@@ -34,6 +42,14 @@ extension RecordsQueryResponse: WritableAnswer {
         writer.write(ifPresent: "continuationMarker", continuationMarker)
         writer.write(ifPresent: "syncToken", syncToken)
         writer.endObject()
+    }
+}
+
+extension QueryAnswer: RecordAnswerMessage {
+    package func json(_ form: AnswerForm) -> [UInt8] {
+        var writer = JSONWriter()
+        response.write(to: &writer, form: form, unread: unread)
+        return writer.finish()
     }
 }
 
@@ -63,22 +79,23 @@ extension RecordResult {
 }
 
 extension Record {
-    /// - Parameter zoneID: shown as the record's; nil shows none.
-    func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?) {
+    /// - Parameters:
+    ///   - zoneID: shown as the record's; nil shows none.
+    ///   - unread: its fields, where it has none of its own.
+    func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?, unread: (any UnreadFields)? = nil) {
         writer.beginObject()
         writer.write("recordName", recordName)
         writer.write("recordType", recordType)
-        fields.write(to: &writer, form: ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings, isAnswer: true))
+        let values = ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings, isAnswer: true)
+        if let unread { unread.write(to: &writer, form: values) } else { fields.write(to: &writer, form: values) }
         // Empty, and still required by clients that decode it.
-        writer.key("pluginFields")
-        writer.beginObject()
-        writer.endObject()
+        writer.members(#""pluginFields":{}"#)
         writer.write("recordChangeTag", recordChangeTag)
         writer.key("created")
         created.write(to: &writer)
         writer.key("modified")
         modified.write(to: &writer)
-        writer.write("deleted", false)
+        writer.members(#""deleted":false"#)
         if let zoneID { writer.write("zoneID", zoneID, asAnswer: true) }
         if let parent {
             writer.key("parent")
