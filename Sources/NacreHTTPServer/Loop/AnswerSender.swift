@@ -94,7 +94,7 @@ struct AnswerSender {
         case .bytes(let answer):
             let most = min(answer.left, Self.turnBytes)
             let count = answer.take(upTo: most) { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard let count = took(count) else { return failure }
+            guard took(count) != nil else { return failure }
             if answer.left == 0 { body = .none }
             return nil
         case .file(let file, let offset, let left):
