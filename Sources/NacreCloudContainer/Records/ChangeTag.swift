@@ -5,7 +5,7 @@
 /// data was put back: what is written from then on is of another run.
 enum ChangeTag {
     static func text(_ number: ChangeNumber) -> String {
-        String(unsafeUninitializedCapacity: 2 * digitsMax + 1) { buffer in
+        String(unsafeUninitializedCapacity: 2 * numberBytes + 1) { buffer in
             var count = 0
             // Tags from before runs were counted stay as they were given.
             if number.run > Run.first {
@@ -18,7 +18,7 @@ enum ChangeTag {
     }
 
     /// Of a number of 64 bits, its sign included.
-    private static let digitsMax = 14
+    private static let numberBytes = 14
 
     /// To the base 36, as `String(_:radix:)` writes it: that makes a text of each number, which for every record of an answer is too much.
     private static func write(_ number: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>, at start: Int) -> Int {

@@ -338,7 +338,10 @@ package final class Authenticator: Sendable {
 
     static func bearer(_ request: HTTPRequest) -> String? {
         let scheme = "bearer "
-        guard let value = request.header("Authorization"),
+        guard let value = request.header("Authorization") else { return nil }
+        // Where no token follows, the space went with those around the header.
+        guard value.utf8.count >= scheme.utf8.count else { return value.lowercased() + " " == scheme ? "" : nil }
+        guard
             let end = value.utf8.index(value.startIndex, offsetBy: scheme.utf8.count, limitedBy: value.endIndex),
             value[..<end].lowercased() == scheme
         else { return nil }
