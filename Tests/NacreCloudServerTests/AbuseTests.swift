@@ -91,11 +91,7 @@ import Testing
         }
         let filters = [String](repeating: Body.filter("title", "NOT_EQUALS", #"{"value":"a"}"#), count: 49)
         let query = Body.query("Note", filters: [Body.filter("title", "EQUALS", #"{"value":"One"}"#)] + filters)
-        var greedy: [RawClient] = []
-        for _ in 0..<16 {
-            greedy.append(try await RawClient(port: running.port))
-            try await greedy[greedy.count - 1].send(running.question("records/query", query, "bob").bytes(port: running.port))
-        }
+        let greedy = try await Self.sixteen("records/query", query, of: running)
         try await running.settle()
         while store.most < 4 { try await running.settle() }
         #expect(try await running.post("records/lookup", Body.lookup("n"), as: "ada").json?.at("records[0].recordName")?.text == "n")
@@ -109,6 +105,16 @@ import Testing
         for client in greedy { #expect(try await client.response().status == 200) }
         #expect(store.most == 5)
         await running.server.server.shutdown()
+    }
+
+    /// Asks the same as one user on 16 connections, and waits for no answer.
+    private static func sixteen(_ path: String, _ body: String, of running: Running) async throws -> [RawClient] {
+        var clients: [RawClient] = []
+        for _ in 0..<16 {
+            clients.append(try await RawClient(port: running.port))
+            try await clients[clients.count - 1].send(running.question(path, body, "bob").bytes(port: running.port))
+        }
+        return clients
     }
 
     private static let inZone = #""zoneID":{"zoneName":"Z"}"#
@@ -131,11 +137,7 @@ import Testing
             for name in ["a", "b"] { #expect(try await running.post("records/modify", Self.large([name], "create"), as: user).status == 200) }
         }
         let conflict = Self.large(["a", "b"], "update", tag: "stale")
-        var greedy: [RawClient] = []
-        for _ in 0..<16 {
-            greedy.append(try await RawClient(port: running.port))
-            try await greedy[greedy.count - 1].send(running.question("records/modify", conflict, "bob").bytes(port: running.port))
-        }
+        let greedy = try await Self.sixteen("records/modify", conflict, of: running)
         try await running.settle()
         while store.most < 2 { try await running.settle() }
         #expect(try await running.post("records/lookup", Body.lookup("a"), as: "ada").json?.at("records[0].recordName")?.text == "a")
@@ -160,11 +162,7 @@ import Testing
             #expect(try await running.post("zones/modify", Body.zones("create", "Z"), as: user).status == 200)
             #expect(try await running.post("records/modify", Body.modify("create", Body.note("n"), Self.inZone), as: user).status == 200)
         }
-        var greedy: [RawClient] = []
-        for _ in 0..<16 {
-            greedy.append(try await RawClient(port: running.port))
-            try await greedy[greedy.count - 1].send(running.question("changes/zone", Body.feed("Z"), "bob").bytes(port: running.port))
-        }
+        let greedy = try await Self.sixteen("changes/zone", Body.feed("Z"), of: running)
         try await running.settle()
         while store.most < 2 { try await running.settle() }
         let found = try await running.post("records/lookup", Body.lookup("n", more: Self.inZone), as: "ada")

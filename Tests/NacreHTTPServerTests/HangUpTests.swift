@@ -15,17 +15,20 @@ import Testing
         }
     }
 
+    /// `/wait` is answered by nobody, and opens a gate when it is cancelled.
+    private static func opening(_ cancelled: Gate) -> Router {
+        routing { router in
+            router.get("/wait") { _, _ in
+                await waitForCancellation()
+                await cancelled.open()
+                throw CancellationError()
+            }
+        }
+    }
+
     @Test func `a client that hangs up cancels the handler's task`() async throws {
         let cancelled = Gate()
-        try await withServer(
-            routes: routing { router in
-                router.get("/wait") { _, _ in
-                    await Self.waitForCancellation()
-                    await cancelled.open()
-                    throw CancellationError()
-                }
-            }
-        ) { server in
+        try await withServer(routes: Self.opening(cancelled)) { server in
             let client = try await server.client()
             try await client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             try await server.settle()
@@ -37,15 +40,7 @@ import Testing
 
     @Test func `a client that ends its side with its requests has those answered that need no wait, and the others cancelled`() async throws {
         let cancelled = Gate()
-        try await withServer(
-            routes: routing { router in
-                router.get("/wait") { _, _ in
-                    await Self.waitForCancellation()
-                    await cancelled.open()
-                    throw CancellationError()
-                }
-            }
-        ) { server in
+        try await withServer(routes: Self.opening(cancelled)) { server in
             let client = try await server.client()
             client.sendLast("GET /ping HTTP/1.1\r\nHost: a\r\n\r\nGET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try await client.response().text == "pong")

@@ -337,15 +337,12 @@ package final class Authenticator: Sendable {
     }
 
     static func bearer(_ request: HTTPRequest) -> String? {
-        let scheme = "bearer "
-        guard let value = request.header("Authorization") else { return nil }
+        let scheme = "bearer"
+        guard let value = request.header("Authorization"), Substring(value.utf8.prefix(scheme.utf8.count)).lowercased() == scheme else { return nil }
+        let rest = value.utf8.dropFirst(scheme.utf8.count)
         // Where no token follows, the space went with those around the header.
-        guard value.utf8.count >= scheme.utf8.count else { return value.lowercased() + " " == scheme ? "" : nil }
-        guard
-            let end = value.utf8.index(value.startIndex, offsetBy: scheme.utf8.count, limitedBy: value.endIndex),
-            value[..<end].lowercased() == scheme
-        else { return nil }
-        return String(value[end...])
+        guard rest.isEmpty || rest.first == UInt8(ascii: " ") else { return nil }
+        return String(Substring(rest.dropFirst()))
     }
 
     /// By which a device is kept where a URL names it, and not its token's text. No text of a token looks so.

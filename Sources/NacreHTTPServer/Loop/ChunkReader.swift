@@ -69,7 +69,7 @@ struct ChunkReader {
             guard digits > 0 else { return nil }
             if isReturn { return .lineFeed }
             return byte == UInt8(ascii: ";") || byte == 0x20 || byte == 0x09 ? .line : nil
-        case .line: return isReturn ? .lineFeed : isText(byte) ? .line : nil
+        case .line: return isReturn ? .lineFeed : isTextByte(byte) ? .line : nil
         case .lineFeed:
             guard byte == 0x0A else { return nil }
             lineBytes = 0
@@ -79,13 +79,11 @@ struct ChunkReader {
             guard byte == 0x0A else { return nil }
             lineBytes = 0
             return .size(digits: 0)
-        case .trailer: return isReturn ? .lastLineFeed : isText(byte) ? .trailerLine : nil
-        case .trailerLine: return isReturn ? .trailerLineFeed : isText(byte) ? .trailerLine : nil
+        case .trailer: return isReturn ? .lastLineFeed : isTextByte(byte) ? .trailerLine : nil
+        case .trailerLine: return isReturn ? .trailerLineFeed : isTextByte(byte) ? .trailerLine : nil
         case .trailerLineFeed: return byte == 0x0A ? .trailer : nil
         case .lastLineFeed: return byte == 0x0A ? .size(digits: 0) : nil
         case .bytes: return nil
         }
     }
-
-    private func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 }

@@ -16,17 +16,12 @@ final class LastingStream: Sendable {
     private struct State {
         var place = Place.elsewhere
         var socket: Int32 = -1
-        var writer: HTTPStreamWriter?
-        /// In chunks, as they are sent.
-        var unsent: ArraySlice<UInt8> = []
-        /// The body is over: nothing comes behind `unsent`.
-        var isComplete = false
+        var sender: AnswerSender?
+        /// All of the body is sent.
+        var isWhole = false
         /// Since when the client takes nothing.
         var stalledSince: UInt64?
     }
-
-    /// Of what a writer has, bytes that are framed and sent at once.
-    private static let pieceBytes = 16 * 1024
 
     let id: UInt64
     private let onOver: @Sendable (LastingStream) -> Void
@@ -43,8 +38,7 @@ final class LastingStream: Sendable {
     /// Takes a socket, which is closed with it, and sends the head.
     func begin(_ socket: Int32, head: [UInt8], _ writer: HTTPStreamWriter) {
         state.withLock { state in
-            (state.place, state.socket, state.writer) = (.open, socket, writer)
-            state.unsent = head[...]
+            (state.place, state.socket, state.sender) = (.open, socket, AnswerSender(head, .stream(writer, .chunked)))
         }
         push()
     }
@@ -62,57 +56,19 @@ final class LastingStream: Sendable {
     }
 
     private static func push(_ state: inout State) {
-        while true {
-            if !state.unsent.isEmpty, !sendUnsent(&state) { return }
-            guard !state.isComplete, let writer = state.writer else { return end(&state) }
-            let supply = withUnsafeTemporaryAllocation(byteCount: pieceBytes, alignment: 1) { buffer in
-                let supply = writer.take(into: buffer)
-                if case .bytes(let count) = supply { state.unsent = chunk(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-                return supply
-            }
-            switch supply {
-            case .bytes: break
-            case .empty: return
-            case .end: (state.unsent, state.isComplete) = (Array("0\r\n\r\n".utf8)[...], true)
-            case .failed: return end(&state)
-            }
-        }
-    }
-
-    private static func end(_ state: inout State) { state.place = .over }
-
-    /// RFC 9112, 7.1.
-    private static func chunk(_ bytes: UnsafeRawBufferPointer) -> ArraySlice<UInt8> {
-        var framed: [UInt8] = []
-        framed.reserveCapacity(bytes.count + 10)
-        framed += String(bytes.count, radix: 16).utf8
-        framed += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
-        framed.append(contentsOf: bytes)
-        framed += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
-        return framed[...]
-    }
-
-    /// - Returns: whether nothing is left of it.
-    private static func sendUnsent(_ state: inout State) -> Bool {
-        while !state.unsent.isEmpty {
-            let socket = state.socket
-            let count = state.unsent.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) }
-            if count > 0 {
-                state.unsent = state.unsent.dropFirst(count)
-                state.stalledSince = nil
-            } else if count < 0, errno == EINTR {
-                continue
-            } else if count < 0, errno == EAGAIN {
+        while let before = state.sender?.sentBytes, let progress = state.sender?.send(to: state.socket) {
+            if state.sender?.sentBytes != before { state.stalledSince = nil }
+            switch progress {
+            case .pausing: break
+            case .starved: return
+            case .full:
                 if state.stalledSince == nil { state.stalledSince = MonotonicTime.now }
-                return false
-            } else {
-                end(&state)
-                return false
+                return
+            case .done, .failed:
+                (state.place, state.isWhole) = (.over, progress == .done)
+                return
             }
         }
-        // An empty slice would keep what was sent.
-        state.unsent = []
-        return true
     }
 
     /// Whether the client has taken nothing for so long, of what there is.
@@ -125,9 +81,9 @@ final class LastingStream: Sendable {
         let (socket, isWhole) = state.withLock { state -> (Int32, Bool) in
             defer {
                 (state.place, state.socket) = (.over, -1)
-                (state.writer, state.unsent) = (nil, [])
+                state.sender = nil
             }
-            return (state.socket, state.isComplete && state.unsent.isEmpty)
+            return (state.socket, state.isWhole)
         }
         guard socket >= 0 else { return }
         if isWhole { shutdown(socket, Int32(SHUT_WR)) }

@@ -39,6 +39,9 @@ func isTokenByte(_ byte: UInt8) -> Bool {
     }
 }
 
+/// Whether a byte may stand in what a header says, or beside a chunk's size: no control character but a tab (RFC 9110 §5.5).
+func isTextByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+
 /// Undoes `%XX`; nil where an escape is cut or not hexadecimal, where a NUL comes out, or where the result is not UTF-8. `+` stays `+`.
 func percentDecoded(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.contains(UInt8(ascii: "%")) else {
