@@ -170,19 +170,19 @@ private struct NoteAsker {
 
     mutating func run() async throws {
         while !arena.board.isOver {
-            try await ask(NoteForm.question(using: &random))
-            arena.board.did { $0.questions += 1 }
+            if try await ask(NoteForm.question(using: &random)) { arena.board.did { $0.questions += 1 } }
         }
     }
 
+    /// - Returns: false where the query was refused, and may have been.
     /// - Throws: `Violation`, `AskFault`.
-    mutating func ask(_ question: NoteQuestion) async throws {
+    mutating func ask(_ question: NoteQuestion) async throws -> Bool {
         var pages: [NoteLog.Page] = []
         var marker: String?
         repeat {
             guard let page = try await self.page(of: question, after: marker) else {
                 counts.questionsRefused += 1
-                return
+                return false
             }
             pages.append(NoteLog.Page(page.span, try page.answer.records.map(NoteForm.told)))
             marker = page.answer.continuationMarker
@@ -195,6 +195,7 @@ private struct NoteAsker {
         if let violation = log.violation(of: question, pages) { throw violation }
         counts.questions += 1
         counts.questionPages += pages.count
+        return true
     }
 
     /// - Returns: nil where the query was refused, and an option that it needs may have been away.
