@@ -30,7 +30,7 @@ struct QueryTroupe {
         // Nobody changes anything any more: what is told is all that there is.
         await attempt { troupe in
             var asker = NoteAsker(number: 0, arena: troupe.arena, log: troupe.log, random: troupe.random.branch())
-            for question in NoteForm.everything { try await asker.ask(question) }
+            for question in NoteForm.everything { _ = try await asker.ask(question) }
             troupe.testimony.counts.add(asker.counts)
         }
     }
