@@ -196,6 +196,19 @@ import Testing
         #expect(budgets.answers.bytesTaken == 0)
     }
 
+    @Test func `what a client does not read is kept where it is counted, but for what its connection needs`() async throws {
+        let budgets = ByteBudgets(bodies: Self.small, answers: ByteBudget.Parts(stranger: 8_000_000, guest: 8_000_000, user: 8_000_000))
+        try await withServer(configured { $0.budgets = budgets }, routes: router()) { server in
+            let deaf = try await RawClient(port: server.port, receiveBuffer: 1)
+            try await deaf.send("GET /large HTTP/1.1\r\nHost: a\r\nCredential: eve\r\n\r\n")
+            while budgets.answers.bytesTaken == 0 { try await server.settle() }
+            // The kernel alone would take all of it.
+            for _ in 0..<100 { try await server.settle() }
+            #expect(budgets.answers.bytesTaken > Self.megabyte)
+            deaf.hangUp()
+        }
+    }
+
     @Test func `a client that takes a byte now and then misses the deadline of a piece`() async throws {
         let telemetry = Telemetry()
         let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)

@@ -289,6 +289,8 @@ extension API {
             account.countAnswer(bytes.count)
             return .json(bytes)
         }
+        // As much at least, before the answer waits for a thread with all that is in it.
+        if !isDone { try account.takeAnswer(answer.valueBytes) }
         var handedOn: Answer? = consume answer
         return try await withTaskExecutorPreference(LongWork.shared) {
             try await Self.encodedElsewhere(handedOn.take(), account, isDone: isDone, json)

@@ -66,12 +66,12 @@ package final class ByteBudget: Sendable {
     }
 
     /// Takes bytes for a holder, or answers false and takes none.
-    /// - Parameter mayBeAlone: where nobody has anything of the part, any number may be taken.
-    package func take(_ bytes: Int, for holder: ByteHolder, mayBeAlone: Bool = false) -> Bool {
+    /// - Parameter own: what an answer has of its part already. Where nothing else is taken of it, any number may be. nil: the part's bound always holds.
+    package func take(_ bytes: Int, for holder: ByteHolder, besides own: Int? = nil) -> Bool {
         state.withLock { state in
             let taken = state.taken[holder.kind, default: 0]
             guard
-                mayBeAlone && taken == 0
+                own == taken
                     || Self.mayTake(bytes, held: state.held[holder, default: 0], free: parts.bytes(holder.kind) - taken)
             else { return false }
             state.add(bytes, holder)

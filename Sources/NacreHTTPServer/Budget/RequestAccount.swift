@@ -96,7 +96,7 @@ package final class RequestAccount: Sendable {
         guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return }
         let isTaken = state.withLock { state in
             guard !state.isAnswerOver, bytes > state.answer else { return true }
-            guard budgets.answers.take(bytes - state.answer, for: state.holder, mayBeAlone: true) else { return false }
+            guard budgets.answers.take(bytes - state.answer, for: state.holder, besides: state.answer) else { return false }
             state.answer = bytes
             return true
         }

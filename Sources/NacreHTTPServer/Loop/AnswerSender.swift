@@ -24,7 +24,7 @@ struct AnswerSender {
         case stream(HTTPStreamWriter, ResponseHead.Framing)
     }
 
-    /// Bytes of one response that are sent before other connections have their turn: a few times what a socket's buffer takes.
+    /// Bytes of one response that are sent before other connections have their turn.
     private static let turnBytes = 256 * 1024
     /// How much of a streamed body is taken at once.
     private static let pieceBytes = 64 * 1024

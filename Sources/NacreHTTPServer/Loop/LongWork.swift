@@ -1,3 +1,4 @@
+import CNacreSockets
 import Glibc
 import NacreLocks
 
@@ -52,6 +53,7 @@ package final class LongWork: TaskExecutor {
                 guard let context else { return nil }
                 let work = Unmanaged<LongWork>.fromOpaque(context).takeUnretainedValue()
                 // Linux: 0 names the calling thread. Where it is not allowed the work is only less polite.
+                nacre_name_thread("long work")
                 _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, LongWork.priority)
                 work.run()
                 return nil
