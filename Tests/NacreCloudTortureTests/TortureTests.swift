@@ -7,7 +7,7 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// The whole run, over HTTP, against servers in this process. One after the other: each keeps the machine busy.
+/// The whole run, over HTTP, against servers in this process. One after the other: each keeps a core busy.
 @Suite(.serialized) struct TortureTests {
     /// Ends by what was done. The time is a bound for a machine that hangs.
     private func run(
@@ -82,82 +82,6 @@ import Testing
         #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
     }
 
-    /// A run in which three users share a zone of each with the others, and do little else.
-    private func runOfShares(
-        over store: any Store, bursts: Int, restarts: Int = 0, seed: UInt64 = HistorySeed.value, tellingSeconds: Double = 90
-    ) async throws -> TortureReport {
-        let server = try await ServedStore(store, accounts: 3)
-        var options = server.options(seconds: 300, seed: seed)
-        options.tellingSeconds = tellingSeconds
-        (options.writers, options.readers, options.askers) = (1, 1, 0)
-        options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
-        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
-    }
-
-    @Test(arguments: Engine.allCases)
-    func `each of three users at a zone hears all of what is shared with them and nothing else, over the server's ends too`(engine: Engine)
-        async throws
-    {
-        let report = try await runOfShares(over: try await engine.makeStore(), bursts: 12, restarts: 2)
-        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
-        let counts = report.counts
-        #expect(report.restarts >= 2 && counts.shareJoins > 5 && counts.shareRevocations > 2 && counts.shareMoves > 5, "\(counts)")
-        #expect(counts.shareLeaves > 0 && counts.sharePages > 100, "\(counts)")
-    }
-
-    /// A run in which devices are told of what is saved, and little else is done.
-    private func runOfTellings(
-        over store: any Store, accounts: Int = 3, tellings: Int = 0, toGuests: Int = 0, restarts: Int = 0, tellingSeconds: Double = 90
-    ) async throws -> TortureReport {
-        let server = try await ServedStore(store, accounts: accounts)
-        var options = server.options(seconds: 300, seed: HistorySeed.value)
-        options.tellingSeconds = tellingSeconds
-        (options.writers, options.readers, options.askers) = (1, 1, 0)
-        options.goal = TortureGoal(batches: 1, familySteps: 1, tellings: tellings, guestTellings: toGuests, restarts: restarts)
-        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
-    }
-
-    @Test(arguments: Engine.allCases)
-    func `devices hear of all that they subscribe to until they are signed out or it is deleted, and of nothing later, over the server's ends too`(
-        engine: Engine
-    ) async throws {
-        let report = try await runOfTellings(over: try await engine.makeStore(), tellings: 4, restarts: 3)
-        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
-        let counts = report.counts
-        #expect(report.restarts >= 3 && counts.recordsTold > 30 && counts.subscriptionsEnded > 20 && counts.devicesSignedOut > 1, "\(counts)")
-    }
-
-    @Test(arguments: Engine.allCases)
-    func `guests hear of each change of what is shared with them until it is taken back, and of none later, over the server's ends too`(
-        engine: Engine
-    ) async throws {
-        let report = try await runOfTellings(over: try await engine.makeStore(), toGuests: 8, restarts: 3)
-        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
-        let counts = report.counts
-        #expect(report.restarts >= 3 && counts.guestsTold > 30 && counts.guestsExcluded >= 8, "\(counts)")
-    }
-
-    @Test func `a subscription that fires after its deletion is found out`() async throws {
-        let report = try await runOfTellings(over: UndyingSubscriptionStore(try await Engine.sqlite.makeStore()), tellings: 3)
-        #expect(Set(report.violations.map(\.kind)) == [.wronglyTold], "NACRE_SEED=\(report.seed), \(report.violations)")
-    }
-
-    @Test func `a device that hears on after it was signed out is found out`() async throws {
-        let report = try await runOfTellings(over: UndyingDeviceStore(try await Engine.sqlite.makeStore()), accounts: 1, tellings: 4)
-        #expect(Set(report.violations.map(\.kind)) == [.leaked], "NACRE_SEED=\(report.seed), \(report.violations)")
-    }
-
-    @Test func `a guest who is told of changes after the share was taken back is found out`() async throws {
-        let report = try await runOfTellings(over: GossipingStore(try await Engine.sqlite.makeStore()), toGuests: 6)
-        #expect(Set(report.violations.map(\.kind)) == [.leaked], "NACRE_SEED=\(report.seed), \(report.violations)")
-    }
-
     /// A run in which queries are asked while indexes are made and taken away, and little else is done.
     private func runOfQueries(over store: any Store, questions: Int, indexChanges: Int, restarts: Int = 0) async throws -> TortureReport {
         let server = try await ServedStore(store)
@@ -187,16 +111,6 @@ import Testing
             report = try await runOfQueries(over: LostBuildStore(try await Engine.sqlite.makeStore()), questions: 60, indexChanges: 12)
         }
         #expect(Set(report.violations.map(\.kind)) == [.missed], "NACRE_SEED=\(report.seed), \(report.violations)")
-    }
-
-    @Test func `a record that leaves a share without a word is found out`() async throws {
-        // Where whole zones are shared nothing departs, which is drawn from the seed. What may be late is waited for, in vain here.
-        var report = try await runOfShares(over: LostDepartureStore(try await Engine.sqlite.makeStore()), bursts: 40, tellingSeconds: 10)
-        for number in 1..<5 where report.violations.isEmpty {
-            let store = LostDepartureStore(try await Engine.sqlite.makeStore())
-            report = try await runOfShares(over: store, bursts: 40, seed: HistorySeed.value &+ UInt64(number), tellingSeconds: 10)
-        }
-        #expect(Set(report.violations.map(\.kind)) == [.skippedChange], "NACRE_SEED=\(report.seed), \(report.violations)")
     }
 
     @Test func `a change that is told to nobody is found out`() async throws {
