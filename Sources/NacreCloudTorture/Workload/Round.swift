@@ -125,8 +125,11 @@ struct Round: Sendable {
 
     // MARK: Restarts
 
-    /// Milliseconds between a start and the next kill.
+    /// Milliseconds between a start and the next kill, the first time.
     private static let upTime: ClosedRange<Int64> = 300...3000
+    /// How much longer each life of the server is than the one before, in parts of the first. A task that was under way at some kills waits longer each
+    /// time, and where the machine is slow all lives would end before their work.
+    private static let growth = 0.1
     /// Milliseconds between a kill and the start.
     private static let downTime: ClosedRange<Int64> = 0...700
 
@@ -137,7 +140,8 @@ struct Round: Sendable {
         var count = 0
         do {
             while true {
-                let kill = ContinuousClock.now + .milliseconds(Int64.random(in: Self.upTime, using: &random))
+                let upTime = Double(Int64.random(in: Self.upTime, using: &random)) * (1 + Self.growth * Double(count))
+                let kill = ContinuousClock.now + .milliseconds(Int64(upTime))
                 guard kill < deadline, !arenas.allSatisfy(\.board.isOver) else { return (count, nil) }
                 try await Task.sleep(until: kill)
                 try await restarts.kill()
