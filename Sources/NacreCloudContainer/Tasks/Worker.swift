@@ -100,6 +100,8 @@ extension Cloud {
 
     /// Of more tasks that are due within a lease the rest is not looked at: their leases end by themselves.
     private static let leasesEnded = 1000
+    /// In one transaction, for which others' writes wait.
+    private static let leasesEndedTogether = 100
 
     /// Has the tasks taken up again that another process was doing when it died, without waiting until its leases end. To be called before any task is
     /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
@@ -119,11 +121,18 @@ extension Cloud {
             try $0.tasks(of: kinds, dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
         }
         var count = 0
-        for due in found {
-            count += try await store.write { transaction in
-                guard let task = try transaction.tasks(locking: [due.key]).first, let next = task.withoutLease(at: now) else { return .rollback(0) }
-                try transaction.apply(WritePlan(putting: next))
-                return .commit(1)
+        for keys in Dictionary(grouping: found.map(\.key), by: \.database).values {
+            var rest = keys[...]
+            while !rest.isEmpty {
+                let some = Array(rest.prefix(Self.leasesEndedTogether))
+                rest = rest.dropFirst(some.count)
+                count += try await store.write { transaction in
+                    var plan = WritePlan()
+                    plan.tasks = try transaction.tasks(locking: some).compactMap { $0.withoutLease(at: now) }
+                    if plan.tasks.isEmpty { return .rollback(0) }
+                    try transaction.apply(plan)
+                    return .commit(plan.tasks.count)
+                }
             }
         }
         return count
