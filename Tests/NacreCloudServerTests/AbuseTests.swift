@@ -185,16 +185,9 @@ import Testing
         let part = 1_000_000
         let budgets = ByteBudgets(answers: ByteBudget.Parts(stranger: part, guest: part, user: part))
         func modify(_ body: String) async -> Answer {
-            let question = Question(
-                method: "POST", target: "/database/1/\(TestServer.container)/development/private/records/modify",
-                headers: ["Authorization": "Bearer \(server.names["ada.device"] ?? "")"], body: Array(body.utf8))
             let account = RequestAccount(budgets, ByteHolder(.stranger, ""))
             defer { account.endAnswer() }
-            return Answer(
-                await server.router.respond(
-                    to: HTTPRequest(
-                        head: question.inProcess.head, body: HTTPBody(question.body), peer: PeerAddress(), identity: RequestID.random(),
-                        account: account, proxies: TrustedProxies())))
+            return await Self.answer(server, Self.question(server, "private/records/modify", body, "ada"), account)
         }
         let made = await modify(Self.large(["a"], "create"))
         let tag = try #require(made.json?.at("records[0].recordChangeTag")?.text)
@@ -208,5 +201,53 @@ import Testing
         #expect(budgets.answers.bytesTaken == 400_000)
         budgets.answers.give(400_000, for: others)
         #expect(await modify(stale).status == 200)
+    }
+
+    /// - Parameter user: nil: the API token alone.
+    private static func question(_ server: TestServer, _ path: String, _ body: String, _ user: String?) -> Question {
+        var question = Question(
+            method: "POST", target: "/database/1/\(TestServer.container)/development/\(path)", headers: [:], body: Array(body.utf8))
+        if let user { question.headers["Authorization"] = "Bearer \(server.names[user + ".device"] ?? "")" }
+        if user == nil { question.target += "?ckAPIToken=\(server.names["api"] ?? "")" }
+        return question
+    }
+
+    /// - Parameter account: has the answer's bytes until `endAnswer`, which comes when the client has read it.
+    private static func answer(_ server: TestServer, _ question: Question, _ account: RequestAccount) async -> Answer {
+        Answer(
+            await server.router.respond(
+                to: HTTPRequest(
+                    head: question.inProcess.head, body: HTTPBody(question.body), peer: PeerAddress(), identity: RequestID.random(),
+                    account: account, proxies: TrustedProxies())))
+    }
+
+    @Test func `30 guests who do not read large public records have their part of the room for answers, and a user is answered`() async throws {
+        let server = try await TestServer(requestRate: nil)
+        let part = 8_000_000
+        let budgets = ByteBudgets(answers: ByteBudget.Parts(stranger: part, guest: part, user: part))
+        func ask(_ path: String, _ body: String, _ user: String?) async -> (answer: Answer, account: RequestAccount) {
+            let account = RequestAccount(budgets, ByteHolder(.stranger, ""))
+            return (await Self.answer(server, Self.question(server, path, body, user), account), account)
+        }
+        let names = (0..<4).map { "big\($0)" }
+        for name in names {
+            let saved = await ask("public/records/modify", Self.large([name], "create"), "ada")
+            #expect(saved.answer.json?.at("records[0].recordName")?.text == name)
+            saved.account.endAnswer()
+        }
+        var statuses: [Int: Int] = [:]
+        var deaf: [RequestAccount] = []
+        for _ in 0..<30 {
+            let (answer, account) = await ask("public/records/lookup", Body.lookup(names[0], names[1], names[2], names[3]), nil)
+            statuses[answer.status, default: 0] += 1
+            deaf.append(account)
+            #expect(budgets.answers.bytesTaken <= part)
+        }
+        #expect((statuses[200] ?? 0) >= 1 && statuses == [200: statuses[200] ?? 0, 503: 30 - (statuses[200] ?? 0)], "\(statuses)")
+        let polite = await ask("public/records/lookup", Body.lookup(names[0]), "ada")
+        #expect(polite.answer.json?.at("records[0].recordName")?.text == names[0])
+        polite.account.endAnswer()
+        for account in deaf { account.endAnswer() }
+        #expect(budgets.answers.bytesTaken == 0)
     }
 }
