@@ -28,6 +28,8 @@ struct AnswerSender {
     private static let turnBytes = 256 * 1024
     /// How much of a streamed body is taken at once.
     private static let pieceBytes = 64 * 1024
+    /// Room for a streamed body that has nothing yet: as much as comes while that is being seen.
+    private static let leastPieceBytes = 1024
     /// For a chunk's size, and the line ends around it.
     private static let frameBytes = 10
 
@@ -115,8 +117,10 @@ struct AnswerSender {
     private mutating func take(of writer: HTTPStreamWriter, _ framing: ResponseHead.Framing) -> Progress? {
         var supply = HTTPStreamWriter.Supply.empty
         var start = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes + 2 * Self.frameBytes) { buffer, count in
-            let room = UnsafeMutableRawBufferPointer(buffer)[Self.frameBytes..<Self.frameBytes + Self.pieceBytes]
+        // An event of a stream is some hundred bytes: of room for the largest piece each would be made and thrown away.
+        let pieceBytes = min(Self.pieceBytes, max(writer.readyBytes ?? Self.pieceBytes, Self.leastPieceBytes))
+        let piece = [UInt8](unsafeUninitializedCapacity: pieceBytes + 2 * Self.frameBytes) { buffer, count in
+            let room = UnsafeMutableRawBufferPointer(buffer)[Self.frameBytes..<Self.frameBytes + pieceBytes]
             supply = writer.take(into: UnsafeMutableRawBufferPointer(rebasing: room))
             guard case .bytes(let taken) = supply else { return }
             (start, count) = (Self.frameBytes, Self.frameBytes + taken)

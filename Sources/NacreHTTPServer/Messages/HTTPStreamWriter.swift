@@ -60,6 +60,9 @@ package final class HTTPStreamWriter: Sendable {
     /// All that was written and is not taken.
     var untaken: [UInt8] { state.withLock { Array($0.waiting[$0.sent...]) } }
 
+    /// How much of what was written waits to be taken; of parts of files nobody knows.
+    var readyBytes: Int? { state.withLock { $0.parts.isEmpty ? $0.waiting.count - $0.sent : nil } }
+
     /// Sends bytes, and waits while `ServerLimits.bufferedBytesMax` have not been taken by the client.
     /// - Throws: `CancellationError` where the client went away.
     package func write(_ bytes: [UInt8]) async throws {
