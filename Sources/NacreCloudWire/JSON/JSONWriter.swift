@@ -99,9 +99,61 @@ package struct JSONWriter: ~Copyable {
         put(json)
     }
 
+    /// JSON that begins a value and ends where another value is to stand: an object's bracket and a key.
+    @inline(__always)
+    package mutating func opening(_ json: StaticString) {
+        beginValue()
+        put(json)
+        needsComma = false
+    }
+
+    /// JSON that ends what `opening` began.
+    package mutating func closing(_ json: StaticString) {
+        put(json)
+        needsComma = true
+    }
+
     /// Members of an object, with their keys, that are JSON already. At least one.
     package mutating func members(_ json: StaticString) {
         raw(json)
+    }
+
+    /// Members that stand in the document already, where they were written behind others, as now.
+    package mutating func again(_ members: Range<Int>) {
+        precondition(members.upperBound <= count)
+        reserve(members.count)
+        copy(base + members.lowerBound, members.count)
+        needsComma = true
+    }
+
+    /// A string of letters that need no escape.
+    ///
+    /// - Parameters:
+    ///   - most: letters.
+    ///   - write: writes them, and says how many they are.
+    package mutating func string(ascii most: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
+        beginValue()
+        reserve(most + 2)
+        put(UInt8(ascii: "\""))
+        count += write(UnsafeMutableBufferPointer(start: (base + count).assumingMemoryBound(to: UInt8.self), count: most))
+        put(UInt8(ascii: "\""))
+    }
+
+    /// A string of hexadecimal digits, as `HexText` writes them.
+    /// - Parameter prefix: an ASCII letter that comes first and needs no escape; nil: none.
+    package mutating func hexadecimal(_ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil) {
+        beginValue()
+        reserve(2 * bytes.count + 3)
+        put(UInt8(ascii: "\""))
+        if let prefix { put(UInt8(ascii: prefix)) }
+        for byte in bytes {
+            // Two digits in the lower halves of two bytes, the first one first; those above nine are letters.
+            let digits = UInt16(byte >> 4) | UInt16(byte & 15) << 8
+            let letters = ((digits &+ 0x0606) >> 4 & 0x0101) &* 0x27
+            base.storeBytes(of: (digits &+ 0x3030 &+ letters).littleEndian, toByteOffset: count, as: UInt16.self)
+            count += 2
+        }
+        put(UInt8(ascii: "\""))
     }
 
     /// A string of standard base64.
@@ -188,6 +240,9 @@ package struct JSONWriter: ~Copyable {
                 end.storeBytes(of: start.loadUnaligned(fromByteOffset: place, as: UInt64.self), toByteOffset: place, as: UInt64.self)
             }
             end.storeBytes(of: start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self), toByteOffset: length - 8, as: UInt64.self)
+        } else if length >= 4 {
+            end.storeBytes(of: start.loadUnaligned(as: UInt32.self), as: UInt32.self)
+            end.storeBytes(of: start.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self), toByteOffset: length - 4, as: UInt32.self)
         } else {
             for place in 0..<length { end.storeBytes(of: start.load(fromByteOffset: place, as: UInt8.self), toByteOffset: place, as: UInt8.self) }
         }
@@ -221,12 +276,17 @@ extension JSONWriter {
             bound *= 10
             digits += 1
         }
-        for place in stride(from: count + digits - 1, through: count, by: -1) {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            base.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit), toByteOffset: place, as: UInt8.self)
+        var end = count + digits
+        count = end
+        while rest >= 10 {
+            // Two digits at once: half as many divisions, of which each waits for the one before.
+            let (quotient, two) = rest.quotientAndRemainder(dividingBy: 100)
+            let (tens, ones) = UInt16(truncatingIfNeeded: two).quotientAndRemainder(dividingBy: 10)
+            end -= 2
+            base.storeBytes(of: (0x3030 + tens + ones << 8).littleEndian, toByteOffset: end, as: UInt16.self)
             rest = quotient
         }
-        count += digits
+        if end > count - digits { base.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest), toByteOffset: end - 1, as: UInt8.self) }
     }
 
     private mutating func decimal(_ value: Double) {
@@ -245,6 +305,43 @@ extension JSONWriter {
         reserve(bytes.count + 2)
         put(UInt8(ascii: "\""))
         var position = 0
+        while position + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            guard JSONBytes.marks(in: UInt64(littleEndian: word)) == 0 else { break }
+            base.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
+            count += 8
+            position += 8
+        }
+        if position < bytes.count, !takeLast(of: bytes, from: position) { escaped(bytes, from: position) }
+        put(UInt8(ascii: "\""))
+    }
+
+    /// Copies what is left of a text, fewer than eight bytes, where nothing in it must be escaped; says whether it did. Room must have been reserved.
+    /// It does so by a word, or two halves of one, that ends where the text does: some bytes are written twice.
+    @inline(__always)
+    private mutating func takeLast(of bytes: UnsafeRawBufferPointer, from position: Int) -> Bool {
+        let left = bytes.count - position
+        if bytes.count >= 8, left < 8 {
+            let word = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+            guard JSONBytes.marks(in: UInt64(littleEndian: word)) == 0 else { return false }
+            base.storeBytes(of: word, toByteOffset: count + left - 8, as: UInt64.self)
+        } else if bytes.count >= 4, bytes.count < 8 {
+            let first = bytes.loadUnaligned(as: UInt32.self)
+            let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+            guard JSONBytes.marks(in: UInt64(UInt32(littleEndian: first)) | UInt64(UInt32(littleEndian: last)) << 32) == 0 else { return false }
+            base.storeBytes(of: first, toByteOffset: count, as: UInt32.self)
+            base.storeBytes(of: last, toByteOffset: count + left - 4, as: UInt32.self)
+        } else {
+            return false
+        }
+        count += left
+        return true
+    }
+
+    /// Writes the rest of a text with its escapes.
+    @inline(never)
+    private mutating func escaped(_ bytes: UnsafeRawBufferPointer, from start: Int) {
+        var position = start
         // For what is left, and the quote behind it, there is always room.
         while position < bytes.count {
             if position + 8 <= bytes.count {
@@ -265,7 +362,6 @@ extension JSONWriter {
                 put(byte)
             }
         }
-        put(UInt8(ascii: "\""))
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -16,10 +16,9 @@ package struct ValueForm {
 extension FieldValue {
     /// Writes `{"value": V, "type": "T"}`, with `nacre` where the form has details and the value has any.
     package func write(to writer: inout JSONWriter, form: ValueForm) {
-        writer.beginObject()
-        writer.key("value")
+        writer.opening(#"{"value":"#)
         writeBare(to: &writer, form: form)
-        writer.members(type.member)
+        writer.closing(type.member)
         if case .sealed = self { writer.members(#""isEncrypted":true"#) }
         if form.details { writeExtension(to: &writer) }
         writer.endObject()
@@ -67,26 +66,26 @@ extension FieldValue {
 }
 
 extension FieldType {
-    /// The member of a field that says its type.
+    /// The member of a field that says its type, behind its value.
     fileprivate var member: StaticString {
         switch self {
-        case .string: #""type":"STRING""#
-        case .int64: #""type":"INT64""#
-        case .double: #""type":"DOUBLE""#
-        case .timestamp: #""type":"TIMESTAMP""#
-        case .bytes: #""type":"BYTES""#
-        case .location: #""type":"LOCATION""#
-        case .reference: #""type":"REFERENCE""#
-        case .asset: #""type":"ASSETID""#
-        case .stringList: #""type":"STRING_LIST""#
-        case .int64List: #""type":"INT64_LIST""#
-        case .doubleList: #""type":"DOUBLE_LIST""#
-        case .timestampList: #""type":"TIMESTAMP_LIST""#
-        case .bytesList: #""type":"BYTES_LIST""#
-        case .locationList: #""type":"LOCATION_LIST""#
-        case .referenceList: #""type":"REFERENCE_LIST""#
-        case .assetList: #""type":"ASSETID_LIST""#
-        case .unknownList: #""type":"UNKNOWN_LIST""#
+        case .string: #","type":"STRING""#
+        case .int64: #","type":"INT64""#
+        case .double: #","type":"DOUBLE""#
+        case .timestamp: #","type":"TIMESTAMP""#
+        case .bytes: #","type":"BYTES""#
+        case .location: #","type":"LOCATION""#
+        case .reference: #","type":"REFERENCE""#
+        case .asset: #","type":"ASSETID""#
+        case .stringList: #","type":"STRING_LIST""#
+        case .int64List: #","type":"INT64_LIST""#
+        case .doubleList: #","type":"DOUBLE_LIST""#
+        case .timestampList: #","type":"TIMESTAMP_LIST""#
+        case .bytesList: #","type":"BYTES_LIST""#
+        case .locationList: #","type":"LOCATION_LIST""#
+        case .referenceList: #","type":"REFERENCE_LIST""#
+        case .assetList: #","type":"ASSETID_LIST""#
+        case .unknownList: #","type":"UNKNOWN_LIST""#
         }
     }
 }
@@ -95,11 +94,9 @@ extension JSONWriter {
     /// A field with a text, as `FieldValue.write` does it, in whichever form.
     /// - Parameter text: its UTF-8.
     package mutating func field(text: UnsafeBufferPointer<UInt8>) {
-        beginObject()
-        key("value")
+        opening(#"{"value":"#)
         string(utf8: text)
-        members(FieldType.string.member)
-        endObject()
+        closing(#","type":"STRING"}"#)
     }
 
     fileprivate mutating func write(_ value: Int64, _ form: ValueForm) {
