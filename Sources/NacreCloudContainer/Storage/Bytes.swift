@@ -133,7 +133,17 @@ package struct ByteReader {
         return bytes[index]
     }
 
+    @inline(__always)
     package mutating func number() throws(MalformedBytes) -> UInt64 {
+        // Most are short.
+        if index < end, bytes[index] < 0x80 {
+            defer { index += 1 }
+            return UInt64(bytes[index])
+        }
+        return try longNumber()
+    }
+
+    private mutating func longNumber() throws(MalformedBytes) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while shift < 64 {
