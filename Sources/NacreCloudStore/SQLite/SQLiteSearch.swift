@@ -50,20 +50,40 @@ extension Connection {
 
     private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
         let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
+        func take(_ statement: PreparedStatement) throws {
+            while try hits.count < scan.limit && bytes < bytesMax && statement.step() {
+                if let hit = try hit(in: statement, of: scan, place, &bytes) { hits.append(hit) }
+            }
+        }
+        guard scan.needsRecords else {
+            return try use(scan.isDescending ? .indexFalling : .indexRising) { statement in
+                statement.bind(scan.zone)
+                try range.lower.bound(to: statement) {
+                    try range.upper.bound(to: statement) { try take(statement) }
+                }
+            }
+        }
+        // Where the walk begins has a name, the other end has none: it is where a key begins, or the index's end.
+        let isToEnd = range.upper.index > range.lower.index
+        let (start, end) = scan.isDescending ? (range.upper, range.lower) : (range.lower, range.upper)
         let statement: Statement =
-            switch (scan.isDescending, scan.needsRecords) {
-            case (false, false): .indexRising
-            case (true, false): .indexFalling
-            case (false, true): .indexRisingWithRecords
-            case (true, true): .indexFallingWithRecords
+            switch (scan.isDescending, isToEnd) {
+            case (false, false): .indexRisingWithRecords
+            case (false, true): .indexRisingToEndWithRecords
+            case (true, false): .indexFallingWithRecords
+            case (true, true): .indexFallingFromEndWithRecords
             }
         try use(statement) { statement in
             statement.bind(scan.zone)
-            try range.lower.bound(to: statement) {
-                try range.upper.bound(to: statement) {
-                    while try hits.count < scan.limit && bytes < bytesMax && statement.step() {
-                        if let hit = try hit(in: statement, of: scan, place, &bytes) { hits.append(hit) }
-                    }
+            statement.bind(range.lower.index)
+            try start.key.withUnsafeBufferPointer { startKey in
+                if !(scan.isDescending && isToEnd) {
+                    statement.bind(borrowed: startKey)
+                    statement.bind(start.name)
+                }
+                try end.key.withUnsafeBufferPointer { endKey in
+                    if scan.isDescending || !isToEnd { statement.bind(borrowed: endKey) }
+                    try take(statement)
                 }
             }
         }

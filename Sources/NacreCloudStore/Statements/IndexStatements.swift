@@ -39,19 +39,39 @@ extension Statement {
         """)
 
     /// The number leads to the record's row, and the row says whether it is that record's: the number of one that went may be another's today.
+    ///
+    /// Rows of one index, so that most bounds are of single columns: those of several are compared with each row once more.
     static let indexRisingWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
-        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
-        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
-        ORDER BY i.index_id, i.key, i.name
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = ?1 AND r.zone_id = ?2 AND r.name = i.name
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND i.index_id = ?3 AND (i.key, i.name) >= (?4, ?5) AND i.key < ?6
+        ORDER BY i.key, i.name
+        """)
+
+    /// The same to the index's end.
+    static let indexRisingToEndWithRecords = Statement(
+        """
+        SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = ?1 AND r.zone_id = ?2 AND r.name = i.name
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND i.index_id = ?3 AND (i.key, i.name) >= (?4, ?5)
+        ORDER BY i.key, i.name
         """)
 
     static let indexFallingWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
-        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
-        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
-        ORDER BY i.index_id DESC, i.key DESC, i.name DESC
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = ?1 AND r.zone_id = ?2 AND r.name = i.name
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND i.index_id = ?3 AND (i.key, i.name) < (?4, ?5) AND i.key >= ?6
+        ORDER BY i.key DESC, i.name DESC
+        """)
+
+    /// The same from the index's end on.
+    static let indexFallingFromEndWithRecords = Statement(
+        """
+        SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = ?1 AND r.zone_id = ?2 AND r.name = i.name
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND i.index_id = ?3 AND i.key >= ?4
+        ORDER BY i.key DESC, i.name DESC
         """)
 }

@@ -25,14 +25,15 @@ import Testing
             ("feedAfterName", "(incarnation,seq,name)>(?,?,?) AND (incarnation,seq)<(?,?)"), ("zoneFeedAfterName", "(feed_seq,name)>(?,?)"),
             ("indexRising", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
             ("indexFalling", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
-            ("indexRisingWithRecords", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
-            ("indexFallingWithRecords", "(index_id,key,name)>(?,?,?) AND (index_id,key,name)<(?,?,?)"),
+            ("indexRisingWithRecords", "index_id=? AND (key,name)>(?,?) AND key<?"),
+            ("indexRisingToEndWithRecords", "index_id=? AND (key,name)>(?,?)"),
+            ("indexFallingWithRecords", "index_id=? AND key>? AND (key,name)<(?,?)"), ("indexFallingFromEndWithRecords", "index_id=? AND key>?"),
         ] {
             let sql = try #require(statements.first { $0.name == name }?.sql)
             #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.contains(bounds) }, "\(name)")
         }
         // A row of an index leads straight to its record's row.
-        for name in ["indexRisingWithRecords", "indexFallingWithRecords"] {
+        for name in statements.map(\.name) where name.hasPrefix("index") && name.hasSuffix("WithRecords") {
             let sql = try #require(statements.first { $0.name == name }?.sql)
             #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.hasPrefix("SEARCH r USING INTEGER PRIMARY KEY") }, "\(name)")
         }
