@@ -83,7 +83,12 @@ struct RandomValues {
     }
 
     mutating func stamp() -> Record.Stamp {
-        Record.Stamp(timestamp: Timestamp(secondsSince2001: double()), userRecordName: string(), deviceID: optional { $0.string() })
+        Record.Stamp(timestamp: Timestamp(secondsSince2001: double()), userRecordName: name(), deviceID: optional { $0.name() })
+    }
+
+    /// Of a user or a device: as the server gives them, or any text.
+    mutating func name() -> String {
+        ["", "_"].randomElement(using: &random).map { Bool.random(using: &random) ? $0 + HexText.encode(bytes()) : string() } ?? ""
     }
 
     mutating func number() -> ChangeNumber {

@@ -1,3 +1,5 @@
+import NacreCloudServerWire
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -6,8 +8,11 @@ import Testing
 /// The form in which records are kept: all that goes in comes out, and nothing that was damaged does.
 @Suite struct RecordBodyTests {
     private func row(_ values: inout RandomValues, fields: Int) -> (RecordRow, RecordContent) {
+        let created = values.stamp()
+        var modified = [created, created, values.stamp()][Int.random(in: 0..<3, using: &values.random)]
+        if values.integer() > 0 { modified.timestamp = Timestamp(secondsSince2001: values.double()) }
         let content = RecordContent(
-            created: values.stamp(), modified: values.stamp(), entered: values.number(), fields: values.fields(fields),
+            created: created, modified: modified, entered: values.number(), fields: values.fields(fields),
             formerTypes: fields % 3 == 0 ? (0...fields).map { "Type\($0)" } : [])
         var row = RecordRow(
             name: values.string(), type: values.string(), number: values.number(), isTombstone: values.integer() > 0,
@@ -56,35 +61,34 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...300 as ClosedRange<UInt64>) func `fields that stay unread are written as if they were read`(seed: UInt64) throws {
+    @Test(arguments: 1...300 as ClosedRange<UInt64>) func `records that stay unread are written as if they were read`(seed: UInt64) throws {
         var values = RandomValues(seed: seed)
         let (row, content) = row(&values, fields: Int(seed % 6))
-        let isOtherwiseShown = content.fields.entries.contains { field in
-            switch field.value {
-            case .reference, .referenceList, .asset, .assetList: true
-            default: false
-            }
-        }
-        guard let (rest, unread) = try RecordBody.readUnread(row) else {
-            #expect(isOtherwiseShown)
+        let hasAssets = content.fields.entries.contains { $0.value.holdsAssets }
+        let zone = UnreadZone(
+            ShownRecords(
+                zoneID: ZoneID(zoneName: "Z", ownerRecordName: values.optional { $0.string() }),
+                database: DatabaseKey(container: "c", environment: .development, scope: .private, owner: "_ann"), caller: Caller(.user("_ann")),
+                rule: .everything, databaseID: DatabaseID(rawValue: 1),
+                links: AssetLinks(tokens: AssetTokens(seals: PlainTokens()), clock: { Timestamp(secondsSince2001: 0) })))
+        guard let kept = try UnreadRecord(row, of: zone) else {
+            #expect(hasAssets)
             return
         }
-        #expect(!isOtherwiseShown)
-        #expect(unread.fields == content.fields)
-        var whole = rest
-        whole.fields = unread.fields
-        #expect(whole == content && rest.fields.isEmpty)
-        for form in [ValueForm(details: true, numbersAsStrings: false), ValueForm(details: false, numbersAsStrings: true, isAnswer: true)] {
-            var read = JSONWriter()
-            read.beginObject()
-            content.fields.write(to: &read, form: form)
-            read.endObject()
-            var kept = JSONWriter()
-            kept.beginObject()
-            unread.write(to: &kept, form: form)
-            kept.endObject()
-            let (one, other) = (read.finish(), kept.finish())
-            #expect(one == other)
+        #expect(!hasAssets)
+        let read = try #require(try zone.showing.record(row, keys: nil, nil))
+        for form in [AnswerForm(details: true), AnswerForm(numbersAsStrings: true)] {
+            let records = [true, false].map { isKept in
+                var page = PagedRecords()
+                for _ in 0..<2 { isKept ? page.append(kept) : page.append(read) }
+                #expect(page.count == 2 && page.all == [read, read])
+                return QueryAnswer(response: RecordsQueryResponse(records: []), page: page).json(form)
+            }
+            #expect(records[0] == records[1])
+            let whole = RecordsQueryResponse(records: [read, read])
+            var writer = JSONWriter()
+            whole.write(to: &writer, form: form)
+            #expect(writer.finish() == records[0])
         }
     }
 

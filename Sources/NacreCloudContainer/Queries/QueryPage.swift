@@ -3,10 +3,7 @@ import NacreCloudWire
 
 /// A page of a query's answer, out of one zone or many.
 struct QueryPage: Sendable {
-    /// Without the fields of those that are among `unread`.
-    private(set) var records: [Record] = []
-    /// For each record its fields, where they were not read.
-    private(set) var unread: [(any UnreadFields)?] = []
+    private(set) var records = PagedRecords()
     /// Those that it met and that are not what was written, with their zones: whether they pass is not known.
     private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// Where the next page begins; nil: this is the last one.
@@ -138,14 +135,24 @@ struct QueryPage: Sendable {
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map { FieldNames($0) }
         var (bytes, taken) = (0, 0)
+        records.reserve(min(limit, whole.count))
+        // Of the zone of the record before.
+        var kept: (number: Int, zone: UnreadZone)?
         for (hit, zone) in whole.prefix(limit) where bytes < Limits.pageBytes {
             guard let row = try reader.row(of: hit, in: zones[zone].address) else { return taken > 0 ? whole[taken - 1].hit.position : start }
             bytes += hit.size
             taken += 1
-            guard let (record, unread) = try zones[zone].showing.paged(row, keys: keys, wanted) else { continue }
+            if zones[zone].showing.keeps(row, keys: keys) {
+                let keeping = kept.flatMap { $0.number == zone ? $0.zone : nil } ?? UnreadZone(zones[zone].showing)
+                kept = (zone, keeping)
+                if let record = try UnreadRecord(row, of: keeping) {
+                    records.append(record)
+                    continue
+                }
+            }
+            guard let record = try zones[zone].showing.record(row, keys: keys, wanted) else { continue }
             if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }
             records.append(record)
-            self.unread.append(unread)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end
     }

@@ -39,10 +39,10 @@ extension Cloud {
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
         let response = RecordsQueryResponse(
-            records: page.records,
+            records: [],
             failures: page.damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
-        return (QueryAnswer(response: response, unread: page.unread), page.waits ? schema : nil)
+        return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
     }
 
     func queryPage(

@@ -5,16 +5,24 @@
 /// data was put back: what is written from then on is of another run.
 enum ChangeTag {
     static func text(_ number: ChangeNumber) -> String {
-        String(unsafeUninitializedCapacity: 2 * numberBytes + 1) { buffer in
-            var count = 0
-            // Tags from before runs were counted stay as they were given.
-            if number.run > Run.first {
-                count = write(number.run, to: buffer, at: count)
-                buffer[count] = UInt8(ascii: "-")
-                count += 1
-            }
-            return write(number.seq, to: buffer, at: count)
+        String(unsafeUninitializedCapacity: mostLetters) { write(number, to: $0) }
+    }
+
+    /// Of a tag.
+    static let mostLetters = 2 * numberBytes + 1
+
+    /// Writes the letters of a tag, which are all ASCII.
+    /// - Parameter buffer: has room for `mostLetters`.
+    /// - Returns: how many they are.
+    static func write(_ number: ChangeNumber, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        var count = 0
+        // Tags from before runs were counted stay as they were given.
+        if number.run > Run.first {
+            count = write(number.run, to: buffer, at: count)
+            buffer[count] = UInt8(ascii: "-")
+            count += 1
         }
+        return write(number.seq, to: buffer, at: count)
     }
 
     /// Of a number of 64 bits, its sign included.

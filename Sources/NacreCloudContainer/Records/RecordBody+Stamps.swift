@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 
 /// How a body keeps by whom and when its record was made and changed: who changed it is mostly who made it, and the names that the server gives to users and
@@ -65,7 +66,71 @@ extension RecordBody {
 
     private static func skipCompactStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
         _ = try reader.fixed()
-        for _ in 0..<2 where try kind(&reader) != .none { try reader.skipBlock() }
+        guard try kind(&reader) != .none else { throw MalformedBytes() }
+        try reader.skipBlock()
+        if try kind(&reader) != .none { try reader.skipBlock() }
+    }
+
+    /// Writes the members `created` and `modified`. The names go from the body into the answer at once.
+    /// - Parameter reader: was passed over the stamps before, which did not fail.
+    /// - Returns: their times.
+    static func writeCompactStamps(
+        _ reader: inout ByteReader, to writer: inout JSONWriter, _ repeated: inout RepeatedMembers
+    ) throws(MalformedBytes) -> (created: Timestamp, modified: Timestamp) {
+        writer.key("created")
+        let created = Timestamp(secondsSince2001: try reader.double())
+        let maker = try writeStamp(created, by: &reader, to: &writer, &repeated)
+        let change = try change(&reader)
+        writer.key("modified")
+        var modified = created
+        if change != .none { modified = Timestamp(secondsSince2001: try reader.double()) }
+        if change == .byAnother {
+            _ = try writeStamp(modified, by: &reader, to: &writer, &repeated)
+        } else {
+            writer.opening(#"{"timestamp":"#)
+            writer.integer(modified.millisecondsSince1970)
+            writer.again(maker)
+            writer.endObject()
+        }
+        return (created, modified)
+    }
+
+    /// - Returns: where the members stand that say who it was.
+    private static func writeStamp(
+        _ time: Timestamp, by reader: inout ByteReader, to writer: inout JSONWriter, _ repeated: inout RepeatedMembers
+    ) throws(MalformedBytes) -> Range<Int> {
+        writer.opening(#"{"timestamp":"#)
+        writer.integer(time.millisecondsSince1970)
+        let start = writer.count
+        var names = reader
+        if try kind(&reader) != .none { try reader.skipBlock() }
+        if try kind(&reader) != .none { try reader.skipBlock() }
+        try names.slice(UInt64(reader.place - names.place)) { kept in
+            repeated.writeNames(kept: kept, to: &writer) { writer in
+                var names = ByteReader(Array(kept))
+                try? writeNames(&names, to: &writer)
+            }
+        }
+        defer { writer.endObject() }
+        return start..<writer.count
+    }
+
+    private static func writeNames(_ reader: inout ByteReader, to writer: inout JSONWriter) throws(MalformedBytes) {
+        writer.key("userRecordName")
+        try writeName(of: try kind(&reader), &reader, to: &writer)
+        let device = try kind(&reader)
+        guard device != .none else { return }
+        writer.key("deviceID")
+        try writeName(of: device, &reader, to: &writer)
+    }
+
+    private static func writeName(of kind: Name, _ reader: inout ByteReader, to writer: inout JSONWriter) throws(MalformedBytes) {
+        switch kind {
+        case .none: throw MalformedBytes()
+        case .text: try reader.block { writer.string(utf8: $0) }
+        case .digits: try reader.block { writer.hexadecimal($0) }
+        case .userDigits: try reader.block { writer.hexadecimal($0, prefix: "_") }
+        }
     }
 
     private static func change(_ reader: inout ByteReader) throws(MalformedBytes) -> Change {

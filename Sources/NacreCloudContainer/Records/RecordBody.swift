@@ -34,7 +34,9 @@ enum RecordBody {
     static let versionOfShares: UInt8 = 5
     /// Beside one of them: the stamps are in their shorter form, as in every body that is written today.
     static let compactStamps: UInt8 = 0x10
-    private static let checksumBytes = 4
+    static let checksumBytes = 4
+    /// Where the stamps begin.
+    static let stampsPlace = 1
 
     static func encode(
         _ content: RecordContent, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
@@ -103,13 +105,17 @@ enum RecordBody {
         }
     }
 
-    /// The same without its fields, and those where they stand; nil where an answer shows some of them otherwise than they are kept.
-    static func readUnread(_ row: RecordRow) throws(StoreError) -> (content: RecordContent, fields: KeptFields)? {
+    /// Goes through all of a row whose checksum was found right before, and says where its fields begin; nil, maybe before the end, where `writeFields` and
+    /// `writeCompactStamps` would not write what an answer shows of it: it has an asset, or is more than its stamps and fields, or is of an earlier form.
+    static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
         try read(row) { reader throws(MalformedBytes) in
-            let content = try contentBeforeFields(&reader, of: row)
-            let start = reader.place
-            guard try passesPlainFields(&reader) else { return nil }
-            return (content, KeptFields(body: row.body, start: start, last: checksumBytes))
+            guard form(of: row) <= versionWithFormerTypes, hasCompactStamps(row) else { return nil }
+            try skipCompactStamps(&reader)
+            _ = try reader.number()
+            _ = try reader.number()
+            _ = try formerTypes(&reader, of: row)
+            let place = reader.place
+            return try passesPlainFields(&reader) ? place : nil
         }
     }
 
@@ -158,7 +164,7 @@ enum RecordBody {
         guard (version...versionOfShares).contains(form(of: row)) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
-        var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
+        var reader = ByteReader(row.body, droppingFirst: stampsPlace, last: checksumBytes)
         do {
             return try body(&reader)
         } catch {
@@ -212,12 +218,12 @@ enum RecordBody {
     }
 
     /// Passes over all fields.
-    /// - Returns: false, maybe before the end, where one is shown otherwise than it is kept: a reference with its zone, an asset with its URL.
+    /// - Returns: false, maybe before the end, where one is an asset, which is shown with its URL.
     private static func passesPlainFields(_ reader: inout ByteReader) throws(MalformedBytes) -> Bool {
         for _ in 0..<(try reader.count()) {
             try reader.skipBlock()
             let code = try reader.byte()
-            if [7, 8, 23, 24].contains(code) { return false }
+            if code == 8 || code == 24 { return false }
             try skipValue(of: code, &reader)
         }
         guard reader.isAtEnd else { throw MalformedBytes() }
@@ -225,14 +231,15 @@ enum RecordBody {
     }
 
     /// Writes the members of `fields`. A text goes from the body into the answer at once.
-    static func writeFields(_ reader: inout ByteReader, to writer: inout JSONWriter, form: ValueForm) throws(MalformedBytes) {
+    /// - Parameter zoneID: the record's, which is the zone of all that it refers to.
+    static func writeFields(_ reader: inout ByteReader, of zoneID: ZoneID, to writer: inout JSONWriter, form: ValueForm) throws(MalformedBytes) {
         for _ in 0..<(try reader.count()) {
             try reader.block { writer.key(utf8: $0) }
             let code = try reader.byte()
-            if code == 1 {
-                try reader.block { writer.field(text: $0) }
-            } else {
-                try value(of: code, &reader).write(to: &writer, form: form)
+            switch code {
+            case 1: try reader.block { writer.field(text: $0) }
+            case 7, 23: try value(of: code, &reader).referring(to: zoneID).write(to: &writer, form: form)
+            default: try value(of: code, &reader).write(to: &writer, form: form)
             }
         }
     }

@@ -21,16 +21,17 @@ struct ShownRecords: Sendable {
         return shown(stored, fields: stored.content.fields.only(keys))
     }
 
-    /// The same of a row whose checksum was found right before, on its way into a page: the fields of a small record that are shown as they are kept stay
-    /// unread.
+    /// The same of a row whose checksum was found right before.
+    ///
     /// - Parameter wanted: `keys`.
     /// - Throws: as `RecordBody.read` does.
-    func paged(_ row: RecordRow, keys: [String]?, _ wanted: FieldNames?) throws(StoreError) -> (record: Record, unread: (any UnreadFields)?)? {
-        if keys == nil, showsAll, row.body.count <= Limits.smallBodyBytes, let (content, fields) = try RecordBody.readUnread(row) {
-            return (shown(StoredRecord(row: row, content: content), fields: RecordFields()), fields)
-        }
-        let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
-        return record(stored, keys: keys).map { ($0, nil) }
+    func record(_ row: RecordRow, keys: [String]?, _ wanted: FieldNames?) throws(StoreError) -> Record? {
+        record(StoredRecord(row: row, content: try RecordBody.read(row, only: wanted)), keys: keys)
+    }
+
+    /// Whether a record goes into a page as it is kept: one that is small, where all of it is shown.
+    func keeps(_ row: RecordRow, keys: [String]?) -> Bool {
+        keys == nil && showsAll && row.body.count <= Limits.smallBodyBytes
     }
 
     /// Whether nothing of the zone is kept from the caller.
@@ -110,16 +111,7 @@ extension RecordFields {
     fileprivate mutating func setZones(_ zoneID: ZoneID) {
         // Asked first, because to take a value apart copies it.
         for place in entries.indices where entries[place].value.refers {
-            switch entries[place].value {
-            case .reference(var reference):
-                guard reference.zoneID != zoneID else { continue }
-                reference.zoneID = zoneID
-                self[entries[place].name] = .reference(reference)
-            case .referenceList(let list):
-                guard list.contains(where: { $0.zoneID != zoneID }) else { continue }
-                self[entries[place].name] = .referenceList(list.map { Reference(recordName: $0.recordName, action: $0.action, zoneID: zoneID) })
-            default: break
-            }
+            self[entries[place].name] = entries[place].value.referring(to: zoneID)
         }
     }
 
@@ -153,6 +145,15 @@ extension FieldValue {
         switch self {
         case .reference, .referenceList: true
         default: false
+        }
+    }
+
+    /// The value, with the zone of what it refers to.
+    func referring(to zoneID: ZoneID) -> FieldValue {
+        switch self {
+        case .reference(let one): .reference(Reference(recordName: one.recordName, action: one.action, zoneID: zoneID))
+        case .referenceList(let list): .referenceList(list.map { Reference(recordName: $0.recordName, action: $0.action, zoneID: zoneID) })
+        default: self
         }
     }
 

@@ -118,12 +118,10 @@ extension RecordsChangesResponse: RecordAnswerMessage {
 }
 
 extension QueryAnswer {
-    /// Costs what it costs to read the fields that were not read: only for long answers.
+    /// Costs what it costs to read the records that were not read: only for long answers.
     package var answerBytes: Int { whole.answerBytes }
 
-    package var valueBytes: Int {
-        unread.reduce(response.records.reduce(0) { $0 + $1.fields.byteCount }) { $0 + ($1?.byteCount ?? 0) }
-    }
+    package var valueBytes: Int { page.valueBytes }
 }
 
 extension RecordsQueryResponse {

@@ -1,33 +1,72 @@
 package import NacreCloudWire
 
-/// Fields of a record that nobody looked at on their way into an answer: what keeps them writes them down from where they stand.
-package protocol UnreadFields: Sendable {
-    /// Writes what `RecordFields.write` would of the same fields.
-    func write(to writer: inout JSONWriter, form: ValueForm)
-    /// The same fields, read.
-    var fields: RecordFields { get }
-    /// Bytes of them as they are kept.
-    var byteCount: Int { get }
+/// The records of a page on their way into an answer. Those that nobody has to look at are written down from where they are kept.
+package protocol RecordPage: Sendable {
+    var count: Int { get }
+    /// All of them, read.
+    var all: [Record] { get }
+    /// Bytes of their values, whatever they take as JSON.
+    var valueBytes: Int { get }
+    /// Writes what `AnsweredRecord.write` does of each of `all`, with its zone.
+    func write(to writer: inout JSONWriter, form: AnswerForm)
 }
 
 /// A page of a query's answer, as the server writes it.
 package struct QueryAnswer: Sendable {
-    /// Without the fields of the records that are among `unread`.
+    /// Without its records.
     package var response: RecordsQueryResponse
-    /// For each record its fields, where they were not read.
-    package let unread: [(any UnreadFields)?]
+    package let page: any RecordPage
 
-    package init(response: RecordsQueryResponse, unread: [(any UnreadFields)?]) {
+    package init(response: RecordsQueryResponse, page: any RecordPage) {
         self.response = response
-        self.unread = unread
+        self.page = page
     }
 
-    /// With the fields of all records.
+    /// With its records.
     package var whole: RecordsQueryResponse {
         var whole = response
-        for (place, kept) in unread.enumerated() {
-            if let kept { whole.records[place].fields = kept.fields }
-        }
+        whole.records = page.all
         return whole
+    }
+}
+
+/// What the records of an answer mostly have in common, where it stands in the document: the next one has a copy of its bytes.
+package struct RepeatedMembers {
+    private var zone: (zoneID: ZoneID, written: Range<Int>)?
+    private var names: (kept: [UInt8], written: Range<Int>)?
+
+    package init() {}
+
+    /// Writes the member `zoneID`.
+    mutating func write(_ zoneID: ZoneID, to writer: inout JSONWriter) {
+        if let zone, zone.zoneID == zoneID { return writer.again(zone.written) }
+        let start = writer.count
+        writer.write("zoneID", zoneID, asAnswer: true)
+        zone = (zoneID, start..<writer.count)
+    }
+
+    /// Writes the members that say who saved a record.
+    ///
+    /// - Parameters:
+    ///   - kept: how they are kept: the same bytes are the same members.
+    ///   - write: writes them, behind others.
+    package mutating func writeNames(kept: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter, _ write: (inout JSONWriter) -> Void) {
+        if let names, names.kept.withUnsafeBytes({ Self.areSame($0, UnsafeRawBufferPointer(kept)) }) { return writer.again(names.written) }
+        let start = writer.count
+        write(&writer)
+        names = (Array(kept), start..<writer.count)
+    }
+
+    /// A word at a time: for each record of a page.
+    private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard left.count == right.count else { return false }
+        var place = 0
+        while place + 8 <= left.count {
+            guard left.loadUnaligned(fromByteOffset: place, as: UInt64.self) == right.loadUnaligned(fromByteOffset: place, as: UInt64.self) else {
+                return false
+            }
+            place += 8
+        }
+        return left[place...].elementsEqual(right[place...])
     }
 }

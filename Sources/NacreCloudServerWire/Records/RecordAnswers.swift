@@ -19,18 +19,18 @@ extension RecordsResponse: WritableAnswer {
 extension RecordsQueryResponse: WritableAnswer {
     /// Each record shows its own zone, or `form.zoneID` where it says none.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        write(to: &writer, form: form, unread: [])
+        write(to: &writer, form: form) { writer in
+            var repeated = RepeatedMembers()
+            for record in records { record.write(to: &writer, form: form, zoneID: record.zoneID ?? form.zoneID, &repeated) }
+        }
     }
 
-    /// - Parameter unread: fields of the first records, in the place of their own; nil for one that has its own.
-    fileprivate func write(to writer: inout JSONWriter, form: AnswerForm, unread: [(any UnreadFields)?]) {
+    /// - Parameter records: writes them.
+    fileprivate func write(to writer: inout JSONWriter, form: AnswerForm, records: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("records")
         writer.beginArray()
-        for place in records.indices {
-            let fields = place < unread.count ? unread[place] : nil
-            records[place].write(to: &writer, form: form, zoneID: records[place].zoneID ?? form.zoneID, unread: fields)
-        }
+        records(&writer)
         for failure in failures {
             writer.beginObject()
             writer.write("recordName", failure.recordName)
@@ -46,9 +46,12 @@ extension RecordsQueryResponse: WritableAnswer {
 }
 
 extension QueryAnswer: RecordAnswerMessage {
+    /// What a record takes beside its values, by and large: so most pages are written without moving what there is of them.
+    private static let recordBytes = 1024
+
     package func json(_ form: AnswerForm) -> [UInt8] {
-        var writer = JSONWriter()
-        response.write(to: &writer, form: form, unread: unread)
+        var writer = JSONWriter(capacity: Self.recordBytes * (page.count + 1) + 2 * page.valueBytes)
+        response.write(to: &writer, form: form) { page.write(to: &$0, form: form) }
         return writer.finish()
     }
 }
@@ -78,25 +81,70 @@ extension RecordResult {
     }
 }
 
-extension Record {
+/// A record as an answer shows it, however it is kept.
+package protocol AnsweredRecord {
+    var recordName: String { get }
+    var recordType: String { get }
+    /// Writes the member `fields`.
+    func writeFields(to writer: inout JSONWriter, form: ValueForm)
+    /// Writes the value of `recordChangeTag`.
+    func writeChangeTag(to writer: inout JSONWriter)
+    /// Writes the members `created` and `modified`.
+    /// - Returns: their times.
+    func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp)
+    /// Writes what it has of the members `parent` and `share`, and those of a share.
+    func writeLinks(to writer: inout JSONWriter, details: Bool)
+    /// Of a record that is a share; nil for any other.
+    var sharing: Box<ShareDetails>? { get }
+}
+
+extension AnsweredRecord {
     /// - Parameters:
     ///   - zoneID: shown as the record's; nil shows none.
-    ///   - unread: its fields, where it has none of its own.
-    func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?, unread: (any UnreadFields)? = nil) {
+    ///   - repeated: of the records before it.
+    package func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?, _ repeated: inout RepeatedMembers) {
         writer.beginObject()
         writer.write("recordName", recordName)
         writer.write("recordType", recordType)
-        let values = ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings, isAnswer: true)
-        if let unread { unread.write(to: &writer, form: values) } else { fields.write(to: &writer, form: values) }
+        writeFields(to: &writer, form: ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings, isAnswer: true))
         // Empty, and still required by clients that decode it.
         writer.members(#""pluginFields":{}"#)
-        writer.write("recordChangeTag", recordChangeTag)
+        writer.key("recordChangeTag")
+        writeChangeTag(to: &writer)
+        let (created, modified) = writeStamps(to: &writer, &repeated)
+        writer.members(#""deleted":false"#)
+        if let zoneID { repeated.write(zoneID, to: &writer) }
+        writeLinks(to: &writer, details: form.details)
+        guard form.details else { return writer.endObject() }
+        writer.key("nacre")
+        writer.beginObject()
+        if created.secondsSince2001.isFinite { writer.write("created", created.secondsSince2001) }
+        if modified.secondsSince2001.isFinite { writer.write("modified", modified.secondsSince2001) }
+        sharing?.value.writeExtension(to: &writer)
+        writer.endObject()
+        writer.endObject()
+    }
+
+    func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?) {
+        var repeated = RepeatedMembers()
+        write(to: &writer, form: form, zoneID: zoneID, &repeated)
+    }
+}
+
+extension Record: AnsweredRecord {
+    package func writeFields(to writer: inout JSONWriter, form: ValueForm) { fields.write(to: &writer, form: form) }
+
+    package func writeChangeTag(to writer: inout JSONWriter) { writer.string(recordChangeTag) }
+
+    package func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp) {
         writer.key("created")
         created.write(to: &writer)
         writer.key("modified")
         modified.write(to: &writer)
-        writer.members(#""deleted":false"#)
-        if let zoneID { writer.write("zoneID", zoneID, asAnswer: true) }
+        return (created.timestamp, modified.timestamp)
+    }
+
+    package func writeLinks(to writer: inout JSONWriter, details: Bool) {
         if let parent {
             writer.key("parent")
             parent.writeLink(to: &writer, asAnswer: true)
@@ -105,18 +153,7 @@ extension Record {
             writer.key("share")
             share.writeLink(to: &writer, asAnswer: true)
         }
-        sharing?.value.writeMembers(to: &writer, details: form.details)
-        if form.details { writeExtension(to: &writer) }
-        writer.endObject()
-    }
-
-    private func writeExtension(to writer: inout JSONWriter) {
-        writer.key("nacre")
-        writer.beginObject()
-        if created.timestamp.secondsSince2001.isFinite { writer.write("created", created.timestamp.secondsSince2001) }
-        if modified.timestamp.secondsSince2001.isFinite { writer.write("modified", modified.timestamp.secondsSince2001) }
-        sharing?.value.writeExtension(to: &writer)
-        writer.endObject()
+        sharing?.value.writeMembers(to: &writer, details: details)
     }
 }
 

@@ -61,14 +61,14 @@ import Testing
         let after = try await page(query(), of: ann)
         #expect(after.recordsRead <= 21)
         #expect(after.steps == ["notes: walk the index of shelf and rank, 21 rows"])
-        #expect(after.records.map(\.recordName) == names)
+        #expect(after.records.all.map(\.recordName) == names)
         let down = try await page(query("a", [QuerySort("rank", isAscending: false)]), of: ann)
         #expect(down.recordsRead <= 21)
-        #expect(down.records.first?.recordName == "n108")
+        #expect(down.records.all.first?.recordName == "n108")
         let range = try await page(
             query(more: [QueryFilter(.greaterThan, fieldName: "rank", value: .int64(150))]), of: ann)
         #expect(range.recordsRead <= 21)
-        #expect(range.records.first?.recordName == "n296")
+        #expect(range.records.all.first?.recordName == "n296")
         #expect(try await page(query("c"), of: ann).rowsRead == 0)
         // What is saved from now on is in it.
         try await ann.modify(
@@ -149,7 +149,7 @@ import Testing
             ).page
             rows.append(page.rowsRead)
             bodies.append(page.recordsRead)
-            names += page.records.map(\.recordName)
+            names += page.records.all.map(\.recordName)
             marker = try page.cursor.map { try ann.cloud.tokens.seal($0.bytes) }
         } while marker != nil
         #expect(names == (400..<600).map { "n\($0)" })
@@ -169,7 +169,7 @@ import Testing
         let after = try await page(wanted, of: ann)
         #expect(try await pairs(of: ann) == ["tags+rank"])
         #expect(after.recordsRead <= 21)
-        #expect(after.records.map(\.recordName) == names)
+        #expect(after.records.all.map(\.recordName) == names)
     }
 
     @Test func `a query that finds what it reads gets none, nor does one that lacks an index of its own`() async throws {
