@@ -39,6 +39,9 @@ final class Board: Sendable {
     var isOver: Bool { state.withLock { $0.isOver } }
     /// Nothing changes any more: followers catch up once more and stop.
     var writersAreDone: Bool { state.withLock { $0.writersAreDone } }
+    /// The server has ended four times as often as the round is to see. From then on it stays up: where the machine is slow, or the judge has to allow for
+    /// each end, what else the round is to see would never be reached.
+    var hasDiedEnough: Bool { state.withLock { state in goal.map { state.done.restarts >= 4 * $0.restarts } ?? false } }
     /// Of the server, so far.
     var restarts: Int { state.withLock { $0.done.restarts } }
     /// Every name that anybody may have saved a record under.

@@ -125,24 +125,20 @@ struct Round: Sendable {
 
     // MARK: Restarts
 
-    /// Milliseconds between a start and the next kill, the first time.
+    /// Milliseconds between a start and the next kill.
     private static let upTime: ClosedRange<Int64> = 300...3000
-    /// How much longer each life of the server is than the one before, in parts of the first. A task that was under way at some kills waits longer each
-    /// time, and where the machine is slow all lives would end before their work.
-    private static let growth = 0.1
     /// Milliseconds between a kill and the start.
     private static let downTime: ClosedRange<Int64> = 0...700
 
-    /// Kills and starts the server until the round is over; it is up then.
+    /// Kills and starts the server until the round is over, or that was done often enough; it is up then.
     private func restart() async -> (count: Int, fault: TortureFault?) {
         guard let restarts else { return (0, nil) }
         var random = random(for: 0, 3 << 16)
         var count = 0
         do {
             while true {
-                let upTime = Double(Int64.random(in: Self.upTime, using: &random)) * (1 + Self.growth * Double(count))
-                let kill = ContinuousClock.now + .milliseconds(Int64(upTime))
-                guard kill < deadline, !arenas.allSatisfy(\.board.isOver) else { return (count, nil) }
+                let kill = ContinuousClock.now + .milliseconds(Int64.random(in: Self.upTime, using: &random))
+                guard kill < deadline, !arenas.allSatisfy({ $0.board.isOver || $0.board.hasDiedEnough }) else { return (count, nil) }
                 try await Task.sleep(until: kill)
                 try await restarts.kill()
                 try await Task.sleep(for: .milliseconds(Int64.random(in: Self.downTime, using: &random)))
