@@ -24,9 +24,7 @@ import Testing
         }
 
         func question(_ endpoint: String, _ body: String, _ user: String) -> Question {
-            Question(
-                method: "POST", target: "/database/1/\(TestServer.container)/development/private/\(endpoint)",
-                headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"], body: Array(body.utf8))
+            AbuseTests.question(server, "private/\(endpoint)", body, user)
         }
 
         /// Returns once the loop has looked at all that was sent before.

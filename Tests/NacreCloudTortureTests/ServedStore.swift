@@ -117,6 +117,18 @@ final class ServedStore: Sendable {
         running.withLock { $0 = server }
     }
 
+    var restarts: TortureRestarts { TortureRestarts(kill: { await self.kill() }, start: { try await self.start() }) }
+
+    /// Runs against it, with its ends where the goal wants some, and closes it.
+    func run(_ options: TortureOptions) async throws -> TortureReport {
+        var options = options
+        if let goal = options.goal, goal.restarts > 0 { options.restarts = restarts }
+        let wanted = options
+        let result = await Task { try await Torture(wanted).run() }.result
+        await close()
+        return try result.get()
+    }
+
     func close() async {
         await kill()
         await store.close()

@@ -15,10 +15,7 @@ import Testing
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
-        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
+        return try await server.run(options)
     }
 
     @Test(arguments: Engine.allCases)
@@ -41,10 +38,7 @@ import Testing
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, tellings: tellings, guestTellings: toGuests, restarts: restarts)
-        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
+        return try await server.run(options)
     }
 
     @Test(arguments: Engine.allCases)

@@ -19,10 +19,7 @@ import Testing
         options.tellingSeconds = tellingSeconds
         // What it finds wrong another one would end the run for.
         options.askers = 0
-        if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
+        return try await server.run(options)
     }
 
     /// The report of a run that found what a store does wrong. Whether requests meet in time for it is chance: so there are a few runs.
@@ -89,10 +86,7 @@ import Testing
         (options.writers, options.readers, options.notes) = (1, 1, 300)
         options.goal = TortureGoal(batches: 1, familySteps: 1, questions: questions, indexChanges: indexChanges, restarts: restarts)
         options.indexes = server.indexes
-        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
+        return try await server.run(options)
     }
 
     @Test(arguments: Engine.allCases)
@@ -125,7 +119,7 @@ import Testing
         let copied = Locked<ReopenableStore.Copy?>(nil)
         let next = run(1 << 32)
         var options = server.options(seconds: 1, seed: seed)
-        options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() })
+        options.restarts = server.restarts
         options.putBacks = TorturePutBacks(
             copy: {
                 let copy = try store.copy()
@@ -134,9 +128,7 @@ import Testing
             putBack: {
                 if let copy = copied.withLock({ $0 }) { try await store.putBack(copy, run: next) }
             })
-        let result = await Task { try await Torture(options).run() }.result
-        await server.close()
-        return try result.get()
+        return try await server.run(options)
     }
 
     @Test func `an older copy that is put back is told to everybody who saw what was lost`() async throws {

@@ -52,8 +52,8 @@ package final class LongWork: TaskExecutor {
             { context in
                 guard let context else { return nil }
                 let work = Unmanaged<LongWork>.fromOpaque(context).takeUnretainedValue()
-                // Linux: 0 names the calling thread. Where it is not allowed the work is only less polite.
                 nacre_name_thread("long work")
+                // Linux: 0 names the calling thread. Where it is not allowed the work is only less polite.
                 _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, LongWork.priority)
                 work.run()
                 return nil
