@@ -13,8 +13,12 @@ from soaking import Fault, Witness
 
 # Of each kind.
 DEVICES = 10_000
-# Descriptors that the server keeps for itself, and who asks beside them.
-OTHERS = 400
+# Descriptors that the server keeps for itself.
+KEPT = 256
+# Of what is left, from where on it closes connections that are without a request for a moment.
+FULL = 7 / 8
+# Who asks beside the devices.
+OTHERS = 100
 # Of one user; the server's limit.
 PER_USER = 100
 # Ports of one address of this machine that may be in use at a time, with room for others.
@@ -76,8 +80,8 @@ class Waiting:
 
 
 def run(soak):
-    allowed = soak.most_descriptors(2 * DEVICES + OTHERS)
-    devices = min(DEVICES, (allowed - OTHERS) // 2 // PER_USER * PER_USER)
+    allowed = soak.most_descriptors(CONNECTIONS + KEPT)
+    devices = min(DEVICES, int((allowed - KEPT) * FULL - OTHERS) // 2 // PER_USER * PER_USER)
     server = soak.start_server(options=("--connections", str(CONNECTIONS)))
     emails = [f"waiting{number}@example.com" for number in range(2 * devices // PER_USER)]
     users = [server.another_user(email) for email in emails]

@@ -66,6 +66,11 @@ extension RecordBody {
 
     private static func skipCompactStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
         _ = try reader.fixed()
+        try skipNames(&reader)
+    }
+
+    /// Of a user, and of a device where there is one.
+    private static func skipNames(_ reader: inout ByteReader) throws(MalformedBytes) {
         guard try kind(&reader) != .none else { throw MalformedBytes() }
         try reader.skipBlock()
         if try kind(&reader) != .none { try reader.skipBlock() }
@@ -103,8 +108,7 @@ extension RecordBody {
         writer.integer(time.millisecondsSince1970)
         let start = writer.count
         var names = reader
-        if try kind(&reader) != .none { try reader.skipBlock() }
-        if try kind(&reader) != .none { try reader.skipBlock() }
+        try skipNames(&reader)
         try names.slice(UInt64(reader.place - names.place)) { kept in
             repeated.writeNames(kept: kept, to: &writer) { writer in
                 var names = ByteReader(Array(kept))
@@ -124,12 +128,16 @@ extension RecordBody {
         try writeName(of: device, &reader, to: &writer)
     }
 
+    private static func write(digits bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil, to writer: inout JSONWriter) {
+        writer.string(ascii: 2 * bytes.count + 1) { HexText.encode(bytes, prefix: prefix, into: $0) }
+    }
+
     private static func writeName(of kind: Name, _ reader: inout ByteReader, to writer: inout JSONWriter) throws(MalformedBytes) {
         switch kind {
         case .none: throw MalformedBytes()
         case .text: try reader.block { writer.string(utf8: $0) }
-        case .digits: try reader.block { writer.hexadecimal($0) }
-        case .userDigits: try reader.block { writer.hexadecimal($0, prefix: "_") }
+        case .digits: try reader.block { write(digits: $0, to: &writer) }
+        case .userDigits: try reader.block { write(digits: $0, prefix: "_", to: &writer) }
         }
     }
 

@@ -4,16 +4,28 @@ package enum HexText {
 
     /// - Parameter prefix: an ASCII letter that comes first; nil: none.
     package static func encode(_ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil) -> String {
-        let digits: StaticString = "0123456789abcdef"
-        let first = prefix == nil ? 0 : 1
-        return String(unsafeUninitializedCapacity: first + bytes.count * 2) { buffer in
-            if let prefix { buffer[0] = UInt8(ascii: prefix) }
-            for place in bytes.indices {
-                buffer[first + 2 * place] = digits.utf8Start[Int(bytes[place] >> 4)]
-                buffer[first + 2 * place + 1] = digits.utf8Start[Int(bytes[place] & 15)]
-            }
-            return first + bytes.count * 2
+        String(unsafeUninitializedCapacity: 2 * bytes.count + 1) { encode(bytes, prefix: prefix, into: $0) }
+    }
+
+    /// - Parameter target: has room for two digits a byte, and for the prefix.
+    /// - Returns: how many letters it has now.
+    package static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil, into target: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        let letters = UnsafeMutableRawBufferPointer(target)
+        var count = 0
+        if let prefix {
+            letters[0] = UInt8(ascii: prefix)
+            count = 1
         }
+        for byte in bytes {
+            // Two digits in the lower halves of two bytes, the first one first; those above nine are letters.
+            let halves = UInt16(byte >> 4) | UInt16(byte & 15) << 8
+            let beyondNine = ((halves &+ 0x0606) >> 4 & 0x0101) &* 0x27
+            letters.storeBytes(of: (halves &+ 0x3030 &+ beyondNine).littleEndian, toByteOffset: count, as: UInt16.self)
+            count += 2
+        }
+        return count
     }
 
     /// 16 digits.

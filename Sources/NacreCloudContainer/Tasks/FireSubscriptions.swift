@@ -178,6 +178,7 @@ struct FireSubscriptions: TaskHandler {
             place = next
             return true
         }
+        if spent.isEmpty, turn.leaveEnd() { return false }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
             try turn.requireLease(transaction)

@@ -7,20 +7,26 @@ import NacreLocks
 /// back. Its row is there for who comes after the process: it is due when its lease ends, or when the next server starts (`Cloud.endLeases`).
 /// See `docs/decisions/a-commit-hands-its-task-over.md`.
 ///
-/// Only so many are remembered. Where there are more, no further one is until those are found in the store, so that they keep their order.
+/// Only so many are remembered. Where there are more, no further one of their lane is until those are found in the store, so that they keep their order.
 final class HandedTasks: Sendable {
-    /// How many tasks were not remembered, ever.
+    /// How many tasks of each lane were not remembered, ever.
     struct Passed: Equatable, Sendable {
-        fileprivate var count: Int
+        fileprivate var counts: [TaskLane: Int]
     }
 
-    private struct State {
-        var waiting: [TaskLane: [TaskRow]] = [:]
-        var count = 0
-        var bytes = 0
+    private struct Line {
+        var waiting: [TaskRow] = []
         var passed = 0
         /// Up to which number those that were not remembered have been found.
         var found = 0
+    }
+
+    private struct State {
+        var lines: [TaskLane: Line] = [:]
+        var count = 0
+        var bytes = 0
+
+        func hasNext(in lane: TaskLane) -> Bool { lines[lane]?.waiting.isEmpty == false }
     }
 
     private let state = Locked(State())
@@ -44,15 +50,26 @@ final class HandedTasks: Sendable {
         return [TaskKind: Timestamp](due)
     }
 
-    private func add(_ task: TaskRow) {
+    /// Takes tasks that found no room when they came, in their order. Nothing of their lanes waits.
+    func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
-            guard state.found == state.passed, state.count < mostTasks, state.bytes + task.payload.count <= mostBytes else {
-                state.passed += 1
+            for task in tasks { state.lines[task.key.kind.lane, default: Line()].waiting.append(task) }
+            state.count += tasks.count
+            state.bytes += tasks.reduce(0) { $0 + $1.payload.count }
+        }
+    }
+
+    private func add(_ task: TaskRow) {
+        let lane = task.key.kind.lane
+        state.withLock { state in
+            var line = state.lines.removeValue(forKey: lane) ?? Line()
+            defer { state.lines[lane] = line }
+            guard line.found == line.passed, state.count < mostTasks, state.bytes + task.payload.count <= mostBytes else {
+                line.passed += 1
                 return
             }
-            let lane = task.key.kind.lane
-            let place = state.waiting[lane]?.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0
-            state.waiting[lane, default: []].insert(task, at: place)
+            let place = line.waiting.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0
+            line.waiting.insert(task, at: place)
             state.count += 1
             state.bytes += task.payload.count
         }
@@ -61,9 +78,7 @@ final class HandedTasks: Sendable {
     /// Takes the next one of these lanes; nil: there is none.
     func next(in lanes: [TaskLane]) -> TaskRow? {
         state.withLock { state in
-            guard let lane = lanes.first(where: { state.waiting[$0]?.isEmpty == false }), let task = state.waiting[lane]?.removeFirst() else {
-                return nil
-            }
+            guard let lane = lanes.first(where: { state.hasNext(in: $0) }), let task = state.lines[lane]?.waiting.removeFirst() else { return nil }
             state.count -= 1
             state.bytes -= task.payload.count
             return task
@@ -71,23 +86,42 @@ final class HandedTasks: Sendable {
     }
 
     func hasNext(in lane: TaskLane) -> Bool {
-        state.withLock { $0.waiting[lane]?.isEmpty == false }
+        state.withLock { $0.hasNext(in: lane) }
     }
 
-    /// Some were not remembered and are to be found in the store; nil: none is.
-    var passed: Passed? {
-        state.withLock { $0.found == $0.passed ? nil : Passed(count: $0.passed) }
+    /// Some of these lanes were not remembered and are to be found in the store; nil: none is.
+    func passed(in lanes: [TaskLane]) -> Passed? {
+        state.withLock { state in
+            let open = state.lines.filter { lanes.contains($0.key) && $0.value.found < $0.value.passed }
+            return open.isEmpty ? nil : Passed(counts: open.mapValues(\.passed))
+        }
     }
 
     /// Those that were not remembered up to then have been found.
     func found(_ passed: Passed) {
-        state.withLock { $0.found = max($0.found, passed.count) }
+        state.withLock { state in
+            for (lane, count) in passed.counts {
+                guard let found = state.lines[lane]?.found else { continue }
+                state.lines[lane]?.found = max(found, count)
+            }
+        }
     }
 
     /// Forgets all.
     func removeAll() {
         state.withLock { $0 = State() }
     }
+}
+
+/// Tasks that are done and of which the rows are to go.
+final class EndedTasks: Sendable {
+    private let state = Locked<[TaskRow]>([])
+
+    func add(_ task: TaskRow) {
+        state.withLock { $0.append(task) }
+    }
+
+    var all: [TaskRow] { state.withLock { $0 } }
 }
 
 extension TaskRow {

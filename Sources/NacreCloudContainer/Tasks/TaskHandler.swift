@@ -26,11 +26,20 @@ struct TaskTurn: Sendable {
     let task: TaskRow
     /// Nobody has done any of what this turn does: what it would do twice is not there.
     var isNew = false
+    /// Takes the task once it is done; nil: it ends by itself.
+    var ended: EndedTasks?
 
     var key: TaskKey { task.key }
 
     /// The task as a transaction of this turn leaves it, which got on: the lease stays, as that of the first attempt since then.
     func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
+
+    /// Leaves the end of the task, which is done and leaves no more than its row, to the worker.
+    /// - Returns: false: the worker ends none.
+    func leaveEnd() -> Bool {
+        ended?.add(task)
+        return ended != nil
+    }
 
     /// Ends a transaction in which this worker must still be the only one that has the task. Locks the task's row.
     func requireLease(_ transaction: any WriteTransaction) throws {

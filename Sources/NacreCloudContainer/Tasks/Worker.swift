@@ -36,22 +36,84 @@ extension Cloud {
     package func runDueTasks(
         in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8, lookingThrough last: Timestamp? = nil
     ) async throws -> TaskTurns {
-        var turns = TaskTurns()
-        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task)) }
+        var turns = await takeHandedTurns(in: lanes, limit: limit)
         let handedTaken = turns.taken
         let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
         // Those that it has still are leased to it.
-        let passed = lanes.contains { handed.hasNext(in: $0) } ? nil : handed.passed
-        if passed != nil { _ = try await endLeases(of: kinds) }
+        if !lanes.contains(where: { handed.hasNext(in: $0) }), let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
         let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: limit * width) }
         let due = found.prefix { $0.due <= now }
         turns.next = found.dropFirst(due.count).first?.due
-        if let passed, due.isEmpty { handed.found(passed) }
         turns.add(try await takeTurns(at: due.map(\.key), width: width))
-        turns.areMore = handedTaken == limit || turns.taken > handedTaken || handed.passed != nil
+        turns.areMore = handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
         return turns
+    }
+
+    /// Turns of tasks that are held since their commits. Those that leave no more than their rows are ended together, after the last one.
+    private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
+        var turns = TaskTurns()
+        let ended = EndedTasks()
+        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task, ended)) }
+        await withTaskGroup(of: [TaskFailure].self) { group in
+            for tasks in Dictionary(grouping: ended.all, by: \.key.database).values { group.addTask { await self.end(tasks) } }
+            for await failures in group { turns.failures += failures }
+        }
+        return turns
+    }
+
+    /// Ends tasks of one database that are done. One that somebody else has by now stays.
+    private func end(_ tasks: [TaskRow]) async -> [TaskFailure] {
+        do {
+            try await Turn.doneAgain {
+                try await store.write { transaction in
+                    let held = Set(try transaction.tasks(locking: tasks.map(\.key)).map { TaskDue($0.key, due: $0.due) })
+                    var plan = WritePlan()
+                    plan.tasksFinished = tasks.filter { held.contains(TaskDue($0.key, due: $0.due)) }.map(\.key)
+                    try transaction.apply(plan)
+                    return .commit(())
+                }
+            }
+            return []
+        } catch {
+            var failures: [TaskFailure] = []
+            for task in tasks { failures.append(await fail(task, error)) }
+            return failures
+        }
+    }
+
+    /// On this server: tasks that are taken up together, in a transaction of each of their databases.
+    private static let takenUpTogether = 100
+
+    /// Takes some of those into memory that found no room there, which are leased to this process. One that was taken again and again, or failed, is left
+    /// until it is due.
+    private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
+        let now = clock()
+        let lease = now + Limits.taskLeaseSeconds
+        var limit = Self.takenUpTogether
+        while true {
+            let most = limit
+            let found = try await store.read { try $0.tasks(of: kinds, dueAfter: now, through: lease, limit: most).map(\.key) }
+            var taken: [TaskKey: TaskRow] = [:]
+            for keys in Dictionary(grouping: found, by: \.database).values {
+                let rows = try await Turn.doneAgain {
+                    try await store.write { transaction -> Ending<[TaskRow]> in
+                        var plan = WritePlan()
+                        plan.tasks = try transaction.tasks(locking: keys).filter { $0.attempts == 1 }
+                        for place in plan.tasks.indices { (plan.tasks[place].due, plan.tasks[place].attempts) = (lease, 2) }
+                        if plan.tasks.isEmpty { return .rollback([]) }
+                        try transaction.apply(plan)
+                        return .commit(plan.tasks)
+                    }
+                }
+                for row in rows { taken[row.key] = row }
+            }
+            handed.takeUp(found.compactMap { taken[$0] })
+            if !taken.isEmpty { return }
+            if found.count < most { return handed.found(passed) }
+            limit *= 2
+        }
     }
 
     private func takeTurns(at due: [TaskKey], width: Int) async throws -> TaskTurns {
@@ -71,7 +133,7 @@ extension Cloud {
     }
 
     /// A turn of a task that is held since its commit.
-    private func turn(ofHanded task: TaskRow) async -> TaskTurns {
+    private func turn(ofHanded task: TaskRow, _ ended: EndedTasks) async -> TaskTurns {
         var task = task
         let now = clock()
         // It has waited long.
@@ -85,7 +147,7 @@ extension Cloud {
                 return TaskTurns()
             }
         }
-        return TaskTurns(taken: 1, failures: await takeTurn(at: task, isNew: true).map { [$0] } ?? [])
+        return TaskTurns(taken: 1, failures: await takeTurn(at: task, ended).map { [$0] } ?? [])
     }
 
     private func turn(of key: TaskKey) async throws -> TaskTurns {
@@ -111,12 +173,8 @@ extension Cloud {
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
         handed.removeAll()
-        return try await endLeases(of: Set(TaskKind.allCases))
-    }
-
-    /// The same for tasks of some kinds, of which nobody holds any.
-    private func endLeases(of kinds: Set<TaskKind>) async throws -> Int {
         let now = clock()
+        let kinds = Set(TaskKind.allCases)
         let found = try await store.read {
             try $0.tasks(of: kinds, dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
         }
@@ -162,8 +220,8 @@ extension Cloud {
         }
     }
 
-    /// - Parameter isNew: nobody has begun it before.
-    private func takeTurn(at leased: TaskRow, isNew: Bool = false) async -> TaskFailure? {
+    /// - Parameter ended: takes those that end; nil: they end by themselves.
+    private func takeTurn(at leased: TaskRow, _ ended: EndedTasks? = nil) async -> TaskFailure? {
         var task = leased
         do {
             if task.attempts > Limits.taskAttempts {
@@ -171,7 +229,7 @@ extension Cloud {
             }
             var work = try task.key.kind.handler.init(task)
             while true {
-                let turn = TaskTurn(cloud: self, task: task, isNew: isNew)
+                let turn = TaskTurn(cloud: self, task: task, isNew: ended != nil && leased.attempts == 1, ended: ended)
                 guard try await work.chunk(turn) else { return nil }
                 let now = clock()
                 let lane = task.key.kind.lane

@@ -139,23 +139,6 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// A string of hexadecimal digits, as `HexText` writes them.
-    /// - Parameter prefix: an ASCII letter that comes first and needs no escape; nil: none.
-    package mutating func hexadecimal(_ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil) {
-        beginValue()
-        reserve(2 * bytes.count + 3)
-        put(UInt8(ascii: "\""))
-        if let prefix { put(UInt8(ascii: prefix)) }
-        for byte in bytes {
-            // Two digits in the lower halves of two bytes, the first one first; those above nine are letters.
-            let digits = UInt16(byte >> 4) | UInt16(byte & 15) << 8
-            let letters = ((digits &+ 0x0606) >> 4 & 0x0101) &* 0x27
-            base.storeBytes(of: (digits &+ 0x3030 &+ letters).littleEndian, toByteOffset: count, as: UInt16.self)
-            count += 2
-        }
-        put(UInt8(ascii: "\""))
-    }
-
     /// A string of standard base64.
     package mutating func base64(_ bytes: [UInt8]) {
         beginValue()
