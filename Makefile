@@ -50,7 +50,7 @@ SEED = $(shell find Sources Tests -name '*.swift' -print0 | LC_ALL=C sort -z | x
 test: setup ## build and run every test (NACRE_SEED=… draws other histories)
 	@Scripts/s3/setup
 	@swift build --build-tests $(BUILD_FLAGS)
-	@NACRE_SEED="$${NACRE_SEED:-$(SEED)}" swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
+	@NACRE_SEED="$${NACRE_SEED:-$(SEED)}" Scripts/test $(TEST_FLAGS) $(BUILD_FLAGS)
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
 	@for product in NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreTestingCost NacreSmallApp; do \

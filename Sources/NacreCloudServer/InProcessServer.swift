@@ -32,7 +32,7 @@ package final class InProcessServer: Sendable {
             assetSizes: configuration.assetSizes, hints: ServerHints(hub: hub, alarm: TaskAlarm()))
         cloud.assetLinks.setRoot(url)
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
-        router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher()) { true }
+        router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher(cost: .least)) { true }
     }
 
     /// Answers as over HTTP. Cancelling the task ends what it waits for.

@@ -132,7 +132,7 @@ package final class Server: Sendable {
             assetSizes: configuration.assetSizes,
             hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), texts: configuration.textService(),
             pushes: configuration.pushes(sealer, registry), failed: faults.log)
-        let passwords = PasswordHasher()
+        let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder, assets)

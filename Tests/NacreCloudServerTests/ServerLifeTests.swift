@@ -4,6 +4,7 @@ import NacreCloudServer
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreCrypto
 import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
@@ -24,6 +25,13 @@ import Testing
 
     private func isHealthy(_ port: Int) async -> Bool {
         (try? await ask(Question(method: "GET", target: "/healthz"), port: port))?.status == 200
+    }
+
+    @Test func `passwords of an emulator are hashed at the least cost, and all others at the usual one`() throws {
+        var configuration = configuration(try TemporaryFolder())
+        #expect(configuration.passwordCost == .usual)
+        configuration.isEmulator = true
+        #expect(configuration.passwordCost == .least)
     }
 
     @Test func `a server answers where it says, and tells its administrator in the folder`() async throws {

@@ -11,14 +11,14 @@ import Testing
         over store: any Store, bursts: Int, restarts: Int = 0, seed: UInt64 = HistorySeed.value, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: 3)
-        var options = server.options(seconds: 300, seed: seed)
+        var options = server.options(seconds: 600, seed: seed)
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
         return try await server.run(options)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: [Engine.sqlite, .sideBySide])
     func `each of three users at a zone hears all of what is shared with them and nothing else, over the server's ends too`(engine: Engine)
         async throws
     {
@@ -34,14 +34,14 @@ import Testing
         over store: any Store, accounts: Int = 3, tellings: Int = 0, toGuests: Int = 0, restarts: Int = 0, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: accounts)
-        var options = server.options(seconds: 300, seed: HistorySeed.value)
+        var options = server.options(seconds: 600, seed: HistorySeed.value)
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, tellings: tellings, guestTellings: toGuests, restarts: restarts)
         return try await server.run(options)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: [Engine.sqlite, .sideBySide])
     func `devices hear of all that they subscribe to until they are signed out or it is deleted, and of nothing later, over the server's ends too`(
         engine: Engine
     ) async throws {
@@ -51,7 +51,7 @@ import Testing
         #expect(report.restarts >= 3 && counts.recordsTold > 30 && counts.subscriptionsEnded > 20 && counts.devicesSignedOut > 1, "\(counts)")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: [Engine.sqlite, .sideBySide])
     func `guests hear of each change of what is shared with them until it is taken back, and of none later, over the server's ends too`(
         engine: Engine
     ) async throws {

@@ -1,5 +1,6 @@
 import NacreCloudContainer
 package import NacreCloudWire
+package import NacreCrypto
 import NacreHTTPServer
 package import NacreTelemetry
 
@@ -47,6 +48,9 @@ package struct ServerConfiguration: Sendable {
     package var queryScanRows = Limits.queryScanRows
     /// Whether the server does the outbox's tasks, so that a test can choose when they are done.
     var doesTasks = true
+
+    /// Of hashes of new passwords. Nobody's data are behind those of an emulator, and its apps' tests sign in often.
+    package var passwordCost: PasswordHash.Cost { isEmulator ? .least : .usual }
 
     package static let usualRequestRate = Limits.requestRate
     package static let usualConnections = HTTPServerConfiguration().connectionsMax

@@ -3,13 +3,9 @@ import Glibc
 
 /// Passwords as Argon2id hashes (RFC 9106), in the text form that carries its own salt and cost.
 ///
-/// Everything here blocks its thread for 50 to 100 ms and takes `memoryBytes` of memory: go through `PasswordHasher`, which keeps both within bounds.
+/// At the usual cost everything here blocks its thread for 50 to 100 ms and takes 64 MiB of memory: go through `PasswordHasher`, which keeps both within bounds.
 /// A password is its UTF-8 bytes; a caller that wants two spellings of one letter to be one password normalizes first.
 package enum PasswordHash {
-    /// The memory of one hash: libsodium's "interactive" limit, 64 MiB (RFC 9106 §4 recommends the same where memory is short).
-    package static let memoryBytes: Int = 64 << 20
-    /// How often that memory is filled: libsodium's "interactive" limit.
-    package static let passes: Int = 2
     /// The longest password, in bytes of UTF-8. Argon2id would take 4 GiB, and reading that much would be a free way to keep the server busy.
     package static let passwordBytesMaximum: Int = 1_024
 
@@ -20,11 +16,11 @@ package enum PasswordHash {
     static let verifiedPassesMaximum = 8
 
     /// A new hash under a new salt; less than 128 bytes of ASCII.
-    package static func hash(_ password: String) throws(CryptoError) -> String {
+    package static func hash(_ password: String, at cost: Cost = .usual) throws(CryptoError) -> String {
         let password = try characters(of: password)
         try Sodium.start()
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
-        let result = crypto_pwhash_str(&text, password, UInt64(password.count), UInt64(passes), memoryBytes)
+        let result = crypto_pwhash_str(&text, password, UInt64(password.count), UInt64(cost.passes), cost.memoryKiB << 10)
         // Its only failure is memory that could not be had.
         guard result == 0 else { throw CryptoError(.outOfMemory) }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -49,21 +45,17 @@ package enum PasswordHash {
         }
     }
 
-    /// Spends what verifying a password against a hash of today's cost spends, and answers false: for a user who does not exist,
+    /// Spends what verifying a password against a hash of this cost spends, and answers false: for a user who does not exist,
     /// so that the time of an answer does not tell who does.
-    package static func verifyUnknown(_ password: String) throws(CryptoError) -> Bool {
-        _ = try verify(password, against: decoy)
+    package static func verifyUnknown(_ password: String, at cost: Cost = .usual) throws(CryptoError) -> Bool {
+        _ = try verify(password, against: decoy(of: cost))
         return false
     }
 
-    /// Whether `stored` was made at another cost than today's, so that it should be made anew when its password is next seen.
-    package static func needsRehash(_ stored: String) -> Bool {
-        crypto_pwhash_str_needs_rehash(stored, UInt64(passes), memoryBytes) != 0
+    /// A hash of this cost, with a salt and a digest of zeros.
+    static func decoy(of cost: Cost) -> String {
+        "$argon2id$v=19$m=\(cost.memoryKiB),t=\(cost.passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
     }
-
-    /// A hash of today's cost, with a salt and a digest of zeros.
-    static let decoy =
-        "$argon2id$v=19$m=\(memoryBytes >> 10),t=\(passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
 
     private static func characters(of password: String) throws(CryptoError) -> [CChar] {
         guard password.utf8.count <= passwordBytesMaximum else { throw CryptoError(.passwordTooLong) }
@@ -72,11 +64,19 @@ package enum PasswordHash {
 }
 
 extension PasswordHash {
-    /// What a stored hash asks of the machine, as `$argon2id$v=19$m=65536,t=2,p=1$salt$digest` says it.
-    struct Cost: Equatable {
+    /// What a hash asks of the machine, as `$argon2id$v=19$m=65536,t=2,p=1$salt$digest` says it.
+    package struct Cost: Hashable, Sendable {
         var memoryKiB: Int
+        /// How often that memory is filled.
         var passes: Int
-        var lanes: Int
+        var lanes = 1
+
+        /// libsodium's "interactive" limits; RFC 9106 §4 recommends as much where memory is short.
+        package static let usual = Cost(memoryKiB: 64 << 10, passes: 2)
+        /// libsodium's least, for passwords that protect nothing and are gone with their process: of emulators, and of tests.
+        package static let least = Cost(memoryKiB: 8, passes: 1)
+
+        private init(memoryKiB: Int, passes: Int) { (self.memoryKiB, self.passes) = (memoryKiB, passes) }
 
         init?(of stored: String) {
             guard stored.utf8.count < Int(crypto_pwhash_STRBYTES), stored.utf8.allSatisfy({ (33...126).contains($0) }) else { return nil }

@@ -24,7 +24,7 @@ struct AdministeredServer {
         described = isEmulator ? .emulator : .administration
         server = try await TestServer(requestRate: requestRate, pushServices: pushServices, isEmulator: isEmulator, over: store)
         admin = server.server.adminRouter(
-            server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token,
+            server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),
             Metrics(telemetry: Telemetry(), budgets: ByteBudgets()))
     }

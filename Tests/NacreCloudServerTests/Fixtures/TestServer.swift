@@ -37,7 +37,7 @@ final class TestServer: Sendable {
     let router: Router
 
     init(
-        opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
+        opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
         pushServices: PushServices = PushServices(), isEmulator: Bool = false,
