@@ -164,10 +164,13 @@ struct FireSubscriptions: TaskHandler {
                 return try work.firings(by: known, of: key, cloud.readRule, transaction)
             }
         }
-        let firings = bounded(found)
-        try await deliver(firings, of: key, turn)
+        let words = words(of: bounded(found), in: key, turn)
         // Also those of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
+        if next == nil, spent.isEmpty, turn.leave(words) { return false }
+        // What the tasks before it tell comes first.
+        await turn.together?.tell(cloud)
+        try await cloud.tell(words)
         if let next {
             if !spent.isEmpty {
                 _ = try await cloud.store.write { transaction in
@@ -178,7 +181,6 @@ struct FireSubscriptions: TaskHandler {
             place = next
             return true
         }
-        if spent.isEmpty, turn.leaveEnd() { return false }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
             try turn.requireLease(transaction)
@@ -321,22 +323,14 @@ struct FireSubscriptions: TaskHandler {
 
     // MARK: Telling
 
-    private func deliver(_ firings: [Firing], of key: DatabaseKey, _ turn: TaskTurn) async throws {
-        let cloud = turn.cloud
-        var users: [String] = []
-        var payloads: [String: [Payload]] = [:]
+    private func words(of firings: [Firing], in key: DatabaseKey, _ turn: TaskTurn) -> [ToldTogether.Word] {
         var ids: [String?: String] = [:]
-        for firing in firings {
-            let user = firing.user
-            if payloads[user] == nil { users.append(user) }
+        return firings.map { firing in
             let record = record(of: firing)
-            let id = ids[record] ?? notificationID(of: record, cloud)
+            let id = ids[record] ?? notificationID(of: record, turn.cloud)
             ids[record] = id
-            payloads[user, default: []].append(payload(of: firing, id: id, in: key))
-        }
-        try await TaskTurn.each(of: users) { [author, payloads] user in
-            let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
-            try await cloud.notify(place, of: payloads[user] ?? [], notOn: author.deviceID, areNew: turn.isNew)
+            let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: firing.user)
+            return ToldTogether.Word(place: place, author: author.deviceID, payload: payload(of: firing, id: id, in: key), isNew: turn.isNew)
         }
     }
 

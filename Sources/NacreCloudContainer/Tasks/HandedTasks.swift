@@ -113,17 +113,6 @@ final class HandedTasks: Sendable {
     }
 }
 
-/// Tasks that are done and of which the rows are to go.
-final class EndedTasks: Sendable {
-    private let state = Locked<[TaskRow]>([])
-
-    func add(_ task: TaskRow) {
-        state.withLock { $0.append(task) }
-    }
-
-    var all: [TaskRow] { state.withLock { $0 } }
-}
-
 extension TaskRow {
     /// A task that the process whose commit leaves it does at once, and holds from then on.
     init(handingOver key: TaskKey, payload: [UInt8], at now: Timestamp) {

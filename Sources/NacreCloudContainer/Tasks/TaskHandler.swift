@@ -26,19 +26,19 @@ struct TaskTurn: Sendable {
     let task: TaskRow
     /// Nobody has done any of what this turn does: what it would do twice is not there.
     var isNew = false
-    /// Takes the task once it is done; nil: it ends by itself.
-    var ended: EndedTasks?
+    /// Takes what the task tells; nil: it is told and ended by itself.
+    var together: ToldTogether?
 
     var key: TaskKey { task.key }
 
     /// The task as a transaction of this turn leaves it, which got on: the lease stays, as that of the first attempt since then.
     func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
 
-    /// Leaves the end of the task, which is done and leaves no more than its row, to the worker.
-    /// - Returns: false: the worker ends none.
-    func leaveEnd() -> Bool {
-        ended?.add(task)
-        return ended != nil
+    /// Leaves to the worker what the task tells, which does no more than that.
+    /// - Returns: false: the worker takes nothing.
+    func leave(_ words: [ToldTogether.Word]) -> Bool {
+        together?.add(task, telling: words)
+        return together != nil
     }
 
     /// Ends a transaction in which this worker must still be the only one that has the task. Locks the task's row.
@@ -61,7 +61,7 @@ struct TaskTurn: Sendable {
     private static let usersAtATime = 16
 
     /// Does something for each user, some at a time: each is a transaction, and transactions that come together are committed together.
-    static func each(of users: [String], _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+    static func each<User: Sendable>(of users: [User], _ body: @escaping @Sendable (User) async throws -> Void) async throws {
         for start in stride(from: 0, to: users.count, by: usersAtATime) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for user in users[start..<min(start + usersAtATime, users.count)] { group.addTask { try await body(user) } }

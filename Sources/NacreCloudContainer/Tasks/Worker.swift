@@ -51,13 +51,15 @@ extension Cloud {
         return turns
     }
 
-    /// Turns of tasks that are held since their commits. Those that leave no more than their rows are ended together, after the last one.
+    /// Turns of tasks that are held since their commits. What they tell is told together, after the last one, and their rows go together.
     private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
         var turns = TaskTurns()
-        let ended = EndedTasks()
-        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task, ended)) }
+        let together = ToldTogether()
+        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task, together)) }
+        await Turn.doneAgain { await together.tell(self) }
+        for (task, cause) in together.failed { if let failure = await layDown(task, cause) { turns.failures.append(failure) } }
         await withTaskGroup(of: [TaskFailure].self) { group in
-            for tasks in Dictionary(grouping: ended.all, by: \.key.database).values { group.addTask { await self.end(tasks) } }
+            for tasks in Dictionary(grouping: together.told, by: \.key.database).values { group.addTask { await self.end(tasks) } }
             for await failures in group { turns.failures += failures }
         }
         return turns
@@ -133,7 +135,7 @@ extension Cloud {
     }
 
     /// A turn of a task that is held since its commit.
-    private func turn(ofHanded task: TaskRow, _ ended: EndedTasks) async -> TaskTurns {
+    private func turn(ofHanded task: TaskRow, _ together: ToldTogether) async -> TaskTurns {
         var task = task
         let now = clock()
         // It has waited long.
@@ -147,7 +149,7 @@ extension Cloud {
                 return TaskTurns()
             }
         }
-        return TaskTurns(taken: 1, failures: await takeTurn(at: task, ended).map { [$0] } ?? [])
+        return TaskTurns(taken: 1, failures: await takeTurn(at: task, together).map { [$0] } ?? [])
     }
 
     private func turn(of key: TaskKey) async throws -> TaskTurns {
@@ -220,8 +222,8 @@ extension Cloud {
         }
     }
 
-    /// - Parameter ended: takes those that end; nil: they end by themselves.
-    private func takeTurn(at leased: TaskRow, _ ended: EndedTasks? = nil) async -> TaskFailure? {
+    /// - Parameter together: takes what the task tells; nil: the task tells it.
+    private func takeTurn(at leased: TaskRow, _ together: ToldTogether? = nil) async -> TaskFailure? {
         var task = leased
         do {
             if task.attempts > Limits.taskAttempts {
@@ -229,7 +231,7 @@ extension Cloud {
             }
             var work = try task.key.kind.handler.init(task)
             while true {
-                let turn = TaskTurn(cloud: self, task: task, isNew: ended != nil && leased.attempts == 1, ended: ended)
+                let turn = TaskTurn(cloud: self, task: task, isNew: together != nil && leased.attempts == 1, together: together)
                 guard try await work.chunk(turn) else { return nil }
                 let now = clock()
                 let lane = task.key.kind.lane
@@ -245,14 +247,19 @@ extension Cloud {
                 }
                 task = rest
             }
-        } catch is LeaseLost {
-            return nil
-        } catch is CancellationError where Task.isCancelled {
-            let rest = TaskRow(key: task.key, payload: task.payload, due: clock(), attempts: task.attempts - 1)
-            try? await replace(task, by: rest)
-            return nil
         } catch {
-            return await fail(task, error)
+            return await layDown(task, error)
+        }
+    }
+
+    /// Leaves a task that could not be done: to who has it by now, to the next worker where this one is to end, or for later.
+    private func layDown(_ task: TaskRow, _ cause: any Error) async -> TaskFailure? {
+        switch cause {
+        case is LeaseLost: return nil
+        case is CancellationError where Task.isCancelled:
+            try? await replace(task, by: TaskRow(key: task.key, payload: task.payload, due: clock(), attempts: task.attempts - 1))
+            return nil
+        default: return await fail(task, cause)
         }
     }
 

@@ -1,0 +1,69 @@
+import NacreCloudWire
+import NacreLocks
+
+/// What tasks that a worker does one after the other have left to be told, together: a user's devices get it in the tasks' order, in as few transactions as
+/// it takes. The tasks are done then, but for their rows.
+///
+/// Used by one worker, one call after the other.
+final class ToldTogether: Sendable {
+    /// What a user's devices are told.
+    struct Word: Sendable {
+        var place: AccountPlace
+        /// A device that is told nothing.
+        var author: String?
+        var payload: Payload
+        /// Nobody has begun to tell it before.
+        var isNew: Bool
+    }
+
+    private struct State {
+        var tasks: [TaskRow] = []
+        var words: [Word] = []
+        var told: [TaskRow] = []
+        var failed: [(task: TaskRow, cause: any Error)] = []
+    }
+
+    private let state = Locked(State())
+
+    /// - Parameter task: does no more than to tell this.
+    func add(_ task: TaskRow, telling words: [Word]) {
+        state.withLock { state in
+            state.tasks.append(task)
+            state.words += words
+        }
+    }
+
+    /// Tells what was added.
+    func tell(_ cloud: Cloud) async {
+        let (tasks, words) = state.withLock { state in
+            defer { (state.tasks, state.words) = ([], []) }
+            return (state.tasks, state.words)
+        }
+        do {
+            try await cloud.tell(words)
+            state.withLock { $0.told += tasks }
+        } catch {
+            state.withLock { $0.failed += tasks.map { ($0, error) } }
+        }
+    }
+
+    /// Those of which all was told.
+    var told: [TaskRow] { state.withLock { $0.told } }
+    /// Those of which something may not have been told, and why.
+    var failed: [(task: TaskRow, cause: any Error)] { state.withLock { $0.failed } }
+}
+
+extension Cloud {
+    /// Puts words into the queues of users' devices, those of a user in their order. To be done again, as the task that tells it is.
+    func tell(_ words: [ToldTogether.Word]) async throws {
+        let users = Dictionary(grouping: words, by: \.place)
+        try await TaskTurn.each(of: Array(users)) { place, words in
+            var rest = words[...]
+            while let first = rest.first {
+                let alike = rest.prefix { $0.author == first.author && $0.isNew == first.isNew }
+                rest = rest.dropFirst(alike.count)
+                try await self.notify(place, of: alike.map(\.payload), notOn: first.author, areNew: first.isNew)
+            }
+        }
+    }
+}
