@@ -8,9 +8,11 @@ import Testing
 @Suite struct HandedTaskTests {
     private static let now = Timestamp(secondsSince2001: 800_000_000)
 
-    private static func task(_ name: String, _ kind: TaskKind = .fireSubscriptions, at seconds: Double = 0, bytes: Int = 1) -> TaskRow {
+    private static func task(
+        _ name: String, _ kind: TaskKind = .fireSubscriptions, in database: Int64 = 7, at seconds: Double = 0, bytes: Int = 1
+    ) -> TaskRow {
         TaskRow(
-            handingOver: TaskKey(DatabaseID(rawValue: 7), kind, name), payload: [UInt8](repeating: 1, count: bytes), at: now + seconds)
+            handingOver: TaskKey(DatabaseID(rawValue: database), kind, name), payload: [UInt8](repeating: 1, count: bytes), at: now + seconds)
     }
 
     private static func names(_ handed: HandedTasks, in lanes: [TaskLane] = [.push]) -> [String] {
@@ -32,6 +34,16 @@ import Testing
         _ = handed.take(over: [Self.task("e")])
         handed.removeAll()
         #expect(Self.names(handed) == [])
+    }
+
+    @Test func `databases take turns`() {
+        let handed = HandedTasks()
+        _ = handed.take(over: ["a", "b", "c", "d"].map { Self.task($0) })
+        _ = handed.take(over: [Self.task("x", in: 8), Self.task("y", in: 8, at: 1), Self.task("z", in: 9, at: 2)])
+        #expect(handed.next(in: [.push])?.key.name == "a")
+        _ = handed.take(over: [Self.task("w", in: 10, at: 3)])
+        #expect(Self.names(handed) == ["x", "z", "b", "w", "y", "c", "d"])
+        #expect(!handed.hasNext(in: .push))
     }
 
     @Test(arguments: [(2, 100, 1), (100, 5, 2)]) func `beyond so many, or so many bytes, none is remembered until those are found`(

@@ -1,7 +1,8 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Tasks that commits of this process have left to it, in the order in which they came due.
+/// Tasks that commits of this process have left to it. Databases take turns, so that who saves much in one has nobody wait who saves in another; those of one
+/// database come in the order in which they came due.
 ///
 /// Such a task is written as one that its process holds already (`TaskRow.init(handingOver:payload:at:)`), so that nobody looks for it, leases it or reads it
 /// back. Its row is there for who comes after the process: it is due when its lease ends, or when the next server starts (`Cloud.endLeases`).
@@ -15,10 +16,30 @@ final class HandedTasks: Sendable {
     }
 
     private struct Line {
-        var waiting: [TaskRow] = []
+        private var waiting: [DatabaseID: [TaskRow]] = [:]
+        /// Those that have some, the next one first.
+        private var turns: [DatabaseID] = []
         var passed = 0
         /// Up to which number those that were not remembered have been found.
         var found = 0
+
+        var isEmpty: Bool { turns.isEmpty }
+
+        mutating func add(_ task: TaskRow) {
+            let database = task.key.database
+            var others = waiting.removeValue(forKey: database) ?? []
+            if others.isEmpty { turns.append(database) }
+            let place = others.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0
+            others.insert(task, at: place)
+            waiting[database] = others
+        }
+
+        mutating func next() -> TaskRow? {
+            guard let database = turns.first, let task = waiting[database]?.removeFirst() else { return nil }
+            turns.removeFirst()
+            if waiting[database]?.isEmpty == false { turns.append(database) } else { waiting[database] = nil }
+            return task
+        }
     }
 
     private struct State {
@@ -26,7 +47,7 @@ final class HandedTasks: Sendable {
         var count = 0
         var bytes = 0
 
-        func hasNext(in lane: TaskLane) -> Bool { lines[lane]?.waiting.isEmpty == false }
+        func hasNext(in lane: TaskLane) -> Bool { lines[lane]?.isEmpty == false }
     }
 
     private let state = Locked(State())
@@ -50,10 +71,10 @@ final class HandedTasks: Sendable {
         return [TaskKind: Timestamp](due)
     }
 
-    /// Takes tasks that found no room when they came, in their order. Nothing of their lanes waits.
+    /// Takes tasks that found no room when they came, behind those that wait, whatever room there is: the caller brings few at a time.
     func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
-            for task in tasks { state.lines[task.key.kind.lane, default: Line()].waiting.append(task) }
+            for task in tasks { state.lines[task.key.kind.lane, default: Line()].add(task) }
             state.count += tasks.count
             state.bytes += tasks.reduce(0) { $0 + $1.payload.count }
         }
@@ -68,8 +89,7 @@ final class HandedTasks: Sendable {
                 line.passed += 1
                 return
             }
-            let place = line.waiting.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0
-            line.waiting.insert(task, at: place)
+            line.add(task)
             state.count += 1
             state.bytes += task.payload.count
         }
@@ -78,7 +98,7 @@ final class HandedTasks: Sendable {
     /// Takes the next one of these lanes; nil: there is none.
     func next(in lanes: [TaskLane]) -> TaskRow? {
         state.withLock { state in
-            guard let lane = lanes.first(where: { state.hasNext(in: $0) }), let task = state.lines[lane]?.waiting.removeFirst() else { return nil }
+            guard let lane = lanes.first(where: { state.hasNext(in: $0) }), let task = state.lines[lane]?.next() else { return nil }
             state.count -= 1
             state.bytes -= task.payload.count
             return task

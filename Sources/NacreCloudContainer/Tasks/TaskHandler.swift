@@ -8,8 +8,8 @@ protocol TaskHandler: Sendable {
     /// What a row remembers of the task as it stands now.
     var payload: [UInt8] { get }
 
-    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row. A chunk may be done twice: a worker
-    /// can die, or lose its lease, after each of its transactions.
+    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row, unless the end is left to the worker
+    /// (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after each of its transactions.
     /// - Returns: whether there may be more.
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool
 

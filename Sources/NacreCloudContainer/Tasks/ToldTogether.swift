@@ -33,6 +33,9 @@ final class ToldTogether: Sendable {
         }
     }
 
+    /// How many are to be told.
+    var words: Int { state.withLock { $0.words.count } }
+
     /// Tells what was added.
     func tell(_ cloud: Cloud) async {
         let (tasks, words) = state.withLock { state in

@@ -22,7 +22,7 @@ extension Cloud {
     /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn: one after the other, or of a lane that is wide so many at a time.
     /// The caller asks again while there may be more.
     ///
-    /// What commits of this process have handed over comes first (`HandedTasks`). Due tasks are found without naming a database; each is then leased in a
+    /// What commits of this process have handed over comes first (`HandedTasks`), and is told together (`ToldTogether`). Due tasks are found without naming a database; each is then leased in a
     /// transaction of its database, for `Limits.taskLeaseSeconds`, and done in transactions of its own, of which the last one finishes it. One whose
     /// process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is one chunk when others of the lane are due, and as
     /// many as there are when none is; a long turn renews its lease.
@@ -40,22 +40,30 @@ extension Cloud {
         let handedTaken = turns.taken
         let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
         // Those that it has still are leased to it.
-        if !lanes.contains(where: { handed.hasNext(in: $0) }), let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
+        let hasMore = lanes.contains { handed.hasNext(in: $0) }
+        if !hasMore, let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
-        let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: limit * width) }
+        // One, where others wait in memory, whose turn it is then.
+        let most = (hasMore ? 1 : limit) * width
+        let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most) }
         let due = found.prefix { $0.due <= now }
         turns.next = found.dropFirst(due.count).first?.due
         turns.add(try await takeTurns(at: due.map(\.key), width: width))
-        turns.areMore = handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
+        turns.areMore = hasMore || handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
         return turns
     }
+
+    /// On this server: words after which no further task is looked at before they are told. Whose turn comes next waits for as much.
+    private static let wordsTogether = 100
 
     /// Turns of tasks that are held since their commits. What they tell is told together, after the last one, and their rows go together.
     private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
         var turns = TaskTurns()
         let together = ToldTogether()
-        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task, together)) }
+        while turns.taken < limit, together.words < Self.wordsTogether, !Task.isCancelled, let task = handed.next(in: lanes) {
+            turns.add(await turn(ofHanded: task, together))
+        }
         await Turn.doneAgain { await together.tell(self) }
         for (task, cause) in together.failed { if let failure = await layDown(task, cause) { turns.failures.append(failure) } }
         await withTaskGroup(of: [TaskFailure].self) { group in
@@ -88,8 +96,8 @@ extension Cloud {
     /// On this server: tasks that are taken up together, in a transaction of each of their databases.
     private static let takenUpTogether = 100
 
-    /// Takes some of those into memory that found no room there, which are leased to this process. One that was taken again and again, or failed, is left
-    /// until it is due.
+    /// Takes some of those into memory that found no room there, which are leased to this process: those of one database in their order. One that was taken
+    /// again and again, or failed, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
         let now = clock()
         let lease = now + Limits.taskLeaseSeconds
@@ -97,22 +105,22 @@ extension Cloud {
         while true {
             let most = limit
             let found = try await store.read { try $0.tasks(of: kinds, dueAfter: now, through: lease, limit: most).map(\.key) }
-            var taken: [TaskKey: TaskRow] = [:]
+            var isTaken = false
             for keys in Dictionary(grouping: found, by: \.database).values {
                 let rows = try await Turn.doneAgain {
-                    try await store.write { transaction -> Ending<[TaskRow]> in
+                    try await store.write { transaction -> Ending<[TaskKey: TaskRow]> in
                         var plan = WritePlan()
                         plan.tasks = try transaction.tasks(locking: keys).filter { $0.attempts == 1 }
                         for place in plan.tasks.indices { (plan.tasks[place].due, plan.tasks[place].attempts) = (lease, 2) }
-                        if plan.tasks.isEmpty { return .rollback([]) }
+                        if plan.tasks.isEmpty { return .rollback([:]) }
                         try transaction.apply(plan)
-                        return .commit(plan.tasks)
+                        return .commit(Dictionary(uniqueKeysWithValues: plan.tasks.map { ($0.key, $0) }))
                     }
                 }
-                for row in rows { taken[row.key] = row }
+                handed.takeUp(keys.compactMap { rows[$0] })
+                isTaken = isTaken || !rows.isEmpty
             }
-            handed.takeUp(found.compactMap { taken[$0] })
-            if !taken.isEmpty { return }
+            if isTaken { return }
             if found.count < most { return handed.found(passed) }
             limit *= 2
         }
