@@ -80,6 +80,11 @@ struct RecordTransition: Equatable, Sendable {
     }
 }
 
+extension RecordTransition {
+    /// Its record, as filters look at it.
+    var tested: TestedRecord { TestedRecord { record.value(of: $0) } }
+}
+
 /// Whether a subscription tells a device of a change. What the subscriber may read is asked besides.
 ///
 /// CloudKit: an update fires where the record matches after it; a record that leaves what a query finds is not deleted, and nothing tells of it. On
@@ -100,12 +105,19 @@ struct FiringRule {
 
     /// - Parameter zoneName: where the record is.
     func fires(for transition: RecordTransition, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
+        var tested = transition.tested
+        return fires(for: transition, &tested, inZoneNamed: zoneName, of: database)
+    }
+
+    /// - Parameters:
+    ///   - tested: the transition's record. Those who ask of many subscriptions have its lists and words made ready once for all.
+    ///   - zoneName: where the record is.
+    func fires(for transition: RecordTransition, _ tested: inout TestedRecord, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
         switch subscription.kind {
         case .query(let subscribed):
             guard let tests, transition.hasChanged, !transition.record.isDamaged, subscribed.firesOn.contains(transition.reason.firesOn),
                 transition.record.row.type == subscribed.query.recordType, subscribed.zoneID.map({ $0.zoneName == zoneName }) ?? true
             else { return false }
-            var tested = TestedRecord { transition.record.value(of: $0) }
             return tests.allSatisfy { (try? $0.passes(&tested)) ?? false }
         case .zone(let zoneID, let recordType):
             guard zoneID.zoneName == zoneName, database.hasFeed(inZoneNamed: zoneName) else { return false }

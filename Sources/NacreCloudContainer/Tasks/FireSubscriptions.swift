@@ -306,18 +306,21 @@ struct FireSubscriptions: TaskHandler {
     ) throws -> [StoredSubscription] {
         if names.isEmpty { return [] }
         let subscriptions = try transaction.entries(in: database, .subscription, keys: names).map { try StoredSubscription($0) }
-        let matching = subscriptions.filter { subscription in
-            let caller = Caller(.user(subscription.user))
-            let rule = FiringRule(subscription.subscription, by: SubscriptionRule(database: key, schema: known.schema, caller: caller))
-            guard let transition else { return rule.firesForZones }
-            let changes = subscription.isQuery ? [transition] : transitions
-            return changes.contains { rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
+        func rule(of subscription: StoredSubscription) -> FiringRule {
+            FiringRule(subscription.subscription, by: SubscriptionRule(database: key, schema: known.schema, caller: Caller(.user(subscription.user))))
         }
-        guard let record = transition?.record, key.scope == .public, !matching.isEmpty else { return matching }
+        guard let transition else { return subscriptions.filter { rule(of: $0).firesForZones } }
+        var tested = transition.tested
+        let matching = subscriptions.filter { subscription in
+            let rule = rule(of: subscription)
+            if subscription.isQuery { return rule.fires(for: transition, &tested, inZoneNamed: zoneName, of: key) }
+            return transitions.contains { rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
+        }
+        if key.scope != .public || matching.isEmpty { return matching }
         let users = Set(matching.map(\.user)).sorted()
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)
         let readers = Set(
-            try users.filter { user in try readRule.verdict(on: record, of: key, by: Caller(.user(user)), known, assigned) == .whole })
+            try users.filter { user in try readRule.verdict(on: transition.record, of: key, by: Caller(.user(user)), known, assigned) == .whole })
         return matching.filter { readers.contains($0.user) }
     }
 

@@ -141,6 +141,20 @@ import Testing
         #expect(!rule.fires(for: made, inZoneNamed: "Work", of: Self.database(.private)))
     }
 
+    @Test func `a text is cut into words once, however many subscriptions look for words of it`() throws {
+        let text = (0..<1_000).map { "word\($0)" }.joined(separator: " ")
+        let made = RecordTransition(from: nil, to: try #require(Self.record(.matching, text: text)))
+        let key = Self.database(.private)
+        let rule = FiringRule(
+            .query("s", [QueryFilter(.containsAnyTokens, fieldName: "text", value: .string("sea"))]),
+            by: SubscriptionRule(database: key, schema: Self.schema, caller: Caller(.user("_ann"))))
+        var tested = made.tested
+        #expect(rule.tests != nil && !rule.fires(for: made, &tested, inZoneNamed: "Work", of: key))
+        let first = tested.work
+        for _ in 0..<9 { #expect(!rule.fires(for: made, &tested, inZoneNamed: "Work", of: key)) }
+        #expect(first > text.utf8.count && tested.work < 2 * first)
+    }
+
     @Test func `a task keeps a change as it was`() throws {
         for old in State.allCases {
             for new in State.allCases {
