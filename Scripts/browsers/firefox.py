@@ -1,6 +1,7 @@
 """Firefox without a window, by Marionette, which is in every Firefox."""
 
 import base64
+import tempfile
 
 from marionette_driver.by import By
 from marionette_driver.marionette import Marionette
@@ -12,8 +13,10 @@ class Firefox:
     name = "firefox"
 
     def __init__(self, **prefs):
+        # Marionette removes what is at the path of its log, and makes it anew: as root /dev/null, too.
+        self.logs = tempfile.TemporaryDirectory(prefix="gecko-")
         self.marionette = Marionette(
-            bin="/usr/bin/firefox-esr", headless=True, port=free_port(), gecko_log="/dev/null",
+            bin="/usr/bin/firefox-esr", headless=True, port=free_port(), gecko_log=self.logs.name,
             prefs={
                 "dom.disable_open_during_load": False, "datareporting.policy.dataSubmissionEnabled": False,
                 # Keys of software instead of those at a port.
