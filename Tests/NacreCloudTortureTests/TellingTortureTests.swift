@@ -11,7 +11,7 @@ import Testing
         over store: any Store, bursts: Int, restarts: Int = 0, seed: UInt64 = HistorySeed.value, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: 3)
-        var options = server.options(seconds: 600, seed: seed)
+        var options = server.options(seconds: 300, seed: seed)
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
@@ -34,7 +34,7 @@ import Testing
         over store: any Store, accounts: Int = 3, tellings: Int = 0, toGuests: Int = 0, restarts: Int = 0, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: accounts)
-        var options = server.options(seconds: 600, seed: HistorySeed.value)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
         options.tellingSeconds = tellingSeconds
         (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, tellings: tellings, guestTellings: toGuests, restarts: restarts)

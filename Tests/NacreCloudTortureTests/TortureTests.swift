@@ -14,7 +14,7 @@ import Testing
         over store: any Store, restarting: Bool = false, bucket: AssetBucket? = nil, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, bucket: bucket)
-        var options = server.options(seconds: 600, seed: HistorySeed.value)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
         options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: bucket == nil ? 10 : 40, restarts: restarting ? 2 : 0)
         options.tellingSeconds = tellingSeconds
         // What it finds wrong another one would end the run for.
@@ -82,7 +82,7 @@ import Testing
     /// A run in which queries are asked while indexes are made and taken away, and little else is done.
     private func runOfQueries(over store: any Store, questions: Int, indexChanges: Int, restarts: Int = 0) async throws -> TortureReport {
         let server = try await ServedStore(store)
-        var options = server.options(seconds: 600, seed: HistorySeed.value)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
         (options.writers, options.readers, options.notes) = (1, 1, 300)
         options.goal = TortureGoal(batches: 1, familySteps: 1, questions: questions, indexChanges: indexChanges, restarts: restarts)
         options.indexes = server.indexes

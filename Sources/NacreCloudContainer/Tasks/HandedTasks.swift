@@ -48,6 +48,12 @@ final class HandedTasks: Sendable {
         var bytes = 0
 
         func hasNext(in lane: TaskLane) -> Bool { lines[lane]?.isEmpty == false }
+
+        mutating func add(_ task: TaskRow) {
+            lines[task.key.kind.lane, default: Line()].add(task)
+            count += 1
+            bytes += task.payload.count
+        }
     }
 
     private let state = Locked(State())
@@ -74,24 +80,19 @@ final class HandedTasks: Sendable {
     /// Takes tasks that found no room when they came, behind those that wait, whatever room there is: the caller brings few at a time.
     func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
-            for task in tasks { state.lines[task.key.kind.lane, default: Line()].add(task) }
-            state.count += tasks.count
-            state.bytes += tasks.reduce(0) { $0 + $1.payload.count }
+            for task in tasks { state.add(task) }
         }
     }
 
     private func add(_ task: TaskRow) {
         let lane = task.key.kind.lane
         state.withLock { state in
-            var line = state.lines.removeValue(forKey: lane) ?? Line()
-            defer { state.lines[lane] = line }
-            guard line.found == line.passed, state.count < mostTasks, state.bytes + task.payload.count <= mostBytes else {
-                line.passed += 1
-                return
+            let isBehind = state.lines[lane].map { $0.found < $0.passed } ?? false
+            if isBehind || state.count >= mostTasks || state.bytes + task.payload.count > mostBytes {
+                state.lines[lane, default: Line()].passed += 1
+            } else {
+                state.add(task)
             }
-            line.add(task)
-            state.count += 1
-            state.bytes += task.payload.count
         }
     }
 

@@ -22,8 +22,8 @@ extension Cloud {
     /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn: one after the other, or of a lane that is wide so many at a time.
     /// The caller asks again while there may be more.
     ///
-    /// What commits of this process have handed over comes first (`HandedTasks`), and is told together (`ToldTogether`). Due tasks are found without naming a database; each is then leased in a
-    /// transaction of its database, for `Limits.taskLeaseSeconds`, and done in transactions of its own, of which the last one finishes it. One whose
+    /// What commits of this process have handed over comes first (`HandedTasks`), and is told together (`ToldTogether`). Due tasks are found without naming a
+    /// database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and done in transactions of its own, of which the last one finishes it. One whose
     /// process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is one chunk when others of the lane are due, and as
     /// many as there are when none is; a long turn renews its lease.
     ///
@@ -50,7 +50,7 @@ extension Cloud {
         let due = found.prefix { $0.due <= now }
         turns.next = found.dropFirst(due.count).first?.due
         turns.add(try await takeTurns(at: due.map(\.key), width: width))
-        turns.areMore = hasMore || handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
+        turns.areMore = handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
         return turns
     }
 
