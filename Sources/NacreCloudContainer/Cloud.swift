@@ -21,6 +21,8 @@ package final class Cloud: StoreClient {
     private let hints: any Hints
     /// Gets each failure of the store that a request or a task met, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
+    /// Counts work that a user's changes and subscriptions make after the requests, in the unit of `WorkMeter`.
+    let charge: @Sendable (AccountPlace, Int) async -> Void
     let cascadePerTransaction: Int
     let readRule: ReadRule
     /// What the databases of a container may hold where nobody has said otherwise of it.
@@ -46,7 +48,8 @@ package final class Cloud: StoreClient {
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
         assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
-        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil,
+        charge: @escaping @Sendable (AccountPlace, Int) async -> Void = { _, _ in }, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints, handed: handed)
         registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
@@ -63,6 +66,7 @@ package final class Cloud: StoreClient {
         self.texts = texts
         self.pushes = pushes
         self.hints = hints
+        self.charge = charge
         self.failed = failed
     }
 

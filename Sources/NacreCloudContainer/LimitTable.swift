@@ -186,6 +186,8 @@ extension Limits {
         Limit("notificationTextCharacters", notificationTextCharacters, .cloudKit),
         Limit("payloadBytes", payloadBytes, .cloudKit),
         Limit("firingChunk", firingChunk, .server),
+        Limit("changesWaitingToBeTold", changesWaitingToBeTold, .server),
+        Limit("bytesWaitingToBeTold", bytesWaitingToBeTold, .server),
         Limit("notifyingChunk", notifyingChunk, .server),
         Limit("webPushPayloadBytes", webPushPayloadBytes, .server),
         Limit("pushesAtOnce", pushesAtOnce, .server),

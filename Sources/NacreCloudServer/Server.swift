@@ -127,11 +127,12 @@ package final class Server: Sendable {
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
+        let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
             assetSizes: configuration.assetSizes,
             hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), texts: configuration.textService(),
-            pushes: configuration.pushes(sealer, registry), failed: faults.log)
+            pushes: configuration.pushes(sealer, registry), charge: { await rates.take($1, from: $0, in: registry) }, failed: faults.log)
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
@@ -143,7 +144,7 @@ package final class Server: Sendable {
         http.connectionsMax = connectionsMax(configuration.connectionsMax)
         http.trustedProxies = configuration.trustedProxies
         let publicServer = HTTPServer(
-            http, router: publicRouter(cloud, authenticator, hub, passwords, overload) { [weak self] in self?.isRunning ?? false },
+            http, router: publicRouter(cloud, authenticator, hub, passwords, rates, overload) { [weak self] in self?.isRunning ?? false },
             telemetry: telemetry,
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
@@ -240,8 +241,8 @@ package final class Server: Sendable {
 
     /// The public listener's router: everything that a client can reach.
     func publicRouter(
-        _ cloud: Cloud, _ authenticator: Authenticator, _ hub: ChangeHub, _ passwords: PasswordHasher, _ overload: OverloadLog = .silent,
-        isRunning: @escaping @Sendable () -> Bool
+        _ cloud: Cloud, _ authenticator: Authenticator, _ hub: ChangeHub, _ passwords: PasswordHasher, _ rates: RequestRates = .off,
+        _ overload: OverloadLog = .silent, isRunning: @escaping @Sendable () -> Bool
     ) -> Router {
         var router = Router()
         let signIn = SignInAddress(publicURL: configuration.publicURL)
@@ -250,7 +251,6 @@ package final class Server: Sendable {
         if let faults {
             Emulator(faults: faults, authenticator: authenticator, registry: cloud.registry, clock: configuration.clock).guardRoutes(of: &router)
         }
-        let rates = RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows, rates: rates
         ).addRoutes(to: &router)

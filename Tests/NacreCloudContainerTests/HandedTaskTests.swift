@@ -51,20 +51,53 @@ import Testing
     ) {
         let handed = HandedTasks(mostTasks: most, mostBytes: bytes)
         for name in ["a", "b", "c"] { _ = handed.take(over: [Self.task(name, bytes: size)]) }
+        #expect(handed.passed(in: [.push]) == nil, "those in memory come first")
+        #expect(Self.names(handed) == ["a", "b"])
         let passed = handed.passed(in: [.push])
-        #expect(passed != nil && Self.names(handed) == ["a", "b"])
+        #expect(passed?.places == [HandedTasks.Place(lane: .push, database: DatabaseID(rawValue: 7))])
         _ = handed.take(over: [Self.task("d", bytes: size)])
         #expect(Self.names(handed) == [], "it would overtake c")
         if let passed { handed.found(passed) }
         #expect(handed.passed(in: [.push]) != nil, "another one came meanwhile")
+        if let passed = handed.passed(in: [.push]) { handed.found(passed, but: passed.places) }
+        #expect(handed.passed(in: [.push]) != nil, "not all were taken up")
         if let passed = handed.passed(in: [.push]) { handed.found(passed) }
         _ = handed.take(over: [Self.task("e", bytes: size)])
         #expect(handed.passed(in: [.push]) == nil && Self.names(handed) == ["e"])
     }
 
-    @Test func `one lane does not take those of another for found`() {
+    @Test(arguments: [(4, 100, 1), (100, 8, 2)]) func `where there is no room, the database that has most gives way, and others come in their turn`(
+        _ most: Int, _ bytes: Int, _ size: Int
+    ) {
+        let handed = HandedTasks(mostTasks: most, mostBytes: bytes)
+        for name in ["a", "b", "c", "d", "e"] { _ = handed.take(over: [Self.task(name, bytes: size)]) }
+        for name in ["x", "y"] { _ = handed.take(over: [Self.task(name, in: 8, bytes: size)]) }
+        // Both have as much by now.
+        _ = handed.take(over: [Self.task("z", in: 8, bytes: size)])
+        #expect((0..<3).map { _ in handed.next(in: [.push])?.key.name } == ["a", "x", "b"])
+        let passed = handed.passed(in: [.push])?.places.map(\.database.rawValue)
+        #expect(passed == [7], "what it has left is looked for while others wait")
+        _ = handed.take(over: [Self.task("f", bytes: size)])
+        #expect(Self.names(handed) == ["y"], "f comes behind c")
+        #expect(Set(handed.passed(in: [.push])?.places.map(\.database.rawValue) ?? []) == [7, 8])
+    }
+
+    @Test func `what was taken up from the store stays in memory`() {
         let handed = HandedTasks(mostTasks: 1)
         for name in ["a", "b"] { _ = handed.take(over: [Self.task(name)]) }
+        #expect(Self.names(handed) == ["a"])
+        for name in ["b", "c"] {
+            var again = Self.task(name).kept
+            again.attempts = 2
+            handed.takeUp([again])
+        }
+        _ = handed.take(over: [Self.task("x", in: 8)])
+        #expect(Self.names(handed) == ["b", "c"], "their rows have another lease, and would not be found")
+    }
+
+    @Test func `one lane does not take those of another for found`() {
+        let handed = HandedTasks(mostTasks: 0)
+        _ = handed.take(over: [Self.task("a")])
         #expect(handed.passed(in: [.upkeep]) == nil, "its worker has nothing to look for")
         _ = handed.take(over: [Self.task("c", .cascade)])
         let (mine, other) = (handed.passed(in: [.push]), handed.passed(in: [.prompt]))
@@ -187,13 +220,13 @@ import Testing
     {
         let scene = try await Scene(try await engine.makeStore())
         let cloud = scene.scene.cloud
-        // As many as it remembers, but for two, of another lane.
-        _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade) })
+        // As many as it remembers, but for two, of another lane, and none of a database that has more.
+        _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade, in: 100 + Int64($0)) })
         for name in ["a", "b", "c", "d"] {
             try await scene.save(name)
             scene.scene.test.clock.move(bySeconds: 0.001)
         }
-        #expect(cloud.handed.passed(in: [.push]) != nil)
+        #expect(cloud.handed.passed(in: [.push]) == nil, "those that found room come first")
         var told: [[String]] = []
         while true {
             // Another lane, which looks for its own, does not take these for found.
@@ -208,5 +241,65 @@ import Testing
         cloud.handed.removeAll()
         try await scene.save("e")
         #expect(cloud.handed.next(in: [.push]) != nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `a database that has much in the store has nobody wait who saves in another, and keeps its order`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await Scene(try await engine.makeStore())
+        let cloud = scene.scene.cloud
+        let bob = try await scene.scene.signIn("bob")
+        try await scene.scene.subscribe(bob, .query("q"))
+        try await scene.scene.test.runAllTasks()
+        _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade, in: 100 + Int64($0)) })
+        for name in ["a", "b", "c", "d"] { try await scene.save(name) }
+        let other = try await scene.scene.signIn("bob")
+        try await scene.scene.user(other).modify([.create("x")])
+        let address = try #require(bob.address)
+        func heard() async throws -> [String] {
+            try await cloud.notifications(for: address, after: 0, limit: .max).map { Told($0).summary }
+        }
+        // One each, and then what gave way to bob's.
+        for told in [["q a 1"], ["q a 1"], ["q a 1", "q b 1"], ["q a 1", "q b 1", "q c 1"]] {
+            #expect(try await cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
+            #expect(try await scene.told() == told)
+        }
+        #expect(try await heard() == ["q x 1"])
+        while try await cloud.runDueTasks(in: [.push]).areMore {}
+        #expect(try await scene.told() == ["q a 1", "q b 1", "q c 1", "q d 1"])
+    }
+
+    @Test(arguments: [(Limits.changesWaitingToBeTold, 1), (1, Limits.bytesWaitingToBeTold)], Engine.allCases)
+    func `who has left as much as may wait to be told is asked to wait, and nobody else is`(_ size: (count: Int, bytes: Int), _ engine: Engine)
+        async throws
+    {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
+        try await scene.subscribe(ada, .query("q"), in: .public)
+        try await scene.user(ada, in: .public).modify([.create("a")])
+        let task = try #require(try await scene.cloud.listTasks(after: nil).tasks.first { $0.task.key.kind == .fireSubscriptions }?.task)
+        let database = task.key.database
+        var plan = WritePlan()
+        plan.tasks = (0..<size.count).map {
+            TaskRow(
+                handingOver: TaskKey(database, .fireSubscriptions, "\(scene.names["ada"] ?? "") \($0)"),
+                payload: [UInt8](repeating: 0, count: size.bytes), at: scene.test.clock.now)
+        }
+        try await scene.cloud.store.write { [plan] transaction in
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        await #expect(throws: ServerError.tooMuchToTell) { try await scene.user(ada, in: .public).modify([.create("b")]) }
+        #expect(ServerError.tooMuchToTell.retryAfter != nil && ServerError.tooMuchToTell.code == .throttled)
+        #expect(try await scene.user(ada, in: .public).lookup(["b"]).first?.error?.code == .notFound, "nothing of it was written")
+        try await scene.user(ada).modify([.create("b")])
+        try await scene.user(bob, in: .public).modify([.create("b")])
+        try await scene.cloud.store.write { [keys = plan.tasks.map(\.key)] transaction in
+            var plan = WritePlan()
+            plan.tasksFinished = keys
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        try await scene.user(ada, in: .public).modify([.create("c")])
     }
 }

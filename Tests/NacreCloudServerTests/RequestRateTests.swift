@@ -134,6 +134,32 @@ import Testing
         #expect(try await cost(of: 1, .forceReplace) > 4990, "what goes, too")
     }
 
+    @Test func `who has devices told of many changes pays for it, as for what its requests do, and nobody else`() async throws {
+        let server = try await TestServer(requestRate: 100)
+        try await server.prepareTypes(for: Body.modify("create", Body.note("n")), in: TestServer.container)
+        func save(_ prefix: String, as user: String) async -> Int {
+            await ask(server, "records/modify", Body.modify((0..<30).map { ("create", Body.note("\(prefix)\($0)")) }), as: user).status
+        }
+        for user in ["ada", "bob"] {
+            for round in ["a", "b"] { #expect(await save(round, as: user) == 200) }
+        }
+        let subscriptions = (0..<50).map {
+            #"{"operationType":"create","subscription":{"subscriptionID":"s\#($0)","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"]}}"#
+        }
+        let answer = await ask(server, "subscriptions/modify", #"{"operations":[\#(subscriptions.joined(separator: ","))]}"#)
+        #expect(answer.status == 200 && !answer.text.contains("serverErrorCode"), "\(answer.text)")
+        #expect(await save("c", as: "ada") == 200)
+        #expect(await save("c", as: "bob") == 200)
+        while try await server.cloud.runDueTasks().taken > 0 {}
+        // Thirty changes against fifty subscriptions each time.
+        #expect(await save("d", as: "ada") == 200)
+        while try await server.cloud.runDueTasks().taken > 0 {}
+        #expect(await save("e", as: "ada") == 429)
+        #expect(await save("e", as: "bob") == 200)
+        server.clock.advance(60)
+        #expect(await save("f", as: "ada") == 200)
+    }
+
     @Test func `who makes accounts or signs in pays for the work of a password`() async throws {
         let server = try await TestServer(opensSignUp: true, requestRate: 1)
         func ask(_ name: String, from token: String) async -> Answer {

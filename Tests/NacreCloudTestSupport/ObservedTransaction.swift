@@ -39,6 +39,11 @@ class ObservedReads: ReadTransaction {
         return try reads.tasks(of: kinds, dueAfter: first, through: last, limit: limit)
     }
 
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int) {
+        try before(.tasks)
+        return try reads.tasks(of: kind, in: database, namesFrom: prefix, limit: limit)
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try before(.zones)
         return try reads.zones(in: database, named: names)

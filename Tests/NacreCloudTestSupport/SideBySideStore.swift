@@ -234,6 +234,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try mine.tasks(of: kinds, dueAfter: first, through: last, limit: limit)
     }
 
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int) {
+        try side(database).tasks(of: kind, in: database, namesFrom: prefix, limit: limit)
+    }
+
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
         try mine.rows(of: table, after: place, limit: limit)
     }

@@ -37,6 +37,7 @@ extension Cloud {
                 }
             }
             if !portion.plan.isEmpty { tell(portion, in: database) }
+            await charge(place, portion.cost * Notifying.costOfRow)
             next = portion.rest
         }
     }
@@ -71,7 +72,8 @@ private struct Notifying: Sendable {
         var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
         /// Something else has changed: somebody was signed out, or is to be asked again who it is.
         var mustRead = false
-        fileprivate var cost = 0
+        /// Rows that it reads and writes, and thousands of their bytes.
+        var cost = 0
     }
 
     let payloads: [QueuedPayload]
@@ -80,6 +82,9 @@ private struct Notifying: Sendable {
     let author: String?
     /// Where the accounts are that the devices are signed in with.
     let accounts: [String: DatabaseID]
+
+    /// What a row of a queue costs, in the unit of `WorkMeter`. On this server.
+    static let costOfRow = 3
 
     /// Devices that are read at a time.
     private static let devicesAtATime = 50

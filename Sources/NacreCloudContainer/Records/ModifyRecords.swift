@@ -24,7 +24,7 @@ extension Cloud {
         let modification = try RecordModification(
             request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            cascadeRoom: cascadePerTransaction, quotas: quotas, receipt: assetLinks.tokens.receipt, name: uuid)
+            cascadeRoom: cascadePerTransaction, quotas: quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.carryOut(modification, with: schema, at: place) }

@@ -33,6 +33,8 @@ struct RecordModification: Sendable {
     private let cascadeRoom: Int
     /// What holds where nothing is said of the container.
     private let quotas: Quotas
+    /// Knows how much waits to be told.
+    private let handed: HandedTasks
     /// Draws those of one-time URLs.
     private let secret: @Sendable () -> String
 
@@ -44,7 +46,8 @@ struct RecordModification: Sendable {
 
     init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
-        newZone: Int64, cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: @escaping @Sendable () -> String
+        newZone: Int64, cascadeRoom: Int, quotas: Quotas, handed: HandedTasks, receipt: (String) -> AssetReceipt?,
+        name: @escaping @Sendable () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -82,6 +85,7 @@ struct RecordModification: Sendable {
         self.receipts = receipts
         self.cascadeRoom = cascadeRoom
         self.quotas = quotas
+        self.handed = handed
         secret = name
     }
 
@@ -368,11 +372,13 @@ struct RecordModification: Sendable {
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if ground.isWatched {
+            let author = FireSubscriptions.Author(caller)
+            try FireSubscriptions.requireRoom(for: author, in: database, within: handed, transaction)
             let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
             let transitions =
                 zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
             plan.tasks += try FireSubscriptions.tasks(
-                of: transitions, in: ground.zone, hasFeed: hasFeed, by: FireSubscriptions.Author(caller), due: now, transaction)
+                of: transitions, in: ground.zone, hasFeed: hasFeed, by: author, due: now, transaction)
         }
         let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
         plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, before: before, by: caller, at: now)

@@ -106,6 +106,10 @@ package protocol ReadTransaction {
     /// nothing, and may tell of a moment ago: a transaction that takes one of them names its database and looks again, under the task's lock.
     func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue]
 
+    /// Tasks of a kind whose names begin with `prefix`, whatever they wait for: how many there are, and what their payloads take together, of the first
+    /// `limit` by name. Reads no payload.
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int)
+
     /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
     /// does not fail the others.
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]

@@ -71,14 +71,29 @@ struct FireSubscriptions: TaskHandler {
         guard !watched.isEmpty else { return [] }
         let work = FireSubscriptions(
             database: zone.address.database, zone: zone.address.zone, zoneName: zone.name, number: zone.number, author: author, transitions: watched)
-        let name = "\(zone.address.zone):\(ChangeTag.text(zone.number))"
+        let name = "\(author.user) \(zone.address.zone):\(ChangeTag.text(zone.number))"
         return [TaskRow(handingOver: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, at: due)]
     }
 
     /// What a commit that made or deleted zones leaves behind.
     static func task(ofZonesIn database: DatabaseID, at number: ChangeNumber, by caller: Caller, due: Timestamp) -> TaskRow {
         let work = FireSubscriptions(database: database, zone: 0, zoneName: "", number: number, author: Author(caller), transitions: [])
-        return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, "zones:\(ChangeTag.text(number))"), payload: work.payload, at: due)
+        let name = "\(work.author.user) zones:\(ChangeTag.text(number))"
+        return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, name), payload: work.payload, at: due)
+    }
+
+    /// On this server: tasks of a database, and bytes of them, that may wait in memory before it is looked how many an author has.
+    private static let (backlog, backlogBytes) = (100, 1_000_000)
+
+    /// Holds what an author's commits have left to be told against its bounds; to be called before a request's commit leaves more. A task keeps what filters
+    /// compare, which no quota counts. Who saves faster than devices are told waits, and nobody else does. Costs a call of the store where many wait.
+    /// - Throws: `ServerError.tooMuchToTell` where the author has left as many as may wait of one.
+    static func requireRoom(for author: Author, in database: DatabaseID, within handed: HandedTasks, _ transaction: any ReadTransaction) throws {
+        let place = HandedTasks.Place(lane: TaskKind.fireSubscriptions.lane, database: database)
+        guard handed.isBacklog(at: place, tasks: backlog, bytes: backlogBytes) else { return }
+        let waiting = try transaction.tasks(
+            of: .fireSubscriptions, in: database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
+        if waiting.count >= Limits.changesWaitingToBeTold || waiting.bytes >= Limits.bytesWaitingToBeTold { throw ServerError.tooMuchToTell }
     }
 
     private init(
@@ -158,12 +173,13 @@ struct FireSubscriptions: TaskHandler {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let work = self
-        let (found, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
+        let (found, cost, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
                 return try work.firings(by: known, of: key, cloud.readRule, transaction)
             }
         }
+        await cloud.charge(AccountPlace(container: key.container, environment: key.environment, userRecordName: author.user), cost)
         let words = words(of: bounded(found), in: key, turn)
         // Also those of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
@@ -224,12 +240,17 @@ struct FireSubscriptions: TaskHandler {
         return .commit(false)
     }
 
-    /// The next subscriptions that fire, of `Limits.firingChunk` that may; and where it goes on, if anywhere.
+    /// What it costs to hold a change against a subscription, in the unit of `WorkMeter`. On this server.
+    private static let costOfCandidate = 2
+
+    /// The next subscriptions that fire, of `Limits.firingChunk` that may; what it cost to find them, in the unit of `WorkMeter`; and where it goes on, if
+    /// anywhere.
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, _ transaction: any ReadTransaction
-    ) throws -> (firings: [Firing], next: Place?) {
+    ) throws -> (firings: [Firing], cost: Int, next: Place?) {
         var (firings, once, here) = ([Firing](), Set<String>(), place)
         var room = Limits.firingChunk
+        var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
         // What the portion may reach: each change costs some of the room.
         let types = Set(transitions.dropFirst(place.change).prefix(room).map(\.record.row.type)).sorted()
         let grounds = try transaction.grounds(types.map(SubscriptionGround.type), in: database)
@@ -247,18 +268,18 @@ struct FireSubscriptions: TaskHandler {
                     room -= names.count
                     if isLast { break }
                     here.candidate = names.last ?? here.candidate
-                    if room <= 0 { return (firings, here) }
+                    if room <= 0 { return (firings, cost, here) }
                 }
                 // The next term.
                 (here.term, here.candidate) = (term.key + "~", "")
-                if room <= 0 { return (firings, here) }
+                if room <= 0 { return (firings, cost, here) }
             }
             here = Place(change: here.change + 1)
             // To look for terms costs too.
             room -= 1
-            if room <= 0, here.change < transitions.count { return (firings, here) }
+            if room <= 0, here.change < transitions.count { return (firings, cost, here) }
         }
-        return (firings, nil)
+        return (firings, cost, nil)
     }
 
     /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
@@ -367,6 +388,13 @@ extension StoredSubscription {
     fileprivate var isQuery: Bool { if case .query = subscription.kind { true } else { false } }
 
     fileprivate var firesOnce: Bool { if case .query(let subscribed) = subscription.kind { subscribed.firesOnce } else { false } }
+}
+
+extension ServerError {
+    static let tooMuchToTell = ServerError(
+        .throttled, "too many of this user's changes wait to be told to devices",
+        remedy: "Wait for as many seconds as retryAfter says; save more records at a time, or have fewer subscriptions that each change fires.",
+        retryAfter: 2)
 }
 
 extension ReadRule {

@@ -8,51 +8,85 @@ import NacreLocks
 /// back. Its row is there for who comes after the process: it is due when its lease ends, or when the next server starts (`Cloud.endLeases`).
 /// See `docs/decisions/a-commit-hands-its-task-over.md`.
 ///
-/// Only so many are remembered. Where there are more, no further one of their lane is until those are found in the store, so that they keep their order.
+/// Only so many are remembered. Where there are more, the database that has most gives way: no further one of it is until those are found in the store, so
+/// that they keep their order.
 final class HandedTasks: Sendable {
-    /// How many tasks of each lane were not remembered, ever.
-    struct Passed: Equatable, Sendable {
-        fileprivate var counts: [TaskLane: Int]
-    }
+    /// The tasks of one lane that one database has left.
+    struct Place: Hashable, Sendable {
+        var lane: TaskLane
+        var database: DatabaseID
 
-    private struct Line {
-        private var waiting: [DatabaseID: [TaskRow]] = [:]
-        /// Those that have some, the next one first.
-        private var turns: [DatabaseID] = []
-        var passed = 0
-        /// Up to which number those that were not remembered have been found.
-        var found = 0
-
-        var isEmpty: Bool { turns.isEmpty }
-
-        mutating func add(_ task: TaskRow) {
-            let database = task.key.database
-            var others = waiting.removeValue(forKey: database) ?? []
-            if others.isEmpty { turns.append(database) }
-            let place = others.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0
-            others.insert(task, at: place)
-            waiting[database] = others
+        init(lane: TaskLane, database: DatabaseID) {
+            (self.lane, self.database) = (lane, database)
         }
 
-        mutating func next() -> TaskRow? {
-            guard let database = turns.first, let task = waiting[database]?.removeFirst() else { return nil }
-            turns.removeFirst()
-            if waiting[database]?.isEmpty == false { turns.append(database) } else { waiting[database] = nil }
+        init(of task: TaskKey) {
+            self.init(lane: task.kind.lane, database: task.database)
+        }
+    }
+
+    /// Where tasks were not remembered, each with the running number of the last one.
+    struct Passed: Equatable, Sendable {
+        fileprivate var last: [Place: Int]
+
+        var places: Set<Place> { Set(last.keys) }
+    }
+
+    /// Those of one place, the next one first.
+    private struct Line {
+        var tasks: [TaskRow] = []
+        var bytes = 0
+
+        /// Whether the last one can be forgotten: it is found again in the store. One that was taken up from there has another lease.
+        var canGiveWay: Bool { tasks.last.map { $0.attempts == 1 } ?? false }
+
+        mutating func add(_ task: TaskRow) {
+            tasks.insert(task, at: tasks.lastIndex { $0.due <= task.due }.map { $0 + 1 } ?? 0)
+            bytes += task.payload.count
+        }
+
+        mutating func remove(at place: Int) -> TaskRow {
+            let task = tasks.remove(at: place)
+            bytes -= task.payload.count
             return task
         }
     }
 
     private struct State {
-        var lines: [TaskLane: Line] = [:]
+        /// None is empty.
+        var lines: [Place: Line] = [:]
+        /// Those that have a line, whose turn it is next first.
+        var turns: [TaskLane: [DatabaseID]] = [:]
+        var passed: [Place: Int] = [:]
+        var passedEver = 0
         var count = 0
         var bytes = 0
 
-        func hasNext(in lane: TaskLane) -> Bool { lines[lane]?.isEmpty == false }
+        func hasNext(in lane: TaskLane) -> Bool { turns[lane]?.isEmpty == false }
 
         mutating func add(_ task: TaskRow) {
-            lines[task.key.kind.lane, default: Line()].add(task)
+            let place = Place(of: task.key)
+            if lines[place] == nil { turns[place.lane, default: []].append(place.database) }
+            lines[place, default: Line()].add(task)
             count += 1
             bytes += task.payload.count
+        }
+
+        /// - Parameter index: of the line's tasks; nil: the last one.
+        mutating func remove(from place: Place, at index: Int? = nil) -> TaskRow? {
+            guard let last = lines[place]?.tasks.indices.last, let task = lines[place]?.remove(at: index ?? last) else { return nil }
+            if lines[place]?.tasks.isEmpty == true {
+                lines[place] = nil
+                turns[place.lane]?.removeAll { $0 == place.database }
+            }
+            count -= 1
+            bytes -= task.payload.count
+            return task
+        }
+
+        mutating func pass(_ place: Place) {
+            passedEver += 1
+            passed[place] = passedEver
         }
     }
 
@@ -77,32 +111,41 @@ final class HandedTasks: Sendable {
         return [TaskKind: Timestamp](due)
     }
 
-    /// Takes tasks that found no room when they came, behind those that wait, whatever room there is: the caller brings few at a time.
+    private func add(_ task: TaskRow) {
+        let place = Place(of: task.key)
+        state.withLock { state in
+            while state.passed[place] == nil {
+                let isLong = state.count >= mostTasks
+                if !isLong, state.bytes + task.payload.count <= mostBytes { return state.add(task) }
+                let size = { (line: Line?) in isLong ? line?.tasks.count ?? 0 : line?.bytes ?? 0 }
+                let own = size(state.lines[place]) + (isLong ? 1 : task.payload.count)
+                let most = state.lines.filter(\.value.canGiveWay).max { size($0.value) < size($1.value) }
+                guard let most, size(most.value) > own else { break }
+                _ = state.remove(from: most.key)
+                state.pass(most.key)
+            }
+            state.pass(place)
+        }
+    }
+
+    /// Takes those of one place that found no room when they came, whatever room there is: the caller brings few at a time.
     func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
             for task in tasks { state.add(task) }
         }
     }
 
-    private func add(_ task: TaskRow) {
-        let lane = task.key.kind.lane
-        state.withLock { state in
-            let isBehind = state.lines[lane].map { $0.found < $0.passed } ?? false
-            if isBehind || state.count >= mostTasks || state.bytes + task.payload.count > mostBytes {
-                state.lines[lane, default: Line()].passed += 1
-            } else {
-                state.add(task)
-            }
-        }
-    }
-
     /// Takes the next one of these lanes; nil: there is none.
     func next(in lanes: [TaskLane]) -> TaskRow? {
         state.withLock { state in
-            guard let lane = lanes.first(where: { state.hasNext(in: $0) }), let task = state.lines[lane]?.next() else { return nil }
-            state.count -= 1
-            state.bytes -= task.payload.count
-            return task
+            for lane in lanes {
+                guard let database = state.turns[lane]?.first else { continue }
+                let task = state.remove(from: Place(lane: lane, database: database), at: 0)
+                // Behind the others.
+                if state.turns[lane]?.first == database, let turn = state.turns[lane]?.removeFirst() { state.turns[lane]?.append(turn) }
+                return task
+            }
+            return nil
         }
     }
 
@@ -110,21 +153,28 @@ final class HandedTasks: Sendable {
         state.withLock { $0.hasNext(in: lane) }
     }
 
-    /// Some of these lanes were not remembered and are to be found in the store; nil: none is.
+    /// Where tasks of these lanes wait in the store that were not remembered, and none in memory before them; nil: nowhere, or there is no room for any yet.
     func passed(in lanes: [TaskLane]) -> Passed? {
         state.withLock { state in
-            let open = state.lines.filter { lanes.contains($0.key) && $0.value.found < $0.value.passed }
-            return open.isEmpty ? nil : Passed(counts: open.mapValues(\.passed))
+            if state.bytes >= mostBytes, lanes.contains(where: { state.hasNext(in: $0) }) { return nil }
+            let open = state.passed.filter { lanes.contains($0.key.lane) && state.lines[$0.key] == nil }
+            return open.isEmpty ? nil : Passed(last: open)
         }
     }
 
-    /// Those that were not remembered up to then have been found.
-    func found(_ passed: Passed) {
+    /// No more of them are in the store.
+    /// - Parameter left: places that may have some still.
+    func found(_ passed: Passed, but left: Set<Place> = []) {
         state.withLock { state in
-            for (lane, count) in passed.counts {
-                guard let found = state.lines[lane]?.found else { continue }
-                state.lines[lane]?.found = max(found, count)
-            }
+            // Of a number that is another by now, more have come.
+            for (place, last) in passed.last where !left.contains(place) && state.passed[place] == last { state.passed[place] = nil }
+        }
+    }
+
+    /// Whether so many tasks of a place wait, or so many bytes of them, or some that are not remembered.
+    func isBacklog(at place: Place, tasks: Int, bytes: Int) -> Bool {
+        state.withLock { state in
+            state.passed[place] != nil || state.lines[place].map { $0.tasks.count >= tasks || $0.bytes >= bytes } ?? false
         }
     }
 

@@ -39,9 +39,8 @@ extension Cloud {
         var turns = await takeHandedTurns(in: lanes, limit: limit)
         let handedTaken = turns.taken
         let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
-        // Those that it has still are leased to it.
+        if let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
         let hasMore = lanes.contains { handed.hasNext(in: $0) }
-        if !hasMore, let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
         // One, where others wait in memory, whose turn it is then.
@@ -93,36 +92,53 @@ extension Cloud {
         }
     }
 
-    /// On this server: tasks that are taken up together, in a transaction of each of their databases.
-    private static let takenUpTogether = 100
+    /// On this server: tasks that are taken up together, in a transaction of each of their databases, and bytes of them, but for the last one.
+    private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
-    /// Takes some of those into memory that found no room there, which are leased to this process: those of one database in their order. One that was taken
-    /// again and again, or failed, is left until it is due.
+    /// Takes some of those into memory that found no room there, which are leased to this process: those of one database in their order, and of each database
+    /// some. One that was taken again and again, or failed, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
-        let now = clock()
-        let lease = now + Limits.taskLeaseSeconds
+        let lease = clock() + Limits.taskLeaseSeconds
+        let places = passed.places
+        let share = max(1, Self.takenUpTogether / places.count)
         var limit = Self.takenUpTogether
         while true {
             let most = limit
-            let found = try await store.read { try $0.tasks(of: kinds, dueAfter: now, through: lease, limit: most).map(\.key) }
-            var isTaken = false
-            for keys in Dictionary(grouping: found, by: \.database).values {
-                let rows = try await Turn.doneAgain {
-                    try await store.write { transaction -> Ending<[TaskKey: TaskRow]> in
-                        var plan = WritePlan()
-                        plan.tasks = try transaction.tasks(locking: keys).filter { $0.attempts == 1 }
-                        for place in plan.tasks.indices { (plan.tasks[place].due, plan.tasks[place].attempts) = (lease, 2) }
-                        if plan.tasks.isEmpty { return .rollback([:]) }
-                        try transaction.apply(plan)
-                        return .commit(Dictionary(uniqueKeysWithValues: plan.tasks.map { ($0.key, $0) }))
-                    }
+            let found = try await store.read { [now = clock()] in try $0.tasks(of: kinds, dueAfter: now, through: lease, limit: most).map(\.key) }
+            var left = found.count < most ? [] : places
+            var bytes = 0
+            for (place, keys) in Dictionary(grouping: found, by: HandedTasks.Place.init) where places.contains(place) {
+                guard bytes < Self.bytesTakenUpTogether else {
+                    left.insert(place)
+                    continue
                 }
-                handed.takeUp(keys.compactMap { rows[$0] })
-                isTaken = isTaken || !rows.isEmpty
+                let (rows, isWhole) = try await leaseAgain(keys, until: lease, most: share, bytes: Self.bytesTakenUpTogether - bytes)
+                handed.takeUp(rows)
+                bytes += rows.reduce(0) { $0 + 1 + $1.payload.count }
+                if !isWhole { left.insert(place) }
             }
-            if isTaken { return }
-            if found.count < most { return handed.found(passed) }
+            if bytes > 0 || found.count < most { return handed.found(passed, but: left) }
             limit *= 2
+        }
+    }
+
+    /// Takes tasks of one database that are leased to this process for the first time.
+    /// - Returns: the first ones, and whether they are all that there are of these.
+    private func leaseAgain(_ keys: [TaskKey], until lease: Timestamp, most: Int, bytes: Int) async throws -> (rows: [TaskRow], isWhole: Bool) {
+        try await Turn.doneAgain {
+            try await store.write { transaction -> Ending<(rows: [TaskRow], isWhole: Bool)> in
+                var plan = WritePlan()
+                var (room, rest) = (bytes, keys[...])
+                while room > 0, plan.tasks.count < most, let key = rest.popFirst() {
+                    guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 else { continue }
+                    room -= task.payload.count
+                    (task.due, task.attempts) = (lease, 2)
+                    plan.tasks.append(task)
+                }
+                if plan.tasks.isEmpty { return .rollback(([], rest.isEmpty)) }
+                try transaction.apply(plan)
+                return .commit((plan.tasks, rest.isEmpty))
+            }
         }
     }
 

@@ -48,7 +48,7 @@ extension Cloud {
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            schemaVersion: try await registry.schemaVersionKey(of: key.container, key.environment))
+            schemaVersion: try await registry.schemaVersionKey(of: key.container, key.environment), handed: handed)
         let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
@@ -82,6 +82,8 @@ struct ZoneModification: Sendable {
     var log: OperationLog?
     /// Where the version of the container's schema stands: an empty zone has the rows of every index that there is.
     var schemaVersion: EntryKey
+    /// Knows how much waits to be told.
+    var handed: HandedTasks
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
@@ -141,6 +143,7 @@ struct ZoneModification: Sendable {
         _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
         guard advance.entries.contains(where: { $0.key.kind == .subscribed }), let user = caller.userRecordName else { return }
+        try FireSubscriptions.requireRoom(for: FireSubscriptions.Author(caller), in: database, within: handed, transaction)
         let gone = outcomes.compactMap { outcome -> String? in if case .deleted(let name) = outcome { name } else { nil } }
         let orphans = gone.isEmpty ? [] : try transaction.subscriptions(toZones: Set(gone), of: user, in: database)
         let changes = try transaction.plan(subscribing: [], without: orphans, in: database)

@@ -59,7 +59,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .quotaExceeded:
             "The database holds as many bytes as its quota allows, or the change would go beyond it."
         case .throttled:
-            "The caller did more work than its rate allows, or waits for changes too many times at once."
+            "The caller did more work than its rate allows, saves faster than devices are told, or waits for changes too many times at once."
         case .tryAgainLater:
             "The server cannot do it now: it is starting or ending, or out of room for requests, answers or disk."
         case .validatingReferenceError:

@@ -118,6 +118,13 @@ package final class RequestRates: Sendable {
         }
     }
 
+    /// Takes the cost of what was done for a user after the requests. Costs that no rate can be found for count for nobody.
+    func take(_ cost: Int, from place: AccountPlace, in registry: Registry) async {
+        guard cost > 0, !place.userRecordName.isEmpty, let own = try? await entry(of: place.container, in: registry) else { return }
+        let target = DatabaseTarget(container: place.container, environment: place.environment, scope: .private)
+        take(cost, from: payers(of: Caller(.user(place.userRecordName)), in: target, own))
+    }
+
     private func forget(_ buckets: inout [Payer: TokenBucket], _ now: Timestamp) {
         buckets = buckets.filter { payer, bucket in
             var bucket = bucket

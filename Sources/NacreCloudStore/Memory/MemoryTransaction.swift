@@ -155,6 +155,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.tasks(of: kinds, dueAfter: first, through: last, limit: limit) }
     }
 
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int) {
+        try ask { $0.tasks(of: kind, in: database, namesFrom: prefix, limit: limit) }
+    }
+
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         try ask { state in Set(keys.map(NamedKey.init)).compactMap { state.tasks[$0] } }
     }

@@ -173,6 +173,13 @@ extension MemoryState {
         return oldest.prefix(max(limit, 0)).map { TaskDue($0.value.key, due: $0.value.due) }
     }
 
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) -> (count: Int, bytes: Int) {
+        let named = tasks.rows.lazy.map(\.value).filter {
+            $0.key.database == database && $0.key.kind == kind && $0.key.name.utf8.starts(with: prefix.utf8)
+        }.prefix(max(limit, 0))
+        return named.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.payload.count) }
+    }
+
     mutating func reclaim(_ zone: ZoneAddress, limit: Int) -> Int {
         var names: [NameBytes] = []
         let first = RecordKey(zone: zone, name: NameBytes(""))

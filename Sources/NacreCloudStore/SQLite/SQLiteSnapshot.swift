@@ -72,6 +72,21 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int) {
+        try ask { connection in
+            try connection.use(.tasksNamed) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(kind.rawValue)
+                statement.bind(prefix)
+                // Behind every name that begins so.
+                statement.bind(prefix + "\u{10ffff}")
+                statement.bind(max(limit, 0))
+                let bytes = try statement.rows { Int(clamping: $0.integer()) }
+                return (bytes.count, bytes.reduce(0, +))
+            }
+        }
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try ask { try $0.zones(in: database, named: names) }
     }

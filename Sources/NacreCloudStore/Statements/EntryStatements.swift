@@ -55,6 +55,12 @@ extension Statement {
 
     static let taskByKey = Statement("SELECT due, attempts, payload FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
+    /// Those of a kind whose names lie from ?3 up to ?4, in their order. What a payload takes stands before it: none is read.
+    static let tasksNamed = Statement(
+        """
+        SELECT length(payload) FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name >= ?3 AND name < ?4 ORDER BY name LIMIT ?5
+        """)
+
     /// ?2 has a bit for each kind that is wanted. Read in the index alone.
     static let tasksDue = Statement(
         "SELECT db_id, kind, name, due FROM tasks WHERE due > ?4 AND due <= ?1 AND (?2 >> kind) & 1 ORDER BY due, db_id, kind, name LIMIT ?3")

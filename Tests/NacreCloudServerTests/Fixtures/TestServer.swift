@@ -65,11 +65,13 @@ final class TestServer: Sendable {
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
+        let rates = RequestRates(perSecond: requestRate, clock: clock.serverClock)
         cloud = Cloud(
             store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm),
-            mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry))
+            mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry),
+            charge: { await rates.take($1, from: $0, in: registry) })
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
-        router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates) { true }
         names = try await Self.populate(cloud, authenticator)
     }
 

@@ -144,6 +144,30 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `tasks of a kind are counted with their bytes by how their names begin, up to a limit`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        var cascade = Self.task("ada 1", due: 2.5, [1, 2, 3])
+        cascade.key.kind = .cascade
+        let named: [(String, [UInt8])] = [
+            ("ada 1", [1, 2]), ("ada 2", [3]), ("ada 9\u{10fffd}", []), ("ad", [1]), ("adam 1", [1]), ("\u{e4}da 1", [1]),
+        ]
+        try await store.apply(WritePlan(\.tasks, named.map { Self.task($0.0, due: 1, $0.1) } + [cascade]))
+        try await store.apply(WritePlan(\.tasks, [Self.task("ada 3", due: 1, [7], in: DatabaseID(rawValue: 1))]))
+        func count(_ prefix: String, _ limit: Int = 9, of kind: TaskKind = .reclaimZone) async throws -> [Int] {
+            let found = try await store.read { try $0.tasks(of: kind, in: Sample.database, namesFrom: prefix, limit: limit) }
+            return [found.count, found.bytes]
+        }
+        #expect(try await count("ada ") == [3, 3])
+        #expect(try await count("ada ", 1) == [1, 2])
+        #expect(try await count("ada ", of: .cascade) == [1, 3])
+        #expect(try await count("") == [6, 6])
+        #expect(try await count("", 0) == [0, 0])
+        #expect(try await count("", -1) == [0, 0])
+        #expect(try await count("bob ") == [0, 0])
+        #expect(try await count("", of: .sweepZone) == [0, 0])
+    }
+
+    @Test(arguments: Engine.allCases)
     func `tasks are read under their locks, each once, and a transaction knows the earliest of each kind that it put`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let kept = [Self.task("a", due: 4, [1, 2]), Self.task("b", due: 3)]

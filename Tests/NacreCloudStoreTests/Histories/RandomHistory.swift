@@ -27,7 +27,7 @@ struct HistoryStep: Sendable {
 
     enum Answer: Hashable, Sendable {
         case advance(Advance)
-        case tasks([TaskDue], Set<TaskRow>, [TaskKind: Timestamp])
+        case tasks([TaskDue], Set<TaskRow>, [TaskKind: Timestamp], count: Int, bytes: Int)
         case count(Int)
         case trimmed(TrimmedOperations)
         case applied
@@ -62,7 +62,8 @@ struct HistoryStep: Sendable {
                 TaskRow(key: task.key, payload: task.payload, due: until, attempts: task.attempts + 1)
             }
             try transaction.apply(plan)
-            return .tasks(due, Set(plan.tasks), transaction.earliestTasks)
+            let named = try transaction.tasks(of: .cascade, in: database, namesFrom: "", limit: limit)
+            return .tasks(due, Set(plan.tasks), transaction.earliestTasks, count: named.count, bytes: named.bytes)
         case .reclaim(let zone, let limit):
             return .count(try transaction.reclaim(zone, limit: limit))
         case .expire(let now, let limit):
