@@ -21,7 +21,7 @@ package final class Cloud: StoreClient {
     private let hints: any Hints
     /// Gets each failure of the store that a request or a task met, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
-    /// Counts work that a user's changes and subscriptions make after the requests, in the unit of `WorkMeter`.
+    /// Gets what a user's changes cost after its requests, in the unit of `WorkMeter`.
     let charge: @Sendable (AccountPlace, Int) async -> Void
     let cascadePerTransaction: Int
     let readRule: ReadRule
@@ -35,6 +35,8 @@ package final class Cloud: StoreClient {
     package let pushes: (any PushDelivering)?
     /// The tasks that commits have left to this process.
     let handed = HandedTasks()
+    /// How much users' devices are told.
+    let telling = TellingRates()
     /// Who is not pushed to what it hears anyway.
     package let listening = ListeningDevices()
     let waitingUploads = WaitingUploads()

@@ -198,6 +198,7 @@ extension Limits {
         Limit("pushLogLinesTold", pushLogLinesTold, .server),
         Limit("notificationSeconds", Int(notificationSeconds), .server),
         Limit("notificationsPerDevice", notificationsPerDevice, .server),
+        Limit("notificationsPerSecond", notificationsPerSecond, .server),
         Limit("notifiedDevicesPerUser", notifiedDevicesPerUser, .server),
         Limit("notifiedDeviceSeconds", Int(notifiedDeviceSeconds), .server),
         Limit("pushTokenSeconds", Int(pushTokenSeconds), .cloudKit),

@@ -353,6 +353,9 @@ extension Limits {
     package static let notificationSeconds: Double = 7 * 24 * 3600
     /// Notifications that wait for a device; of more, it is told to fetch everything. On this server: 400 KB, and more than anybody looks at.
     package static let notificationsPerDevice = 100
+    /// Notifications of a user's devices a second, and a minute's worth at once after a quiet time; of more, they are told to fetch everything. On this server:
+    /// a tenth of a core.
+    package static let notificationsPerSecond = 3_000
     /// Devices of a user that are told of changes; of more, those go that were heard of longest ago. On this server: as many sign-ins, and their clients.
     package static let notifiedDevicesPerUser = 100
     /// Seconds after which a device that was not heard of is told nothing more. On this server: it comes back, and is told to fetch everything.

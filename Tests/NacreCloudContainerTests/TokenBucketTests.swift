@@ -54,4 +54,17 @@ import Testing
         meter.add(bytes: 64_000_001)
         #expect(meter.cost == 64_202)
     }
+
+    @Test func `of too many owners those are forgotten first who owe nothing, and never more are remembered`() {
+        var buckets = TokenBuckets<Int>(most: 4)
+        for owner in 0..<4 { buckets.take(owner < 2 ? 150 : 20, from: owner, at: at(0)) { _ in Self.rate } }
+        #expect((0..<4).map { buckets.pause(of: $0, Self.rate, at: at(0)) } == [5, 5, nil, nil])
+        // By now those who had little have all back.
+        buckets.take(150, from: 4, at: at(3)) { _ in Self.rate }
+        #expect((0..<5).map { buckets.pause(of: $0, Self.rate, at: at(3)) } == [2, 2, nil, nil, 5])
+        for owner in 5..<20 { buckets.take(150, from: owner, at: at(3)) { _ in Self.rate } }
+        #expect((0..<20).count { buckets.pause(of: $0, Self.rate, at: at(3)) != nil } <= 4)
+        buckets.take(150, from: 20, at: at(3)) { _ in nil }
+        #expect(buckets.pause(of: 20, Self.rate, at: at(3)) == nil, "one without a rate")
+    }
 }

@@ -11,6 +11,11 @@ import NacreTelemetry
 
 @testable import NacreCloudServer
 
+extension Engine {
+    /// That a run of torture is done on: the engine that is shipped, and a weak one.
+    static let tortured: [Engine] = [.sqlite, .sideBySide]
+}
+
 /// A whole server in this process over a store, on a port of its own, with accounts of which the first has two devices.
 final class ServedStore: Sendable {
     static let container = "iCloud.test.torture"

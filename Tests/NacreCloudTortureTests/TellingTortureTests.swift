@@ -18,7 +18,7 @@ import Testing
         return try await server.run(options)
     }
 
-    @Test(arguments: [Engine.sqlite, .sideBySide])
+    @Test(arguments: Engine.tortured)
     func `each of three users at a zone hears all of what is shared with them and nothing else, over the server's ends too`(engine: Engine)
         async throws
     {
@@ -41,7 +41,7 @@ import Testing
         return try await server.run(options)
     }
 
-    @Test(arguments: [Engine.sqlite, .sideBySide])
+    @Test(arguments: Engine.tortured)
     func `devices hear of all that they subscribe to until they are signed out or it is deleted, and of nothing later, over the server's ends too`(
         engine: Engine
     ) async throws {
@@ -51,7 +51,7 @@ import Testing
         #expect(report.restarts >= 3 && counts.recordsTold > 30 && counts.subscriptionsEnded > 20 && counts.devicesSignedOut > 1, "\(counts)")
     }
 
-    @Test(arguments: [Engine.sqlite, .sideBySide])
+    @Test(arguments: Engine.tortured)
     func `guests hear of each change of what is shared with them until it is taken back, and of none later, over the server's ends too`(
         engine: Engine
     ) async throws {

@@ -89,7 +89,7 @@ import Testing
         return try await server.run(options)
     }
 
-    @Test(arguments: [Engine.sqlite, .sideBySide])
+    @Test(arguments: Engine.tortured)
     func `queries tell each record once and in order while indexes are made and taken away, over the server's ends too`(engine: Engine)
         async throws
     {

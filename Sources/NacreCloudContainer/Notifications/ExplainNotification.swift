@@ -140,9 +140,9 @@ private struct Explaining {
         } catch {
             return found.add("predicate", false, "the schema does not allow it any more: \(error.reason)")
         }
+        var tested = TestedRecord { record.value(of: $0) }
         for filter in shape.filters {
             let names = filter.fields.map(\.name)
-            var tested = TestedRecord { record.value(of: $0) }
             let passes = (try? FilterTest(filter.filter, fields: names).passes(&tested)) ?? false
             let values = names.map { "\($0) is \(record.value(of: $0).map(Self.text) ?? "not set")" }.joined(separator: ", ")
             found.add(
@@ -170,7 +170,11 @@ private struct Explaining {
     mutating func tellDevices(in devices: DatabaseID, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         for row in try transaction.allEntries(.notifiedDevice, in: devices).living(at: now) {
             let device = try NotifiedDevice(row)
-            let all = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now).flatMap { try PushLog.lines(of: $0) }
+            let kept = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now).flatMap { try PushLog.lines(of: $0) }
+            let waiting = try transaction.queueRows(of: row.key.key, in: devices).living(at: now).map { try QueuedNotification($0) }
+            // An earlier version has said it of what waits.
+            let said = Set(kept.lazy.filter { $0.event == .queued }.map(\.number))
+            let all = kept + waiting.filter { !said.contains($0.number) }.map { $0.line(.queued, at: $0.queued) }
             let own = all.filter {
                 $0.subscriptionID == question.subscriptionID && ($0.recordName.isEmpty || $0.recordName == question.recordName)
             }

@@ -46,6 +46,12 @@ package struct QueuedNotification: Hashable, Sendable {
         recordName = payload.recordName ?? ""
     }
 
+    /// What the push log says of it.
+    /// - Parameter said: by a push service.
+    func line(_ event: PushLogLine.Event, at time: Timestamp, said: String = "") -> PushLogLine {
+        PushLogLine(time: time, event: event, number: number, subscriptionID: subscriptionID, recordName: recordName, said: said)
+    }
+
     func row(of device: String, in database: DatabaseID, at now: Timestamp) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
@@ -190,7 +196,6 @@ struct NotificationQueue {
     }
 
     private mutating func put(_ notification: QueuedNotification, _ payload: QueuedPayload) {
-        note(.queued, notification)
         device.count = notification.number
         come[notification.number] = (payload, device.badge)
         waiting.append(notification)
@@ -234,14 +239,12 @@ struct NotificationQueue {
     /// Has the push log say what became of a notification.
     /// - Parameter said: by a push service.
     mutating func note(_ event: PushLogLine.Event, _ notification: QueuedNotification, said: String? = nil) {
-        log.append(
-            PushLogLine(
-                time: now, event: event, number: notification.number, subscriptionID: notification.subscriptionID,
-                recordName: notification.recordName, said: said ?? ""))
+        log.append(notification.line(event, at: now, said: said ?? ""))
     }
 
     private mutating func drop(as event: PushLogLine.Event? = nil, where isGone: (QueuedNotification) -> Bool) {
         for notification in waiting where isGone(notification) {
+            log.append(notification.line(.queued, at: come[notification.number] == nil ? notification.queued : now))
             if let event { note(event, notification) }
             if come.removeValue(forKey: notification.number) == nil { gone.insert(notification.number) }
         }
@@ -270,10 +273,9 @@ struct NotificationQueue {
             plan.entries.append(notification.row(of: key, in: database, at: now))
             fresh.append(notification)
         }
-        if !log.isEmpty {
-            plan.entries.append(PushLog.row(log, of: key, count: device.logged, in: database, at: now))
-            device.logged += 1
-        }
+        let lines = PushLog.rows(log, of: key, count: device.logged, in: database, at: now)
+        plan.entries += lines
+        device.logged += Int64(lines.count)
         plan.entries.append(device.row(key, in: database))
         return fresh
     }

@@ -37,7 +37,7 @@ extension Cloud {
                 }
             }
             if !portion.plan.isEmpty { tell(portion, in: database) }
-            await charge(place, portion.cost * Notifying.costOfRow)
+            telling.take(portion.count, from: place, at: now)
             next = portion.rest
         }
     }
@@ -72,8 +72,10 @@ private struct Notifying: Sendable {
         var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
         /// Something else has changed: somebody was signed out, or is to be asked again who it is.
         var mustRead = false
+        /// How many notifications it puts into queues.
+        var count = 0
         /// Rows that it reads and writes, and thousands of their bytes.
-        var cost = 0
+        fileprivate var cost = 0
     }
 
     let payloads: [QueuedPayload]
@@ -82,9 +84,6 @@ private struct Notifying: Sendable {
     let author: String?
     /// Where the accounts are that the devices are signed in with.
     let accounts: [String: DatabaseID]
-
-    /// What a row of a queue costs, in the unit of `WorkMeter`. On this server.
-    static let costOfRow = 3
 
     /// Devices that are read at a time.
     private static let devicesAtATime = 50
@@ -157,6 +156,7 @@ private struct Notifying: Sendable {
             portion.cost += 1 + payloads[count].bytesAtMost / 1000
             queue.add(payloads[count])
             count += 1
+            portion.count += 1
         }
         if queue.device.count > before {
             let fresh = queue.add(to: &portion.plan)

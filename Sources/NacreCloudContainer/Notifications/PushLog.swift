@@ -32,18 +32,28 @@ package struct PushLogLine: Hashable, Sendable {
     package var said: String
 }
 
-/// Rows of a device's push log: one for each transaction that changed its queue, in so many places that are used one after the other.
+/// Rows of a device's push log, in so many places that are used one after the other. What waits is its own log: that it was queued is said when it goes.
 enum PushLog {
     private static let version: UInt8 = 1
 
     private static func key(_ device: String, _ place: Int64) -> String { "\(device) \(HexText.encode(UInt64(place)))" }
 
+    /// As few as they fit into.
     /// - Parameter count: of the rows that the device has had.
-    static func row(_ lines: [PushLogLine], of device: String, count: Int64, in database: DatabaseID, at now: Timestamp) -> EntryRow {
+    static func rows(_ lines: [PushLogLine], of device: String, count: Int64, in database: DatabaseID, at now: Timestamp) -> [EntryRow] {
+        var rows: [EntryRow] = []
+        var rest = lines[...]
+        while !rest.isEmpty { rows.append(row(&rest, of: device, count: count + Int64(rows.count), in: database, at: now)) }
+        return rows
+    }
+
+    /// Takes as many lines as one has room for.
+    private static func row(
+        _ lines: inout ArraySlice<PushLogLine>, of device: String, count: Int64, in database: DatabaseID, at now: Timestamp
+    ) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(version)
-        for line in lines {
-            if writer.bytes.count >= Limits.pushLogBytes { break }
+        while writer.bytes.count < Limits.pushLogBytes, let line = lines.popFirst() {
             writer.double(line.time.secondsSince2001)
             writer.byte(line.event.rawValue)
             writer.signed(line.number)

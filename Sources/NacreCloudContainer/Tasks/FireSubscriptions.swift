@@ -179,8 +179,10 @@ struct FireSubscriptions: TaskHandler {
                 return try work.firings(by: known, of: key, cloud.readRule, transaction)
             }
         }
-        await cloud.charge(AccountPlace(container: key.container, environment: key.environment, userRecordName: author.user), cost)
-        let words = words(of: bounded(found), in: key, turn)
+        // Whoever saves in public has no say in who subscribes there.
+        if key.scope == .private, key.owner == author.user { await cloud.charge(Self.place(of: author.user, in: key), cost) }
+        let now = cloud.clock()
+        let words = words(of: bounded(found) { cloud.telling.isSpent(by: Self.place(of: $0, in: key), at: now) }, in: key, turn)
         // Also those of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, turn.leave(words) { return false }
@@ -208,12 +210,15 @@ struct FireSubscriptions: TaskHandler {
     private static let usersCounted = 256
 
     /// Of each user as many as a queue holds, and for who has more the word to fetch everything, once. Counts them.
-    private mutating func bounded(_ firings: [Firing]) -> [Firing] {
+    /// - Parameter isSpent: whether a user's devices were told as much as they may be, of which no more are told one by one.
+    private mutating func bounded(_ firings: [Firing], isSpent: (String) -> Bool) -> [Firing] {
         var bounded: [Firing] = []
+        var spent: [String: Bool] = [:]
         for firing in firings {
-            let count = told[firing.user, default: 0] + 1
             if isFull(firing.user) { continue }
-            told[firing.user] = count
+            let isOver = spent[firing.user] ?? isSpent(firing.user)
+            spent[firing.user] = isOver
+            told[firing.user] = isOver ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
             bounded.append(isFull(firing.user) ? Firing(user: firing.user) : firing)
         }
         if told.count > Self.usersCounted {
@@ -353,9 +358,14 @@ struct FireSubscriptions: TaskHandler {
             let record = record(of: firing)
             let id = ids[record] ?? notificationID(of: record, turn.cloud)
             ids[record] = id
-            let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: firing.user)
-            return ToldTogether.Word(place: place, author: author.deviceID, payload: payload(of: firing, id: id, in: key), isNew: turn.isNew)
+            return ToldTogether.Word(
+                place: Self.place(of: firing.user, in: key), author: author.deviceID, payload: payload(of: firing, id: id, in: key), isNew: turn.isNew
+            )
         }
+    }
+
+    private static func place(of user: String, in key: DatabaseKey) -> AccountPlace {
+        AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
     }
 
     /// That it tells of; nil: it tells of the commit.

@@ -43,7 +43,7 @@ package final class RequestRates: Sendable {
         }
     }
 
-    /// Buckets of one kind that are remembered; those that are full again go first, then all. On this server: 10 MB.
+    /// Buckets of one kind that are remembered. On this server: 10 MB.
     private static let bucketsMax = 50_000
 
     /// Costs a second of one user; nil: nobody is kept to a rate but those for whom one is set.
@@ -52,7 +52,7 @@ package final class RequestRates: Sendable {
     private let overload: OverloadLog
     /// What administrators have set, by container.
     private let entries = Remembered<RateEntry>()
-    private let buckets = Locked([[Payer: TokenBucket]](repeating: [:], count: Payer.Kind.allCases.count))
+    private let buckets = Locked([TokenBuckets<Payer>](repeating: TokenBuckets(most: bucketsMax), count: Payer.Kind.allCases.count))
 
     package convenience init(perSecond: Int?, clock: ServerClock) {
         self.init(perSecond: perSecond, clock: clock, overload: .silent)
@@ -96,7 +96,7 @@ package final class RequestRates: Sendable {
         let now = clock.now()
         let pause = buckets.withLock { buckets in
             payers.compactMap { payer in
-                rate(of: payer).flatMap { buckets[payer.kind.rawValue][payer]?.pause($0, at: now) }
+                rate(of: payer).flatMap { buckets[payer.kind.rawValue].pause(of: payer, $0, at: now) }
             }.max()
         }
         guard let pause else { return }
@@ -109,28 +109,15 @@ package final class RequestRates: Sendable {
         guard !payers.isEmpty else { return }
         let now = clock.now()
         buckets.withLock { buckets in
-            for payer in payers {
-                guard let rate = rate(of: payer) else { continue }
-                let place = payer.kind.rawValue
-                if buckets[place].count >= Self.bucketsMax, buckets[place][payer] == nil { forget(&buckets[place], now) }
-                buckets[place][payer, default: TokenBucket(full: rate, at: now)].take(cost, rate, at: now)
-            }
+            for payer in payers { buckets[payer.kind.rawValue].take(cost, from: payer, at: now, rate: rate) }
         }
     }
 
-    /// Takes the cost of what was done for a user after the requests. Costs that no rate can be found for count for nobody.
+    /// Takes the cost of what was done for a user after its requests; of nobody where no rate can be found.
     func take(_ cost: Int, from place: AccountPlace, in registry: Registry) async {
         guard cost > 0, !place.userRecordName.isEmpty, let own = try? await entry(of: place.container, in: registry) else { return }
         let target = DatabaseTarget(container: place.container, environment: place.environment, scope: .private)
         take(cost, from: payers(of: Caller(.user(place.userRecordName)), in: target, own))
-    }
-
-    private func forget(_ buckets: inout [Payer: TokenBucket], _ now: Timestamp) {
-        buckets = buckets.filter { payer, bucket in
-            var bucket = bucket
-            return rate(of: payer).map { !bucket.isFull($0, at: now) } ?? false
-        }
-        if buckets.count > Self.bucketsMax / 2 { buckets.removeAll() }
     }
 
     /// nil: as much as they like.

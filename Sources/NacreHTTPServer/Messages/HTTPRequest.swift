@@ -74,7 +74,7 @@ package struct HTTPRequest: Sendable {
     }
 
     private func decoded(_ bytes: ArraySlice<UInt8>) throws -> String {
-        guard let text = percentDecoded(bytes) else { throw HTTPError(.badRequest, "The path is malformed.") }
+        guard let text = percentDecoded(bytes) else { throw HTTPError(.badRequest, "The path is malformed: it is UTF-8 with percent-encoding.") }
         return text
     }
 

@@ -99,7 +99,10 @@ import Testing
     @Test(arguments: Engine.allCases) func `the log of a device has its bounds, and goes with it`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.scene.subscribe(scene.device, .query("q", info: .alert("New")))
-        for place in 0..<Limits.pushLogRowsPerDevice + 20 { try await scene.save(.create("n\(place)")) }
+        for place in 0..<Limits.pushLogRowsPerDevice + 20 {
+            try await scene.save(.create("n\(place)"))
+            #expect(try await scene.scene.told(scene.device).count == 1)
+        }
         func rows() async throws -> [EntryRow] {
             try await scene.scene.test.store.read { try $0.rows(of: .entries, after: nil, limit: 5000) }.compactMap { row in
                 if case .entry(let entry) = row.value, entry.key.kind == .pushLog { entry } else { nil }
@@ -114,7 +117,25 @@ import Testing
         try await scene.scene.cloud.registry.revokeAccountToken(id, of: account)
         let second = try await scene.scene.signIn("ada")
         try await scene.save(.create("later"))
-        #expect(try await rows().count == 1, "of the other device: \(second.person)")
+        #expect(try await rows().isEmpty, "what waits is its own log")
+        #expect(try await scene.scene.told(second).count == 1)
+        #expect(try await rows().count == 1, "of the other device")
+    }
+
+    @Test(arguments: Engine.allCases) func `a notification that its device has is told with when it was queued, and so are many at once`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await Scene(engine)
+        try await scene.scene.subscribe(scene.device, .query("q", info: .alert("New")))
+        let names = (0..<90).map { "\($0) " + String(repeating: "n", count: 150) }
+        for name in names { try await scene.save(.create(name)) }
+        let before = try await scene.why(names[7]).devices.flatMap(\.lines)
+        #expect(before.map(\.event) == [.queued])
+        scene.scene.test.clock.move(bySeconds: 60)
+        let address = try #require(scene.device.address)
+        _ = try await scene.scene.cloud.acknowledge(through: 90, for: address)
+        for name in names { #expect(try await scene.why(name).devices.flatMap(\.lines).map(\.recordName) == [name]) }
+        #expect(try await scene.why(names[7]).devices.flatMap(\.lines) == before)
     }
 
     @Test(arguments: Engine.allCases) func `who may not read the record is not told, and that is said`(_ engine: Engine) async throws {

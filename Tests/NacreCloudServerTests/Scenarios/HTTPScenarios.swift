@@ -37,7 +37,8 @@ extension Scenario {
             .get("/Healthz", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
         Scenario(
             "a path that is malformed",
-            .get("/database/1/%zz/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "The path is malformed.")),
+            .get("/database/1/%zz/development/public/zones/list", .world).refuses(
+                400, "BAD_REQUEST", "The path is malformed: it is UTF-8 with percent-encoding.")),
         Scenario("HEAD asks for the headers of GET", .send("HEAD", "private/zones/list", .ada).gives(200)),
         Scenario("OPTIONS of a path that leads nowhere", .send("OPTIONS", "/nothing", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
     ]

@@ -1,0 +1,48 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// A user's devices are told so many notifications a second, and to fetch everything in the place of more.
+@Suite(.timeLimit(.minutes(5))) struct TellingRateTests {
+    private static let minute = Limits.notificationsPerSecond * Int(Limits.requestBurstSeconds)
+
+    private func place(_ person: String, in scene: SubscriptionScene) throws -> AccountPlace {
+        AccountPlace(
+            container: SubscriptionScene.container, environment: SubscriptionScene.environment, userRecordName: try #require(scene.names[person]))
+    }
+
+    @Test(arguments: Engine.allCases) func `who was told as much as the rate hears to fetch everything, until that is paid for, and others hear each`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let (author, ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("bob"))
+        for device in [ada, bob] { try await scene.subscribe(device, .query("p"), .query("q"), in: .public) }
+        func heard(of name: String) async throws -> [[String]] {
+            try await scene.user(author, in: .public).modify([.create(name)])
+            return [try await scene.identifiers(ada), try await scene.identifiers(bob)]
+        }
+        let each = ["p a 1", "q a 1"]
+        #expect(try await heard(of: "a") == [each, each])
+        scene.cloud.telling.take(Self.minute, from: try place("ada", in: scene), at: scene.test.clock.now)
+        #expect(try await heard(of: "b") == [["everything"], ["p b 1", "q b 1"]])
+        scene.test.clock.move(bySeconds: 1)
+        #expect(try await heard(of: "c") == [["p c 1", "q c 1"], ["p c 1", "q c 1"]])
+    }
+
+    @Test func `what is counted is what each device is told`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let author = try await scene.signIn("ada")
+        for _ in 0..<2 { _ = try await scene.signIn("ada") }
+        try await scene.subscribe(author, .query("p"), .query("q"))
+        let ada = try place("ada", in: scene)
+        scene.cloud.telling.take(Self.minute - 5, from: ada, at: scene.test.clock.now)
+        try await scene.user(author).modify([.create("a")])
+        try await scene.test.runAllTasks()
+        #expect(!scene.cloud.telling.isSpent(by: ada, at: scene.test.clock.now), "two notifications of two devices: one is left")
+        try await scene.user(author).modify([.create("b")])
+        try await scene.test.runAllTasks()
+        #expect(scene.cloud.telling.isSpent(by: ada, at: scene.test.clock.now))
+    }
+}
