@@ -34,7 +34,7 @@ extension Cloud {
     /// - Parameter last: up to when it looks for the next one that is not due yet.
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(
-        in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8, lookingThrough last: Timestamp? = nil
+        in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 64, lookingThrough last: Timestamp? = nil
     ) async throws -> TaskTurns {
         var turns = await takeHandedTurns(in: lanes, limit: limit)
         let handedTaken = turns.taken
@@ -44,7 +44,7 @@ extension Cloud {
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
         // One, where others wait in memory, whose turn it is then.
-        let most = (hasMore ? 1 : limit) * width
+        let most = (hasMore ? 1 : min(limit, Self.leasedTogether)) * width
         let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most) }
         let due = found.prefix { $0.due <= now }
         turns.next = found.dropFirst(due.count).first?.due
@@ -52,6 +52,9 @@ extension Cloud {
         turns.areMore = handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
         return turns
     }
+
+    /// On this server: tasks that are found and leased before it is looked again what commits have handed over.
+    private static let leasedTogether = 8
 
     /// On this server: words after which no further task is looked at before they are told. Whose turn comes next waits for as much.
     private static let wordsTogether = 100
