@@ -327,7 +327,7 @@ extension Limits {
     /// Subscriptions that are held against changes at a time. On this server: some milliseconds.
     package static let firingChunk = 200
     /// Changes that one user has saved into a database and of which its devices are not told yet; who saves more waits. On this server: some seconds' work.
-    package static let changesWaitingToBeTold = 2_000
+    package static let changesWaitingToBeTold = 4_000
     /// Bytes of what filters compare that wait with them; who has saved so many waits. On this server: they count for no quota.
     package static let bytesWaitingToBeTold = 16_000_000
     /// Rows of queues, and thousands of their bytes, that one transaction reads and writes, and what one queue takes beyond. On this server: two milliseconds

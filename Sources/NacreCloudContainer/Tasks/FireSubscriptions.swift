@@ -82,15 +82,13 @@ struct FireSubscriptions: TaskHandler {
         return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, name), payload: work.payload, at: due)
     }
 
-    /// On this server: tasks of a database, and bytes of them, that may wait in memory before it is looked how many an author has.
-    private static let (backlog, backlogBytes) = (100, 1_000_000)
-
     /// Holds what an author's commits have left to be told against its bounds; to be called before a request's commit leaves more. A task keeps what filters
-    /// compare, which no quota counts. Who saves faster than devices are told waits, and nobody else does. Costs a call of the store where many wait.
+    /// compare, which no quota counts. Who saves faster than devices are told waits, and nobody else does. Costs a call of the store where as many of all
+    /// authors wait in memory, or some that found no room there.
     /// - Throws: `ServerError.tooMuchToTell` where the author has left as many as may wait of one.
     static func requireRoom(for author: Author, in database: DatabaseID, within handed: HandedTasks, _ transaction: any ReadTransaction) throws {
         let place = HandedTasks.Place(lane: TaskKind.fireSubscriptions.lane, database: database)
-        guard handed.isBacklog(at: place, tasks: backlog, bytes: backlogBytes) else { return }
+        guard handed.isBacklog(at: place, tasks: Limits.changesWaitingToBeTold, bytes: Limits.bytesWaitingToBeTold) else { return }
         let waiting = try transaction.tasks(
             of: .fireSubscriptions, in: database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
         if waiting.count >= Limits.changesWaitingToBeTold || waiting.bytes >= Limits.bytesWaitingToBeTold { throw ServerError.tooMuchToTell }
@@ -404,7 +402,7 @@ extension ServerError {
     static let tooMuchToTell = ServerError(
         .throttled, "too many of this user's changes wait to be told to devices",
         remedy: "Wait for as many seconds as retryAfter says; save more records at a time, or have fewer subscriptions that each change fires.",
-        retryAfter: 2)
+        retryAfter: 1)
 }
 
 extension ReadRule {
