@@ -34,7 +34,7 @@ extension Cloud {
     /// - Parameter last: up to when it looks for the next one that is not due yet.
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(
-        in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 64, lookingThrough last: Timestamp? = nil
+        in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 16, lookingThrough last: Timestamp? = nil
     ) async throws -> TaskTurns {
         var turns = await takeHandedTurns(in: lanes, limit: limit)
         let handedTaken = turns.taken
