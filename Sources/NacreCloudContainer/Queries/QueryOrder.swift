@@ -29,10 +29,13 @@ struct SortTerm: Hashable, Sendable {
     /// A record without a location is farther than all locations.
     static let farthest: [UInt8] = [0xff]
 
-    /// - Parameter value: the record's of the field; nil: it has none.
-    func key(_ value: FieldValue?) -> [UInt8] {
+    /// - Parameters:
+    ///   - value: the record's of a term's field; nil: it has none.
+    ///   - type: the term's.
+    ///   - from: the term's.
+    static func key(_ value: FieldValue?, as type: FieldType, from: GeoPoint?) -> [UInt8] {
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
-        guard case .location(let location) = value else { return Self.farthest }
+        guard case .location(let location) = value else { return farthest }
         return IndexKey.number(GeoPoint(location).distance(to: from))
     }
 }
