@@ -64,19 +64,23 @@ final class QueryHit: Sendable {
     let size: Int
     /// nil: it is read again if it is answered; see `QueryReader.keeping`.
     let row: RecordRow?
+    /// What `RecordBody.placeOfPlainFields` says of the row, where it is known.
+    let plainPlace: Int?
 
-    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64) {
-        self.init(QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone)), name: row.name, size: row.body.count, row: row)
+    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
+        let position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
+        self.init(position, name: row.name, size: row.body.count, row: row, plainPlace)
     }
 
-    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?) {
+    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?, _ plainPlace: Int?) {
+        self.plainPlace = plainPlace
         self.position = position
         self.name = name
         self.size = size
         self.row = row
     }
 
-    var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil) }
+    var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil, nil) }
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor

@@ -267,7 +267,7 @@ struct ZoneSearch {
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: ArraySlice<UInt8>? = nil) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         reader.consider()
-        guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
+        guard let (fields, plainPlace) = try? RecordBody.fields(of: row, in: zone, only: query.fields, keeps: showing.keeps(row, keys: nil)) else {
             reader.met(StoredRecord(row, in: zone))
             return nil
         }
@@ -284,7 +284,7 @@ struct ZoneSearch {
         }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
         if let next, keys.count <= prefix.count || keys[prefix.count][...] != next { return nil }
-        let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
+        let hit = QueryHit(keys: keys, row: row, zone: zone.zone, plainPlace: plainPlace)
         return order.isBehind(hit.position, after) ? hit : nil
     }
 

@@ -11,13 +11,16 @@ struct UnreadRecord: Sendable {
 
     /// nil for a record that has to be read, because not all of it is shown as it is kept: an asset has a URL, and a share says who asks.
     ///
-    /// - Parameter row: its checksum was found right before.
+    /// - Parameters:
+    ///   - row: its checksum was found right before.
+    ///   - place: where its fields begin, where it was gone through before.
     /// - Throws: as `RecordBody.read` does.
-    init?(_ row: RecordRow, of zone: UnreadZone) throws(StoreError) {
-        guard let place = try RecordBody.placeOfPlainFields(row) else { return nil }
+    init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
+        let known: Int? = if let place { place } else { try RecordBody.placeOfPlainFields(row) }
+        guard let known else { return nil }
         self.row = row
         self.zone = zone
-        fieldsPlace = place
+        fieldsPlace = known
     }
 
     /// Bytes of its fields as they are kept.
