@@ -158,7 +158,8 @@ enum RecordBody {
         damage.text == lostText
     }
 
-    private static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
+    /// - Throws: `StoreError.corrupt` when the row is not what was written.
+    static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
