@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -71,6 +72,24 @@ import Testing
         let meter = WorkMeter()
         _ = try await WorkMeter.$current.withValue(meter) { try await lookup(plain, keys: ["note"]) }
         #expect(meter.cost > 10_000, "what is looked at is paid for")
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `records that a lookup answers as they are kept are written as those that it reads`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        let other = FieldValue.reference(Reference(recordName: "large", action: .none))
+        try await ann.modify([.make(.create, "large", ["text": .string(String(repeating: "x", count: 9_000))])], zone: "Z")
+        try await ann.modify([.make(.create, "small", ["number": .double(0.1), "other": other]), .make(.create, "gone")], zone: "Z")
+        try await ann.modify([.delete("gone")], zone: "Z")
+        let items = ["small", "absent", "large", "gone"].map { RecordsLookupRequest.Item(recordName: $0) }
+        let request = RecordsLookupRequest(records: items, zoneID: ZoneID(zoneName: "Z"))
+        let answer = try await ann.cloud.lookupAnswer(request, in: ann.target, by: ann.caller)
+        #expect(answer.whole.records.map { $0.record != nil } == [true, false, true, false])
+        for details in [true, false] {
+            let form = AnswerForm(details: details, zoneID: request.zoneID)
+            #expect(answer.json(form) == answer.whole.json(form))
+        }
     }
 
     /// So many that looking through them would keep others waiting: each of these is one more than a request may look through.

@@ -81,7 +81,7 @@ import Testing
             let records = [true, false].map { isKept in
                 var page = PagedRecords()
                 for _ in 0..<2 { isKept ? page.append(kept) : page.append(read) }
-                #expect(page.count == 2 && page.all == [read, read])
+                #expect(page.count == 2 && page.all == [.record(read), .record(read)])
                 return QueryAnswer(response: RecordsQueryResponse(records: []), page: page).json(form)
             }
             #expect(records[0] == records[1])

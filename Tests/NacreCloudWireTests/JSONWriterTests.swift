@@ -69,7 +69,7 @@ struct JSONWriterTests {
             writer.write("b", true)
             writer.write("c", "d")
             writer.write(ifPresent: "e", nil as String?)
-            writer.key("f\n")
+            writer.key(String("f\n"))
             writer.base64([1, 2])
             writer.endObject()
         }

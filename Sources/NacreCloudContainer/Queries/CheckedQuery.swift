@@ -9,6 +9,8 @@ struct CheckedQuery: Sendable {
     let terms: [SortTerm]
     /// The fields that have to be read of a record to know whether and where it is in the answer.
     let fields: FieldNames
+    /// The others of those fields are what the system keeps of a record.
+    let readsSystemFields: Bool
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
     /// The indexes that it would go by, and that nobody has made.
@@ -31,7 +33,10 @@ struct CheckedQuery: Sendable {
         let pairing = shape.pairing
         terms = pairing.terms
         // A filter's own order is by its field.
-        fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
+        let read = tests.flatMap(\.fields) + terms.map(\.field)
+        let own = read.filter { SystemField(schemaName: $0) == nil }
+        fields = FieldNames(own)
+        readsSystemFields = own.count < read.count
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
         let indexes =

@@ -125,7 +125,7 @@ struct DistanceRows: OrderedRows {
             if given != nil, reader.workLeft == 0 { return .pause(before: nil) }
             if let (key, row) = buffer.popFirst() {
                 given = key
-                return .row(key: key, row)
+                return .row(key: key[...], row)
             }
             if let step = try nextNowhere() { return step }
             guard let best else { return .end }
@@ -387,7 +387,7 @@ struct DistanceRows: OrderedRows {
         switch try nowhere?.next() {
         case .row(_, let row):
             given = SortTerm.farthest
-            return .row(key: SortTerm.farthest, row)
+            return .row(key: SortTerm.farthest[...], row)
         case .pause, .passed: return .pause(before: nil)
         case .end:
             nowhere = nil

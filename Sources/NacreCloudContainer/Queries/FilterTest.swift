@@ -3,7 +3,8 @@ import NacreCloudWire
 /// A filter made ready to be asked of many records.
 ///
 /// A record without the field passes no filter, not even a negation, as in SQL; see `docs/decisions/absent-fields-match-nothing.md`.
-struct FilterTest: Equatable, Sendable {
+/// A class, so that to ask it of a record copies nothing of it.
+final class FilterTest: Sendable {
     let comparator: QueryComparator
     /// The fields to look at: one, or with a token search every searchable one of the type.
     let fields: [String]

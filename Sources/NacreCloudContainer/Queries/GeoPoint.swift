@@ -60,7 +60,7 @@ struct GeoKey: Hashable, Sendable {
     private(set) var bytes: [UInt8]
 
     init(_ point: GeoPoint) {
-        bytes = IndexKey.eight(GeoCell.code(of: point), point.latitude.bitPattern, point.longitude.bitPattern)
+        bytes = IndexKey.eight(GeoCell.code(of: point)) + point.latitude.bitPattern.bigEndianBytes + point.longitude.bitPattern.bigEndianBytes
     }
 
     /// The place that a key says; nil for a key of something else.

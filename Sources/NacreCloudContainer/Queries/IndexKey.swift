@@ -83,13 +83,10 @@ enum IndexKey {
         return Bound(key: integer(Int64(exactly: floor) ?? (floor < 0 ? .min : .max)), isExact: false)
     }
 
-    /// The key of numbers of 64 bits, the highest byte first.
-    static func eight(_ numbers: UInt64...) -> [UInt8] {
-        var key: [UInt8] = []
-        key.reserveCapacity(1 + 8 * numbers.count)
-        key.append(value)
-        for number in numbers { withUnsafeBytes(of: number.bigEndian) { key.append(contentsOf: $0) } }
-        return key
+    /// The key of a number of 64 bits, the highest byte first.
+    static func eight(_ number: UInt64) -> [UInt8] {
+        func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }
+        return [value, byte(56), byte(48), byte(40), byte(32), byte(24), byte(16), byte(8), byte(0)]
     }
 
     /// The first key after this one.

@@ -7,9 +7,9 @@ protocol OrderedRows {
 
 enum OrderedStep {
     /// The next record, and its key in the order's first term.
-    case row(key: [UInt8], RecordRow)
+    case row(key: ArraySlice<UInt8>, RecordRow)
     /// The last of some rows whose records are not among those that were asked for.
-    case passed(key: [UInt8], name: String)
+    case passed(key: ArraySlice<UInt8>, name: String)
     /// No more may be read, asked or looked at. Everything before the key was there; nil: everything to the last row, if there was one.
     case pause(before: [UInt8]?)
     case end
@@ -17,8 +17,8 @@ enum OrderedStep {
     /// The row that it tells of.
     var place: IndexPlace? {
         switch self {
-        case .row(let key, let row): IndexPlace(key: key, name: row.name)
-        case .passed(let key, let name): IndexPlace(key: key, name: name)
+        case .row(let key, let row): IndexPlace(key: Array(key), name: row.name)
+        case .passed(let key, let name): IndexPlace(key: Array(key), name: name)
         case .pause, .end: nil
         }
     }
@@ -50,7 +50,9 @@ struct KeyRows: OrderedRows {
     private let reader: QueryReader
     private var scan: IndexScan
     private var ahead: ReadAhead
-    private var buffer: ArraySlice<IndexHit> = []
+    private var buffer: [IndexHit] = []
+    /// Those before it were given.
+    private var place = 0
     private var isLast = false
     private var hasGiven = false
     private let reserve: Int
@@ -75,14 +77,16 @@ struct KeyRows: OrderedRows {
     mutating func next() throws -> OrderedStep {
         while true {
             if hasGiven, reader.workLeft == 0 { return pause() }
-            if let hit = buffer.popFirst() {
+            if place < buffer.count {
                 hasGiven = true
-                guard let record = hit.record else {
-                    passed = hit.place
+                defer { place += 1 }
+                // Taken out of its place, and not copied.
+                guard let record = buffer[place].record.take() else {
+                    passed = buffer[place].place
                     continue
                 }
                 passed = nil
-                return .row(key: key(of: hit.place), record)
+                return .row(key: key(of: buffer[place].place), record)
             }
             if isLast { return .end }
             if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return pause() }
@@ -90,7 +94,8 @@ struct KeyRows: OrderedRows {
             let read = try reader.search(scan)
             isLast = read.isWhole
             if let last = read.hits.last { scan.goOn(behind: last) }
-            buffer = read.hits[...]
+            buffer = read.hits
+            place = 0
         }
     }
 
@@ -100,9 +105,7 @@ struct KeyRows: OrderedRows {
         return .passed(key: key(of: place), name: place.name)
     }
 
-    private func key(of place: IndexPlace) -> [UInt8] {
-        keysFrom == 0 ? place.key : Array(place.key.dropFirst(keysFrom))
-    }
+    private func key(of place: IndexPlace) -> ArraySlice<UInt8> { place.key[min(keysFrom, place.key.count)...] }
 }
 
 /// Records of these names, in their order.

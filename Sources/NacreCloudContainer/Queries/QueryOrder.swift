@@ -29,10 +29,13 @@ struct SortTerm: Hashable, Sendable {
     /// A record without a location is farther than all locations.
     static let farthest: [UInt8] = [0xff]
 
-    /// - Parameter value: the record's of the field; nil: it has none.
-    func key(_ value: FieldValue?) -> [UInt8] {
+    /// - Parameters:
+    ///   - value: the record's of a term's field; nil: it has none.
+    ///   - type: the term's.
+    ///   - from: the term's.
+    static func key(_ value: FieldValue?, as type: FieldType, from: GeoPoint?) -> [UInt8] {
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
-        guard case .location(let location) = value else { return Self.farthest }
+        guard case .location(let location) = value else { return farthest }
         return IndexKey.number(GeoPoint(location).distance(to: from))
     }
 }
@@ -61,19 +64,23 @@ final class QueryHit: Sendable {
     let size: Int
     /// nil: it is read again if it is answered; see `QueryReader.keeping`.
     let row: RecordRow?
+    /// What `RecordBody.placeOfPlainFields` says of the row, where it is known.
+    let plainPlace: Int?
 
-    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64) {
-        self.init(QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone)), name: row.name, size: row.body.count, row: row)
+    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
+        let position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
+        self.init(position, name: row.name, size: row.body.count, row: row, plainPlace)
     }
 
-    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?) {
+    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?, _ plainPlace: Int?) {
+        self.plainPlace = plainPlace
         self.position = position
         self.name = name
         self.size = size
         self.row = row
     }
 
-    var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil) }
+    var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil, nil) }
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor

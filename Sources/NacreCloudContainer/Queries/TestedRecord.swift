@@ -19,8 +19,9 @@ struct TestedRecord {
         fileprivate static let fewAtMost = 16
     }
 
-    /// The record's values, by the name of a field.
-    let read: (String) throws -> FieldValue?
+    private let fields: RecordFields
+    /// The values that are not among the fields, by name.
+    private let others: ((String) throws -> FieldValue?)?
     private var members: [String: Members] = [:]
     private var texts: [String: [String]] = [:]
     private var words: [String: Set<String>] = [:]
@@ -29,7 +30,18 @@ struct TestedRecord {
 
     /// - Parameter read: the record's values, by the name of a field; asked more than once.
     init(_ read: @escaping (String) throws -> FieldValue?) {
-        self.read = read
+        self.init(RecordFields(), others: read)
+    }
+
+    /// - Parameter others: what is not among the fields, by name; nil: nothing of it is looked at. Asked more than once.
+    init(_ fields: RecordFields, others: ((String) throws -> FieldValue?)?) {
+        self.fields = fields
+        self.others = others
+    }
+
+    /// The value of a field, which is not counted.
+    func read(_ field: String) throws -> FieldValue? {
+        try fields[field] ?? others?(field)
     }
 
     mutating func value(of field: String) throws -> FieldValue? {

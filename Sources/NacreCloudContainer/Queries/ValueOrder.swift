@@ -8,9 +8,13 @@ enum ValueOrder: Int, Hashable, Sendable {
     case above = 1
 
     /// nil where the values have no order: of two kinds, or places that differ.
-    init?(_ left: FieldValue, _ right: FieldValue) {
+    init?(_ left: __shared FieldValue, _ right: __shared FieldValue) {
+        // Texts are asked for first: to look at two values together copies both.
+        if case .string(let left) = left, case .string(let right) = right {
+            self.init(ByteOrder.compare(left, right))
+            return
+        }
         switch (left, right) {
-        case (.string(let left), .string(let right)): self.init(ByteOrder.compare(left, right))
         case (.reference(let left), .reference(let right)): self.init(ByteOrder.compare(left.recordName, right.recordName))
         case (.bytes(let left), .bytes(let right)): self.init(bytes: left, right)
         case (.int64(let left), .int64(let right)): self.init(numbers: left, right)

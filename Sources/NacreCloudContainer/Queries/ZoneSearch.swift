@@ -264,26 +264,33 @@ struct ZoneSearch {
 
     /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
     /// - Parameter next: the key behind those; nil: any.
-    private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: [UInt8]? = nil) throws -> QueryHit? {
+    private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: ArraySlice<UInt8>? = nil) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         reader.consider()
-        guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
+        guard let (fields, plainPlace) = try? RecordBody.fields(of: row, in: zone, only: query.fields, keeps: showing.keeps(row, keys: nil)) else {
             reader.met(StoredRecord(row, in: zone))
             return nil
         }
         if judgesEach, try !showing.shows(Self.system(row)) { return nil }
-        // Holds the row and its fields, and nothing of the search: it is made for each record.
-        var tested = TestedRecord { name in
-            guard let field = SystemField(schemaName: name) else { return fields[name] }
-            return try Self.system(row).value(of: field)
-        }
+        var tested = TestedRecord(fields, others: query.readsSystemFields ? { try Self.value(of: $0, in: row) } : nil)
         defer { reader.worked(tested.work) }
         for place in query.tests.indices where try !query.tests[place].passes(&tested) { return nil }
-        let keys = try order.terms.indices.map { order.terms[$0].key(try tested.read(order.terms[$0].field)) }
+        var keys: [[UInt8]] = []
+        for place in order.terms.indices {
+            // Of a term only what its key is made by: all of it is more to copy than to use.
+            let key = SortTerm.key(try tested.read(order.terms[place].field), as: order.terms[place].type, from: order.terms[place].from)
+            // Mostly it is the only one: an array that begins with it costs a third of one that grows to it.
+            if keys.isEmpty { keys = [key] } else { keys.append(key) }
+        }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
-        if let next, keys.count <= prefix.count || keys[prefix.count] != next { return nil }
-        let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
+        if let next, keys.count <= prefix.count || keys[prefix.count][...] != next { return nil }
+        let hit = QueryHit(keys: keys, row: row, zone: zone.zone, plainPlace: plainPlace)
         return order.isBehind(hit.position, after) ? hit : nil
+    }
+
+    /// nil also for a field of an app.
+    private static func value(of name: String, in row: RecordRow) throws -> FieldValue? {
+        try SystemField(schemaName: name).flatMap { try system(row).value(of: $0) }
     }
 
     /// A record without its fields.
@@ -309,14 +316,12 @@ struct ZoneSearch {
         var groupKey: [UInt8]?
         var lastName: String?
         var end = start
-        // Of the last term, the last row that was told of: its position is made when it is wanted.
+        // The last row that was told of, where it is no hit.
         var lastPlace: IndexPlace?
         if isLast { hits.reserveCapacity(min(wanted, ahead)) }
         while hits.count < wanted {
             let step = try rows.next()
-            if isLast {
-                lastPlace = step.place ?? lastPlace
-            } else if let place = step.place {
+            if !isLast, let place = step.place {
                 lastName = place.name
                 if place.key != groupKey {
                     if let groupKey { end = QueryPosition(keys: prefix + [groupKey], spot: .behind) }
@@ -326,12 +331,16 @@ struct ZoneSearch {
                 }
             }
             switch step {
-            case .passed: continue
+            case .passed: lastPlace = step.place
             case .row(let key, let row):
                 // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
                 guard let hit = try hit(row, keys: prefix, next: order.terms.isEmpty ? nil : key),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
-                else { continue }
+                else {
+                    lastPlace = step.place
+                    continue
+                }
+                lastPlace = nil
                 if isLast { hits.append(reader.keeping(hit)) } else { group.add(hit) }
             case .pause(let edge):
                 if let edge {
@@ -339,7 +348,7 @@ struct ZoneSearch {
                     let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
                     return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
-                if let lastPlace { end = position(of: lastPlace, behind: prefix) }
+                if isLast { end = lastPlace.map { position(of: $0, behind: prefix) } ?? hits.last?.position ?? end }
                 let reached = end ?? QueryPosition(keys: prefix, spot: .before)
                 if isLast { return Answer(hits: hits, end: reached, isCut: true) }
                 if end == start, let groupKey, let lastName, try isWhole(level, groupKey, through: lastName) {
@@ -465,36 +474,5 @@ struct ZoneSearch {
         if let points { return "\(query.described(points)) by name" }
         guard let term = order.terms.first else { return query.nameIndex == nil ? "all records by name" : "the index of recordName" }
         return "the index of \(term.part.map { "\($0.field) and " } ?? "")\(term.field)"
-    }
-}
-
-/// How many rows a driver has, counted only as far as it matters.
-private struct DriverProbe {
-    let driver: QueryDriver
-    private(set) var count = 0
-    /// Its records were found to be too large to be collected.
-    var isTooMuch = false
-    /// What was not counted yet.
-    private(set) var scan: IndexScan
-    private(set) var isWhole = false
-    /// Of the records that were counted; one may stand there twice.
-    private(set) var names: [String] = []
-
-    init(_ driver: QueryDriver, of zone: ZoneAddress) {
-        self.driver = driver
-        scan = IndexScan(zone: zone, spans: driver.spans, limit: 0)
-    }
-
-    /// Whether it is to be counted on to know whether it has more than so many; its scan asks for that.
-    mutating func wants(_ reach: Int) -> Bool {
-        scan.limit = reach - count + 1
-        return !isTooMuch && !isWhole && count <= reach
-    }
-
-    mutating func count(_ portion: IndexPortion) {
-        count += portion.hits.count
-        names += portion.hits.lazy.map(\.place.name)
-        isWhole = portion.isWhole
-        if let last = portion.hits.last { scan.goOn(behind: last) }
     }
 }

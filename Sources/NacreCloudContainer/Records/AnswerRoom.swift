@@ -24,29 +24,28 @@ extension ReadTransaction {
     /// time, takes no room and is not kept.
     /// - Returns: also how many bytes of bodies were looked at and are not in the answer.
     /// - Throws: `ServerError.answerTooLarge`, and `.looksAtTooMuch`; for one record never.
-    func stored(
+    func found(
         in zone: ZoneAddress, for request: RecordsLookupRequest, showing: ShownRecords, within bytes: Int
-    ) throws -> (records: [StoredRecord], unanswered: Int) {
+    ) throws -> (records: [FoundRecord], unanswered: Int) {
         let names = request.records.map(\.recordName)
         let keys = request.desiredKeys.map { FieldNames($0) }
         guard !showing.showsAll || keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
-            var patience = Patience.endless
-            return (try stored(in: zone, named: names, within: bytes, &patience), 0)
+            return (try whole(in: zone, named: names, showing: showing, within: bytes), 0)
         }
         let wanted = Dictionary(
             request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0) } ?? keys) }, uniquingKeysWith: { first, _ in first })
-        var found: [StoredRecord] = []
+        var found: [FoundRecord] = []
         var (left, unanswered) = (bytes, 0)
         try eachPortion(of: names, in: zone) { rows in
             for row in rows {
                 let only = wanted[row.name] ?? nil
                 let record = StoredRecord(row, in: zone, only: only)
                 guard showing.shows(record) else {
-                    found.append(StoredRecord(row, in: zone, only: FieldNames([])))
+                    found.append(.read(StoredRecord(row, in: zone, only: FieldNames([]))))
                     unanswered += row.body.count
                     continue
                 }
-                found.append(record)
+                found.append(.read(record))
                 guard only != nil else {
                     left -= record.pageBytes
                     continue
@@ -59,6 +58,20 @@ extension ReadTransaction {
             if names.count > 1, unanswered > Limits.unansweredBytes { throw ServerError.looksAtTooMuch }
         }
         return (found, unanswered)
+    }
+
+    /// The same where all of them is wanted, and for its caller: small ones go into the answer as they are kept.
+    private func whole(in zone: ZoneAddress, named names: [String], showing: ShownRecords, within bytes: Int) throws -> [FoundRecord] {
+        let rows = try records(in: zone, named: names, bytesMax: bytes + 1)
+        if names.count > 1, rows.bodyBytes > bytes { throw ServerError.answerTooLarge }
+        let keeping = UnreadZone(showing)
+        var left = bytes
+        return try rows.map { row in
+            let record = UnreadRecord(found: row, at: zone, of: keeping).map(FoundRecord.kept) ?? .read(StoredRecord(row, in: zone))
+            left -= record.pageBytes
+            if names.count > 1, left < 0 { throw ServerError.answerTooLarge }
+            return record
+        }
     }
 
     /// Reads the records of these names, 4 MB of bodies at a time, one call of the store each.
@@ -89,6 +102,32 @@ extension ReadTransaction {
         }
         names = names.drop { $0 != last }.dropFirst()
         return rows
+    }
+}
+
+/// What a lookup found of a name.
+enum FoundRecord: Sendable {
+    /// It goes into the answer as it is kept. See `docs/decisions/records-of-a-page-stay-unread.md`.
+    case kept(UnreadRecord)
+    case read(StoredRecord)
+
+    var name: String {
+        switch self {
+        case .kept(let record): record.row.name
+        case .read(let record): record.row.name
+        }
+    }
+
+    /// As `StoredRecord.pageBytes`.
+    fileprivate var pageBytes: Int {
+        switch self {
+        case .kept(let record): record.row.body.count
+        case .read(let record): record.pageBytes
+        }
+    }
+
+    var damaged: StoredRecord? {
+        if case .read(let record) = self, record.isDamaged { record } else { nil }
     }
 }
 

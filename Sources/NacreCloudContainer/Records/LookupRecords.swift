@@ -1,3 +1,4 @@
+package import NacreCloudServerWire
 package import NacreCloudWire
 
 extension Cloud {
@@ -5,27 +6,36 @@ extension Cloud {
     /// public database; where some fields are wanted of large records, one more for each 4 MB of them.
     /// - Throws: `ServerError.answerTooLarge` where what is wanted is more than `Limits.answerBytes`, `.looksAtTooMuch` where the rest of the records is
     ///   more than `Limits.unansweredBytes`.
-    package func lookupRecords(
-        _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
-    ) async throws -> RecordsResponse {
+    package func lookupAnswer(_ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> LookupAnswer {
         let database = try await database(holding: request.zoneID, target, for: .read, by: caller)
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
         if let fault = RequestShape.fault(ofNames: request.records.map(\.recordName), field: "records") { throw fault }
         _ = try database.zone(request.zoneID)
         let meter = WorkMeter.current
-        let (found, showing) = try await read(database, zone: request.zoneID) { database, transaction -> ([String: StoredRecord], ShownRecords) in
+        let (found, showing) = try await read(database, zone: request.zoneID) { database, transaction -> ([String: FoundRecord], ShownRecords) in
             let named = try database.zone(request.zoneID)
             guard let zone = try named.find(transaction) else { return ([:], named.showing) }
-            var found: [String: StoredRecord] = [:]
-            let stored = try transaction.stored(in: zone.address, for: request, showing: zone.showing, within: Limits.answerBytes)
-            meter?.add(bytes: stored.unanswered)
-            for record in stored.records { found[record.row.name] = record }
+            var found: [String: FoundRecord] = [:]
+            let answered = try transaction.found(in: zone.address, for: request, showing: zone.showing, within: Limits.answerBytes)
+            meter?.add(bytes: answered.unanswered)
+            for record in answered.records { found[record.name] = record }
             return (found, zone.showing)
         }
-        tell(found.values.filter(\.isDamaged), of: database.key, request.zoneID)
-        return RecordsResponse(
-            records: request.records.map { item in
-                showing.result(found[item.recordName], named: item.recordName, keys: item.desiredKeys ?? request.desiredKeys)
-            })
+        tell(found.values.compactMap(\.damaged), of: database.key, request.zoneID)
+        var page = PagedRecords()
+        page.reserve(request.records.count)
+        for item in request.records {
+            switch found[item.recordName] {
+            case .kept(let record): page.append(record)
+            case .read(let stored): page.append(showing.result(stored, named: item.recordName, keys: item.desiredKeys ?? request.desiredKeys))
+            case nil: page.append(showing.result(nil, named: item.recordName, keys: nil))
+            }
+        }
+        return LookupAnswer(page: page)
+    }
+
+    /// The same, with its records read.
+    package func lookupRecords(_ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> RecordsResponse {
+        try await lookupAnswer(request, in: target, by: caller).whole
     }
 }

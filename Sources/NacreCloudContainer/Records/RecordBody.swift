@@ -79,6 +79,14 @@ enum RecordBody {
     /// Only the fields that are wanted; what else there is, is passed over or not looked at.
     /// - Throws: as `decode` does.
     static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
+        try fields(of: row, in: zone, only: wanted, keeps: false).fields
+    }
+
+    /// - Parameter keeps: it may go into an answer as it is kept: it is gone through to its end.
+    /// - Returns: also what `placeOfPlainFields` would, where it was gone through.
+    static func fields(
+        of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames, keeps: Bool
+    ) throws(StoreError) -> (fields: RecordFields, plainPlace: Int?) {
         try check(row, in: zone)
         return try read(row) { reader throws(MalformedBytes) in
             if hasCompactStamps(row) {
@@ -91,7 +99,10 @@ enum RecordBody {
             _ = try formerTypes(&reader, of: row)
             _ = try shared(&reader, of: row)
             _ = try sharing(&reader, of: row)
-            return try fields(&reader, only: wanted)
+            let place = reader.place
+            let isWhole = keeps && isPlain(row)
+            let found = try fields(&reader, only: wanted, isWhole: isWhole)
+            return (found.fields, isWhole && !found.hasAssets ? place : nil)
         }
     }
 
@@ -109,7 +120,7 @@ enum RecordBody {
     /// `writeCompactStamps` would not write what an answer shows of it: it has an asset, or is more than its stamps and fields, or is of an earlier form.
     static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
         try read(row) { reader throws(MalformedBytes) in
-            guard form(of: row) <= versionWithFormerTypes, hasCompactStamps(row) else { return nil }
+            guard isPlain(row) else { return nil }
             try skipCompactStamps(&reader)
             _ = try reader.number()
             _ = try reader.number()
@@ -147,7 +158,8 @@ enum RecordBody {
         damage.text == lostText
     }
 
-    private static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
+    /// - Throws: `StoreError.corrupt` when the row is not what was written.
+    static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
@@ -175,6 +187,9 @@ enum RecordBody {
     /// The version of a body but for its stamps; 0 where it has none.
     static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
 
+    /// Its body is no more than its stamps and fields, and not of an earlier form.
+    private static func isPlain(_ row: RecordRow) -> Bool { form(of: row) <= versionWithFormerTypes && hasCompactStamps(row) }
+
     private static func hasCompactStamps(_ row: RecordRow) -> Bool { (row.body.first ?? 0) & compactStamps != 0 }
 
     private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
@@ -201,20 +216,31 @@ enum RecordBody {
     }
 
     static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
+        try fields(&reader, only: wanted, isWhole: wanted == nil).fields
+    }
+
+    /// - Parameter isWhole: all fields are gone through; else those behind the last that is wanted are not.
+    private static func fields(
+        _ reader: inout ByteReader, only wanted: FieldNames?, isWhole: Bool
+    ) throws(MalformedBytes) -> (fields: RecordFields, hasAssets: Bool) {
         let count = try reader.count()
         var fields: [RecordFields.Field] = []
         fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
+        var hasAssets = false
         for _ in 0..<count {
-            if let wanted, fields.count == wanted.count { break }
-            let name = try reader.block { wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
+            let hasAll = fields.count == wanted?.count
+            if hasAll, !isWhole { break }
+            let name = try reader.block { !hasAll && wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
+            let code = try reader.byte()
+            hasAssets = hasAssets || isAsset(code)
             if let name {
-                fields.append(RecordFields.Field(name, try value(&reader)))
+                fields.append(RecordFields.Field(name, try value(of: code, &reader)))
             } else {
-                try skipValue(&reader)
+                try skipValue(of: code, &reader)
             }
         }
-        guard reader.isAtEnd || wanted?.count == fields.count else { throw MalformedBytes() }
-        return RecordFields(fields)
+        guard reader.isAtEnd || (!isWhole && wanted?.count == fields.count) else { throw MalformedBytes() }
+        return (RecordFields(fields), hasAssets)
     }
 
     /// Passes over all fields.
@@ -223,7 +249,7 @@ enum RecordBody {
         for _ in 0..<(try reader.count()) {
             try reader.skipBlock()
             let code = try reader.byte()
-            if code == 8 || code == 24 { return false }
+            if isAsset(code) { return false }
             try skipValue(of: code, &reader)
         }
         guard reader.isAtEnd else { throw MalformedBytes() }
@@ -328,9 +354,8 @@ extension RecordBody {
     }
 
     /// Passes over a value. What is longest is not even copied.
-    private static func skipValue(_ reader: inout ByteReader) throws(MalformedBytes) {
-        try skipValue(of: try reader.byte(), &reader)
-    }
+    /// An asset or a list of them.
+    private static func isAsset(_ code: UInt8) -> Bool { code == 8 || code == 24 }
 
     private static func skipValue(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) {
         switch code {
@@ -341,10 +366,6 @@ extension RecordBody {
             for _ in 0..<(try reader.count()) { try reader.skipBlock() }
         default: _ = try value(of: code, &reader)
         }
-    }
-
-    private static func value(_ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {
-        try value(of: try reader.byte(), &reader)
     }
 
     private static func value(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {

@@ -1,7 +1,8 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// A record of a page as it is kept: its checksum was found right and it was gone through once, so that to read it again does not fail.
+/// A record of a page, or one that was asked for by name, as it is kept: its checksum was found right and it was gone through once, so that to read it again
+/// does not fail.
 /// See `docs/decisions/records-of-a-page-stay-unread.md`.
 struct UnreadRecord: Sendable {
     let row: RecordRow
@@ -11,13 +12,24 @@ struct UnreadRecord: Sendable {
 
     /// nil for a record that has to be read, because not all of it is shown as it is kept: an asset has a URL, and a share says who asks.
     ///
-    /// - Parameter row: its checksum was found right before.
+    /// - Parameters:
+    ///   - row: its checksum was found right before.
+    ///   - place: where its fields begin, where it was gone through before.
     /// - Throws: as `RecordBody.read` does.
-    init?(_ row: RecordRow, of zone: UnreadZone) throws(StoreError) {
-        guard let place = try RecordBody.placeOfPlainFields(row) else { return nil }
+    init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
+        let known: Int? = if let place { place } else { try RecordBody.placeOfPlainFields(row) }
+        guard let known else { return nil }
         self.row = row
         self.zone = zone
-        fieldsPlace = place
+        fieldsPlace = known
+    }
+
+    /// The same of a row that was just found; nil also where it is damaged, is too large to be kept, or is not all for who asks.
+    init?(found row: RecordRow, at address: ZoneAddress, of zone: UnreadZone) {
+        guard !row.isTombstone, zone.showing.keeps(row, keys: nil), (try? RecordBody.check(row, in: address)) != nil,
+            let record = try? UnreadRecord(row, of: zone)
+        else { return nil }
+        self = record
     }
 
     /// Bytes of its fields as they are kept.
@@ -68,6 +80,8 @@ struct PagedRecords: RecordPage {
     private enum Entry: Sendable {
         case read(Box<Record>)
         case unread(UnreadRecord)
+        /// What is answered in the place of a record.
+        case other(RecordResult)
     }
 
     private var entries: [Entry] = []
@@ -89,12 +103,17 @@ struct PagedRecords: RecordPage {
         valueBytes += record.fields.byteCount
     }
 
-    var all: [Record] {
+    mutating func append(_ result: RecordResult) {
+        if case .record(let record) = result { append(record) } else { entries.append(.other(result)) }
+    }
+
+    var all: [RecordResult] {
         entries.compactMap { entry in
             switch entry {
-            case .read(let record): record.value
-            // Was read before: it is not nil.
-            case .unread(let record): try? record.zone.showing.record(record.row, keys: nil, nil)
+            case .read(let record): .record(record.value)
+            // Was gone through before: it is not nil.
+            case .unread(let record): (try? record.zone.showing.record(record.row, keys: nil, nil)).map(RecordResult.record)
+            case .other(let result): result
             }
         }
     }
@@ -105,6 +124,7 @@ struct PagedRecords: RecordPage {
             switch entries[place] {
             case .read(let record): record.value.write(to: &writer, form: form, zoneID: record.value.zoneID ?? form.zoneID, &repeated)
             case .unread(let record): record.write(to: &writer, form: form, zoneID: record.zone.showing.zoneID, &repeated)
+            case .other(let result): result.write(to: &writer, form: form)
             }
         }
     }

@@ -13,7 +13,7 @@ extension API {
             $1.rows = $0.records.count
         } ask: { request in
             let token = try await currentSyncToken(of: request.zoneID, for: call)
-            var answer = try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            var answer = try await cloud.lookupAnswer(request, in: call.target, by: call.caller)
             answer.syncToken = token
             return answer
         }

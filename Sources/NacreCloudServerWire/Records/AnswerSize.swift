@@ -124,6 +124,12 @@ extension QueryAnswer {
     package var valueBytes: Int { page.valueBytes }
 }
 
+extension LookupAnswer {
+    package var answerBytes: Int { whole.answerBytes }
+
+    package var valueBytes: Int { page.valueBytes }
+}
+
 extension RecordsQueryResponse {
     fileprivate var answerBytes: Int {
         let failed = failures.reduce(0) { $0 + JSONSize.text($1.recordName) + JSONSize.zone($1.zoneID) + $1.error.answerBytes }

@@ -1,13 +1,13 @@
 package import NacreCloudWire
 
-/// The records of a page on their way into an answer. Those that nobody has to look at are written down from where they are kept.
+/// The records of a page, or those that were asked for by name, on their way into an answer. Those that nobody has to look at are written down from where they are kept.
 package protocol RecordPage: Sendable {
     var count: Int { get }
-    /// All of them, read.
-    var all: [Record] { get }
+    /// All of them, read, and what is answered in the place of others.
+    var all: [RecordResult] { get }
     /// Bytes of their values, whatever they take as JSON.
     var valueBytes: Int { get }
-    /// Writes what `AnsweredRecord.write` does of each of `all`, with its zone.
+    /// Writes what `RecordResult.write` does of each of `all`; each record with its zone.
     func write(to writer: inout JSONWriter, form: AnswerForm)
 }
 
@@ -25,9 +25,22 @@ package struct QueryAnswer: Sendable {
     /// With its records.
     package var whole: RecordsQueryResponse {
         var whole = response
-        whole.records = page.all
+        whole.records = page.all.compactMap { if case .record(let record) = $0 { record } else { nil } }
         return whole
     }
+}
+
+/// Records that were asked for by name, as the server writes them.
+package struct LookupAnswer: Sendable {
+    package let page: any RecordPage
+    package var syncToken: String?
+
+    package init(page: any RecordPage) {
+        self.page = page
+    }
+
+    /// With its records read.
+    package var whole: RecordsResponse { RecordsResponse(records: page.all, syncToken: syncToken) }
 }
 
 /// What the records of an answer mostly have in common, where it stands in the document: the next one has a copy of its bytes.

@@ -56,8 +56,14 @@ extension QueryAnswer: RecordAnswerMessage {
     }
 }
 
+extension LookupAnswer: RecordAnswerMessage {
+    package func json(_ form: AnswerForm) -> [UInt8] {
+        QueryAnswer(response: RecordsQueryResponse(records: [], syncToken: syncToken), page: page).json(form)
+    }
+}
+
 extension RecordResult {
-    func write(to writer: inout JSONWriter, form: AnswerForm) {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
         switch self {
         case .record(let record):
             record.write(to: &writer, form: form, zoneID: form.zoneID.map { record.zoneID ?? $0 })

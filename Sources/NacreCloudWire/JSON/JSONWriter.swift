@@ -44,6 +44,8 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
+    /// Of a literal the other one is meant, which does not look for what must be escaped.
+    @_disfavoredOverload
     package mutating func key(_ name: String) {
         var name = name
         name.withUTF8 { key(utf8: $0) }
@@ -200,6 +202,7 @@ package struct JSONWriter: ~Copyable {
         count += 1
     }
 
+    @inline(__always)
     private mutating func put(_ text: StaticString) {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -279,8 +282,10 @@ extension JSONWriter {
             put(".0")
             return
         }
-        var text = value.description
-        text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
+        reserve(NumberLetters.most)
+        var letters = NumberLetters(start: base + count)
+        value.write(to: &letters)
+        count += letters.count
     }
 
     /// Copies eight bytes at a time while it looks for what must be escaped.
@@ -362,5 +367,30 @@ extension JSONWriter {
             let digit = byte & 0x0F
             put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
+    }
+}
+
+/// Takes the letters of a double to where they are wanted: to make a text of them first costs half as much again.
+private struct NumberLetters: TextOutputStream {
+    /// More than the shortest spelling of any double has.
+    static let most = 32
+
+    let start: UnsafeMutableRawPointer
+    private(set) var count = 0
+
+    init(start: UnsafeMutableRawPointer) {
+        self.start = start
+    }
+
+    mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { _writeASCII($0) }
+    }
+
+    /// What the standard library calls in the place of `write` where it has letters and no text.
+    mutating func _writeASCII(_ letters: UnsafeBufferPointer<UInt8>) {
+        precondition(count + letters.count <= Self.most)
+        UnsafeMutableRawBufferPointer(start: start + count, count: letters.count).copyMemory(from: UnsafeRawBufferPointer(letters))
+        count += letters.count
     }
 }

@@ -49,7 +49,7 @@ import Testing
             let page = try await ann.cloud.queryPage(
                 request, in: ann.target, by: ann.caller, scanning: Limits.queryScanRows, Limits.queryScanBytes
             ).page
-            found.names += page.records.all.map(\.recordName)
+            found.names += page.records.all.compactMap(\.recordName)
             found.read.append(page.recordsRead)
             found.lines += page.steps
             found.marker = try page.cursor.map { try ann.cloud.tokens.seal($0.bytes) }

@@ -149,7 +149,7 @@ import Testing
             ).page
             rows.append(page.rowsRead)
             bodies.append(page.recordsRead)
-            names += page.records.all.map(\.recordName)
+            names += page.records.all.compactMap(\.recordName)
             marker = try page.cursor.map { try ann.cloud.tokens.seal($0.bytes) }
         } while marker != nil
         #expect(names == (400..<600).map { "n\($0)" })
