@@ -326,7 +326,8 @@ extension Limits {
     package static let payloadBytes = 4096
     /// Subscriptions that are held against changes at a time. On this server: some milliseconds.
     package static let firingChunk = 200
-    /// Changes that one user has saved into a database and of which its devices are not told yet; who saves more waits. On this server: some seconds' work.
+    /// Changes that one user has saved into a database of its own and of which devices are not told yet; who saves more waits. Elsewhere only those count that
+    /// keep more than 4 KB. On this server: some seconds' work.
     package static let changesWaitingToBeTold = 4_000
     /// Bytes of what filters compare that wait with them; who has saved so many waits. On this server: they count for no quota.
     package static let bytesWaitingToBeTold = 16_000_000

@@ -10,13 +10,15 @@ extension Cloud {
     /// - Parameters:
     ///   - author: a device that is told nothing.
     ///   - areNew: nobody has begun to tell of them before.
-    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws {
+    /// - Returns: how many were put into queues.
+    @discardableResult
+    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
         let part = Registry.Part.devices(of: place)
         let database = try await registry.databaseID(part.key)
         let known = try await store.read { transaction in
             try transaction.allEntries(.notifiedDevice, in: database).map { try NotifiedDevice($0) }
         }
-        guard known.contains(where: { $0.deviceID != author }) else { return }
+        guard known.contains(where: { $0.deviceID != author }) else { return 0 }
         var accounts: [String: DatabaseID] = [:]
         for account in Set(known.compactMap(\.credential.account)) {
             accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
@@ -26,6 +28,7 @@ extension Cloud {
         let rows = known.reduce(0) { $0 + Int(clamping: $1.waiting) + payloads.count }
         var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
         turn.isDoneAgain = Turn.current.isDoneAgain
+        var count = 0
         var next: Notifying.Place? = Notifying.Place()
         while let here = next {
             let portion = try await Turn.$current.withValue(turn) {
@@ -38,8 +41,10 @@ extension Cloud {
             }
             if !portion.plan.isEmpty { tell(portion, in: database) }
             telling.take(portion.count, from: place, at: now)
+            count += portion.count
             next = portion.rest
         }
+        return count
     }
 
     /// Hands to streams what was put into the queues of their devices; who is not told so reads it.

@@ -353,10 +353,10 @@ extension RecordBody {
         }
     }
 
-    /// Passes over a value. What is longest is not even copied.
     /// An asset or a list of them.
     private static func isAsset(_ code: UInt8) -> Bool { code == 8 || code == 24 }
 
+    /// Passes over a value. What is longest is not even copied.
     private static func skipValue(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) {
         switch code {
         case 1, 5: try reader.skipBlock()

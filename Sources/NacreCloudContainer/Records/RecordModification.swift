@@ -372,13 +372,13 @@ struct RecordModification: Sendable {
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if ground.isWatched {
-            let author = FireSubscriptions.Author(caller)
-            try FireSubscriptions.requireRoom(for: author, in: database, within: handed, transaction)
             let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
             let transitions =
                 zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
-            plan.tasks += try FireSubscriptions.tasks(
-                of: transitions, in: ground.zone, hasFeed: hasFeed, by: author, due: now, transaction)
+            let author = FireSubscriptions.Author(caller)
+            let tasks = try FireSubscriptions.tasks(of: transitions, in: ground.zone, hasFeed: hasFeed, by: author, due: now, transaction)
+            try FireSubscriptions.requireRoom(for: author, isOwn: key.owner == author.user, leaving: tasks, within: handed, transaction)
+            plan.tasks += tasks
         }
         let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
         plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, before: before, by: caller, at: now)

@@ -82,16 +82,27 @@ struct FireSubscriptions: TaskHandler {
         return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, name), payload: work.payload, at: due)
     }
 
+    /// On this server: bytes of a change that keeps little for filters to compare.
+    private static let smallBytes = 4_000
+
     /// Holds what an author's commits have left to be told against its bounds; to be called before a request's commit leaves more. A task keeps what filters
     /// compare, which no quota counts. Who saves faster than devices are told waits, and nobody else does. Costs a call of the store where as many of all
     /// authors wait in memory, or some that found no room there.
-    /// - Throws: `ServerError.tooMuchToTell` where the author has left as many as may wait of one.
-    static func requireRoom(for author: Author, in database: DatabaseID, within handed: HandedTasks, _ transaction: any ReadTransaction) throws {
-        let place = HandedTasks.Place(lane: TaskKind.fireSubscriptions.lane, database: database)
-        guard handed.isBacklog(at: place, tasks: Limits.changesWaitingToBeTold, bytes: Limits.bytesWaitingToBeTold) else { return }
+    /// - Parameters:
+    ///   - isOwn: the database is the author's. Elsewhere it is others whose subscriptions take time: there any number of small changes waits.
+    ///   - tasks: what the commit leaves; where that is nothing, nothing is asked.
+    /// - Throws: `ServerError.tooMuchToTell` where the author has left as much as may wait of one.
+    static func requireRoom(
+        for author: Author, isOwn: Bool, leaving tasks: [TaskRow], within handed: HandedTasks, _ transaction: any ReadTransaction
+    ) throws {
+        guard let task = tasks.first, case let place = HandedTasks.Place(of: task.key),
+            handed.isBacklog(at: place, tasks: Limits.changesWaitingToBeTold, bytes: Limits.bytesWaitingToBeTold)
+        else { return }
         let waiting = try transaction.tasks(
-            of: .fireSubscriptions, in: database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
-        if waiting.count >= Limits.changesWaitingToBeTold || waiting.bytes >= Limits.bytesWaitingToBeTold { throw ServerError.tooMuchToTell }
+            of: .fireSubscriptions, in: place.database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
+        let isLarge = tasks.contains { $0.payload.count > smallBytes }
+        let isFull = waiting.count >= Limits.changesWaitingToBeTold && (isOwn || isLarge)
+        if isFull || waiting.bytes >= Limits.bytesWaitingToBeTold { throw ServerError.tooMuchToTell }
     }
 
     private init(
@@ -177,6 +188,7 @@ struct FireSubscriptions: TaskHandler {
                 return try work.firings(by: known, of: key, cloud.readRule, transaction)
             }
         }
+        cloud.handed.charge(HandedTasks.Place(of: turn.key), cost)
         // Whoever saves in public has no say in who subscribes there.
         if key.scope == .private, key.owner == author.user { await cloud.charge(Self.place(of: author.user, in: key), cost) }
         let now = cloud.clock()
@@ -357,7 +369,8 @@ struct FireSubscriptions: TaskHandler {
             let id = ids[record] ?? notificationID(of: record, turn.cloud)
             ids[record] = id
             return ToldTogether.Word(
-                place: Self.place(of: firing.user, in: key), author: author.deviceID, payload: payload(of: firing, id: id, in: key), isNew: turn.isNew
+                place: Self.place(of: firing.user, in: key), task: turn.key, author: author.deviceID, payload: payload(of: firing, id: id, in: key),
+                isNew: turn.isNew
             )
         }
     }

@@ -1,8 +1,8 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Tasks that commits of this process have left to it. Databases take turns, so that who saves much in one has nobody wait who saves in another; those of one
-/// database come in the order in which they came due.
+/// Tasks that commits of this process have left to it. That database comes next for which least was done, so that who has much done for one has nobody wait
+/// for another; those of one database come in the order in which they came due.
 ///
 /// Such a task is written as one that its process holds already (`TaskRow.init(handingOver:payload:at:)`), so that nobody looks for it, leases it or reads it
 /// back. Its row is there for who comes after the process: it is due when its lease ends, or when the next server starts (`Cloud.endLeases`).
@@ -45,6 +45,11 @@ final class HandedTasks: Sendable {
             bytes += task.payload.count
         }
 
+        mutating func addFirst(_ task: TaskRow) {
+            tasks.insert(task, at: 0)
+            bytes += task.payload.count
+        }
+
         mutating func remove(at place: Int) -> TaskRow {
             let task = tasks.remove(at: place)
             bytes -= task.payload.count
@@ -55,8 +60,12 @@ final class HandedTasks: Sendable {
     private struct State {
         /// None is empty.
         var lines: [Place: Line] = [:]
-        /// Those that have a line, whose turn it is next first.
+        /// Those that have a line; of those for which as much was done the first is next.
         var turns: [TaskLane: [DatabaseID]] = [:]
+        /// What was done for a place, counted from what was done for others when it began.
+        var done: [Place: Int] = [:]
+        /// What was done for the place that was next last.
+        var level: [TaskLane: Int] = [:]
         var passed: [Place: Int] = [:]
         var passedEver = 0
         var count = 0
@@ -64,10 +73,13 @@ final class HandedTasks: Sendable {
 
         func hasNext(in lane: TaskLane) -> Bool { turns[lane]?.isEmpty == false }
 
-        mutating func add(_ task: TaskRow) {
+        mutating func add(_ task: TaskRow, isFirst: Bool = false) {
             let place = Place(of: task.key)
-            if lines[place] == nil { turns[place.lane, default: []].append(place.database) }
-            lines[place, default: Line()].add(task)
+            if lines[place] == nil {
+                turns[place.lane, default: []].append(place.database)
+                done[place] = max(done[place] ?? 0, level[place.lane] ?? 0)
+            }
+            if isFirst { lines[place, default: Line()].addFirst(task) } else { lines[place, default: Line()].add(task) }
             count += 1
             bytes += task.payload.count
         }
@@ -84,11 +96,36 @@ final class HandedTasks: Sendable {
             return task
         }
 
+        mutating func next(in lane: TaskLane) -> TaskRow? {
+            let ready = (turns[lane] ?? []).map { Place(lane: lane, database: $0) }
+            guard let place = ready.min(by: { done[$0] ?? 0 < done[$1] ?? 0 }), let task = remove(from: place, at: 0) else { return nil }
+            level[lane] = done[place] ?? 0
+            charge(place, 1)
+            // Behind those for which as much was done.
+            if lines[place] != nil {
+                turns[lane]?.removeAll { $0 == place.database }
+                turns[lane]?.append(place.database)
+            }
+            return task
+        }
+
+        mutating func charge(_ place: Place, _ cost: Int) {
+            done[place, default: level[place.lane] ?? 0] += cost
+            // Those that are not ahead are as if nothing had been done for them.
+            if done.count > 2 * HandedTasks.placesRemembered {
+                done = done.filter { lines[$0.key] != nil || $0.value > level[$0.key.lane] ?? 0 }
+                if done.count > HandedTasks.placesRemembered { done = done.filter { lines[$0.key] != nil } }
+            }
+        }
+
         mutating func pass(_ place: Place) {
             passedEver += 1
             passed[place] = passedEver
         }
     }
+
+    /// Of which it is remembered what was done for them while nothing waits. On this server.
+    private static let placesRemembered = 5_000
 
     private let state = Locked(State())
     private let mostTasks: Int
@@ -139,14 +176,25 @@ final class HandedTasks: Sendable {
     func next(in lanes: [TaskLane]) -> TaskRow? {
         state.withLock { state in
             for lane in lanes {
-                guard let database = state.turns[lane]?.first else { continue }
-                let task = state.remove(from: Place(lane: lane, database: database), at: 0)
-                // Behind the others.
-                if state.turns[lane]?.first == database, let turn = state.turns[lane]?.removeFirst() { state.turns[lane]?.append(turn) }
-                return task
+                if let task = state.next(in: lane) { return task }
             }
             return nil
         }
+    }
+
+    /// Puts a task that has got on, and is not done, before the others of its database.
+    func goOn(_ task: TaskRow) {
+        state.withLock { $0.add(task, isFirst: true) }
+    }
+
+    /// Counts what was done for a place: one for a task, and as much for a notification or a subscription that was looked at.
+    func charge(_ place: Place, _ cost: Int) {
+        state.withLock { $0.charge(place, cost) }
+    }
+
+    /// Whether some of another database wait.
+    func hasNext(in lane: TaskLane, besides database: DatabaseID) -> Bool {
+        state.withLock { $0.turns[lane]?.contains { $0 != database } ?? false }
     }
 
     func hasNext(in lane: TaskLane) -> Bool {

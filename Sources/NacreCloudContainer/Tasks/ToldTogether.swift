@@ -9,6 +9,8 @@ final class ToldTogether: Sendable {
     /// What a user's devices are told.
     struct Word: Sendable {
         var place: AccountPlace
+        /// Whose task tells it.
+        var task: TaskKey
         /// A device that is told nothing.
         var author: String?
         var payload: Payload
@@ -65,7 +67,8 @@ extension Cloud {
             while let first = rest.first {
                 let alike = rest.prefix { $0.author == first.author && $0.isNew == first.isNew }
                 rest = rest.dropFirst(alike.count)
-                try await self.notify(place, of: alike.map(\.payload), notOn: first.author, areNew: first.isNew)
+                let count = try await self.notify(place, of: alike.map(\.payload), notOn: first.author, areNew: first.isNew)
+                for word in alike { self.handed.charge(HandedTasks.Place(of: word.task), count / alike.count) }
             }
         }
     }

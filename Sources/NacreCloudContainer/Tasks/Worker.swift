@@ -262,12 +262,20 @@ extension Cloud {
                 guard try await work.chunk(turn) else { return nil }
                 let now = clock()
                 let lane = task.key.kind.lane
-                let othersWait = handed.hasNext(in: lane) ? true : try await nextTask(in: lane, dueThrough: now) != nil
+                let othersInMemory = together == nil ? handed.hasNext(in: lane) : handed.hasNext(in: lane, besides: task.key.database)
+                let othersWait = othersInMemory ? true : try await nextTask(in: lane, dueThrough: now) != nil
+                var rest = turn.rest(work.payload)
+                if together != nil, othersWait, !Task.isCancelled {
+                    // Before those of its database that came after it.
+                    rest.due = now + Limits.taskLeaseSeconds
+                    try await replace(task, by: rest)
+                    handed.goOn(rest)
+                    return nil
+                }
                 if othersWait || Task.isCancelled {
                     try await replace(task, by: TaskRow(key: task.key, payload: work.payload, due: now))
                     return nil
                 }
-                var rest = turn.rest(work.payload)
                 if task.due <= now + Limits.taskLeaseSeconds / 2 {
                     rest.due = now + Limits.taskLeaseSeconds
                     try await replace(task, by: rest)

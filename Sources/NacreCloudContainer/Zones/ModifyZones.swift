@@ -143,15 +143,16 @@ struct ZoneModification: Sendable {
         _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
         guard advance.entries.contains(where: { $0.key.kind == .subscribed }), let user = caller.userRecordName else { return }
-        try FireSubscriptions.requireRoom(for: FireSubscriptions.Author(caller), in: database, within: handed, transaction)
         let gone = outcomes.compactMap { outcome -> String? in if case .deleted(let name) = outcome { name } else { nil } }
         let orphans = gone.isEmpty ? [] : try transaction.subscriptions(toZones: Set(gone), of: user, in: database)
         let changes = try transaction.plan(subscribing: [], without: orphans, in: database)
         plan.entries += changes.entries
         plan.entriesRemoved += changes.entriesRemoved
-        plan.tasks.append(
-            FireSubscriptions.task(
-                ofZonesIn: database, at: ChangeNumber(run: advance.run, seq: (advance.database?.lastSeq ?? 0) + 1), by: caller, due: now))
+        let number = ChangeNumber(run: advance.run, seq: (advance.database?.lastSeq ?? 0) + 1)
+        let task = FireSubscriptions.task(ofZonesIn: database, at: number, by: caller, due: now)
+        try FireSubscriptions.requireRoom(
+            for: FireSubscriptions.Author(caller), isOwn: key.owner == user, leaving: [task], within: handed, transaction)
+        plan.tasks.append(task)
     }
 
     private func result(_ outcomes: [Outcome]) -> OperationResult {
