@@ -134,7 +134,9 @@ import Testing
         scene.scene.test.clock.move(bySeconds: 60)
         let address = try #require(scene.device.address)
         _ = try await scene.scene.cloud.acknowledge(through: 90, for: address)
-        for name in names where name.hasPrefix("7") || name.hasPrefix("8") { #expect(try await scene.why(name).devices.flatMap(\.lines).map(\.recordName) == [name]) }
+        for name in names where name.hasPrefix("7") || name.hasPrefix("8") {
+            #expect(try await scene.why(name).devices.flatMap(\.lines).map(\.recordName) == [name])
+        }
         #expect(try await scene.why(names[7]).devices.flatMap(\.lines) == before)
     }
 
