@@ -189,6 +189,7 @@ struct FireSubscriptions: TaskHandler {
             }
         }
         cloud.handed.charge(HandedTasks.Place(of: turn.key), cost)
+        turn.together?.count(cost)
         // Whoever saves in public has no say in who subscribes there.
         if key.scope == .private, key.owner == author.user { await cloud.charge(Self.place(of: author.user, in: key), cost) }
         let now = cloud.clock()

@@ -21,6 +21,7 @@ final class ToldTogether: Sendable {
     private struct State {
         var tasks: [TaskRow] = []
         var words: [Word] = []
+        var cost = 0
         var told: [TaskRow] = []
         var failed: [(task: TaskRow, cause: any Error)] = []
     }
@@ -37,6 +38,13 @@ final class ToldTogether: Sendable {
 
     /// How many are to be told.
     var words: Int { state.withLock { $0.words.count } }
+
+    /// What it has cost so far to find what is to be told, in the unit of `WorkMeter`.
+    var cost: Int { state.withLock { $0.cost } }
+
+    func count(_ cost: Int) {
+        state.withLock { $0.cost += cost }
+    }
 
     /// Tells what was added.
     func tell(_ cloud: Cloud) async {

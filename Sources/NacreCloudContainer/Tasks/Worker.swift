@@ -56,14 +56,17 @@ extension Cloud {
     /// On this server: tasks that are found and leased before it is looked again what commits have handed over.
     private static let leasedTogether = 8
 
-    /// On this server: words after which no further task is looked at before they are told. Whose turn comes next waits for as much.
-    private static let wordsTogether = 100
+    /// On this server: words after which no further task is looked at before they are told, and what it may cost to find them, in the unit of `WorkMeter`.
+    /// Whose turn comes next waits for as much.
+    private static let (wordsTogether, costTogether) = (100, 400)
 
     /// Turns of tasks that are held since their commits. What they tell is told together, after the last one, and their rows go together.
     private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
         var turns = TaskTurns()
         let together = ToldTogether()
-        while turns.taken < limit, together.words < Self.wordsTogether, !Task.isCancelled, let task = handed.next(in: lanes) {
+        while turns.taken < limit, together.words < Self.wordsTogether, together.cost < Self.costTogether, !Task.isCancelled,
+            let task = handed.next(in: lanes)
+        {
             turns.add(await turn(ofHanded: task, together))
         }
         await Turn.doneAgain { await together.tell(self) }
