@@ -102,6 +102,10 @@ extension TemporaryFolder {
     package func take(_ name: String, from other: TemporaryFolder) throws {
         let place = path + "/" + name
         if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
-        try FileManager.default.copyItem(atPath: other.path + "/" + name, toPath: place)
+        // Read to its end: `copyItem` of a file that grows shorter meanwhile, as a log does, does not end.
+        let source = URL(fileURLWithPath: other.path + "/" + name)
+        let permissions = try FileManager.default.attributesOfItem(atPath: source.path)[.posixPermissions]
+        try Data(contentsOf: source).write(to: URL(fileURLWithPath: place))
+        if let permissions { try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: place) }
     }
 }
