@@ -224,12 +224,9 @@ struct FireSubscriptions: TaskHandler {
     /// - Parameter isSpent: whether a user's devices were told as much as they may be, of which no more are told one by one.
     private mutating func bounded(_ firings: [Firing], isSpent: (String) -> Bool) -> [Firing] {
         var bounded: [Firing] = []
-        var spent: [String: Bool] = [:]
         for firing in firings {
             if isFull(firing.user) { continue }
-            let isOver = spent[firing.user] ?? isSpent(firing.user)
-            spent[firing.user] = isOver
-            told[firing.user] = isOver ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
+            told[firing.user] = isSpent(firing.user) ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
             bounded.append(isFull(firing.user) ? Firing(user: firing.user) : firing)
         }
         if told.count > Self.usersCounted {

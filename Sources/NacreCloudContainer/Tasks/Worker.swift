@@ -267,21 +267,19 @@ extension Cloud {
                 let lane = task.key.kind.lane
                 let othersInMemory = together == nil ? handed.hasNext(in: lane) : handed.hasNext(in: lane, besides: task.key.database)
                 let othersWait = othersInMemory ? true : try await nextTask(in: lane, dueThrough: now) != nil
-                var rest = turn.rest(work.payload)
-                if together != nil, othersWait, !Task.isCancelled {
-                    // Before those of its database that came after it.
-                    rest.due = now + Limits.taskLeaseSeconds
-                    try await replace(task, by: rest)
-                    handed.goOn(rest)
-                    return nil
-                }
-                if othersWait || Task.isCancelled {
+                if Task.isCancelled || (othersWait && together == nil) {
                     try await replace(task, by: TaskRow(key: task.key, payload: work.payload, due: now))
                     return nil
                 }
-                if task.due <= now + Limits.taskLeaseSeconds / 2 {
+                var rest = turn.rest(work.payload)
+                if othersWait || task.due <= now + Limits.taskLeaseSeconds / 2 {
                     rest.due = now + Limits.taskLeaseSeconds
                     try await replace(task, by: rest)
+                }
+                if othersWait {
+                    // Before those of its database that came after it.
+                    handed.goOn(rest)
+                    return nil
                 }
                 task = rest
             }
