@@ -19,6 +19,8 @@ final class CuttingProxy: Sendable {
     let port: Int
     private let listener: Int32
     private let state = Locked(State())
+    /// Is passed by each connection before anything goes over it.
+    private let gate = DispatchSemaphore(value: 1)
 
     init() throws {
         listener = try LoopbackSocket.listener(backlog: 64)
@@ -48,6 +50,15 @@ final class CuttingProxy: Sendable {
         state.withLock { ($0.sent, $0.back, $0.cuts, $0.endBack) = (0, 0, cuts.sorted(), endBack) }
     }
 
+    /// Runs `body` while new connections are taken, but nothing goes over them.
+    func holding<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        hold()
+        defer { gate.signal() }
+        return try await body()
+    }
+
+    private func hold() { gate.wait() }
+
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         Glibc.close(listener)
@@ -55,6 +66,8 @@ final class CuttingProxy: Sendable {
 
     private func serve(_ client: Int32) {
         defer { Glibc.close(client) }
+        gate.wait()
+        gate.signal()
         guard let server = try? LoopbackSocket.make() else { return }
         defer { Glibc.close(server) }
         guard (try? LoopbackSocket.connect(server, state.withLock { $0.server })) != nil else { return }
