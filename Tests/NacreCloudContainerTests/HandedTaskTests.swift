@@ -223,6 +223,51 @@ import Testing
         #expect(try await scene.told(by: next.cloud) == ["q a 1"])
     }
 
+    @Test(arguments: Engine.allCases, [1, Limits.taskLeaseSeconds + 1])
+    func `what waited when a process died is told before what is saved from then on, in its order`(_ engine: Engine, _ seconds: Double) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let scene = try await Scene(store)
+        let cloud = scene.scene.cloud
+        for name in ["c", "b", "a"] {
+            try await scene.save(name)
+            scene.scene.test.clock.move(bySeconds: 0.001)
+        }
+        try await store.reopen(run: 2)
+        scene.scene.test.clock.move(bySeconds: seconds)
+        #expect(try await cloud.endLeases() == 3)
+        for name in ["e", "d"] { try await scene.save(name) }
+        #expect(try await cloud.runDueTasks(limit: 2).counts == (2, 0))
+        try await scene.save("f")
+        var told: [[String]] = []
+        var turns: TaskTurns
+        repeat {
+            turns = try await cloud.runDueTasks(limit: 2)
+            told.append(try await scene.told())
+        } while turns.areMore
+        let all = ["q c 1", "q b 1", "q a 1", "q e 1", "q d 1", "q f 1"]
+        #expect(told.allSatisfy { all.starts(with: $0) } && told.last == all, "\(told)")
+        #expect(try await cloud.listTasks(after: nil).tasks.allSatisfy { $0.task.key.kind != .fireSubscriptions })
+        #expect(cloud.handed.passed(in: [.push]) == nil)
+    }
+
+    @Test(arguments: [Engine.memory, .sqlite]) func `what found no room in memory, and was not begun, is neither leased again nor taken for begun`(
+        _ engine: Engine
+    ) async throws {
+        let store = CountingStore(try await engine.makeStore())
+        let scene = try await Scene(store)
+        let handed = scene.scene.cloud.handed
+        _ = handed.take(over: (2..<5_001).map { Self.task("\($0)", .cascade, in: 100 + Int64($0)) })
+        for name in ["a", "b"] { try await scene.save(name) }
+        let kept = try await scene.scene.cloud.listTasks(after: nil).tasks.map(\.task).filter { $0.key.kind == .fireSubscriptions }
+        store.reset()
+        #expect(try await scene.scene.cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
+        #expect(try await scene.scene.cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
+        #expect(kept.count == 2 && kept.allSatisfy { $0.attempts == 1 })
+        // The queue of the device, and the end of the task, of each, and nothing for what was taken up.
+        #expect(store.transactions.filter { $0.kind == .write && $0.verbs.contains(.apply) }.count == 4)
+        #expect(try await scene.told() == ["q a 1", "q b 1"])
+    }
+
     @Test(arguments: Engine.allCases) func `a process that comes late to what it was handed leaves it to who has it by then`(_ engine: Engine)
         async throws
     {

@@ -91,7 +91,9 @@ import Testing
         }
         #expect(try await test.cloud.endLeases() == TaskKind.allCases.count)
         let due = try await test.store.read { try $0.tasks(of: Set(TaskKind.allCases), dueThrough: now, limit: 100) }
-        #expect(Set(due.map(\.key.kind)) == Set(TaskKind.allCases) && due.count == TaskKind.allCases.count + 1)
+        let (handedOver, others) = (TaskKind.allCases.filter(\.isHandedOver), TaskKind.allCases.filter { !$0.isHandedOver })
+        #expect(Set(due.map(\.key.kind)) == Set(others) && due.count == others.count + 1)
+        #expect(Set(test.cloud.handed.passed(in: [.push])?.left.map(\.lane) ?? []) == Set(handedOver.map(\.lane)), "in its turn")
     }
 
     @Test(arguments: [(0, 1), (1, 1), (2, 2), (3, 4), (9, 256), (10, 512), (11, 600), (100, 600)] as [(Int64, Double)])

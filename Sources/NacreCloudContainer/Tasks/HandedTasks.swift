@@ -5,7 +5,7 @@ import NacreLocks
 /// for another; those of one database come in the order in which they came due.
 ///
 /// Such a task is written as one that its process holds already (`TaskRow.init(handingOver:payload:at:)`), so that nobody looks for it, leases it or reads it
-/// back. Its row is there for who comes after the process: it is due when its lease ends, or when the next server starts (`Cloud.endLeases`).
+/// back. Its row is there for who comes after the process: the next server takes it up when it starts (`Cloud.endLeases`), before what commits leave to it.
 /// See `docs/decisions/a-commit-hands-its-task-over.md`.
 ///
 /// Only so many are remembered. Where there are more, the database that has most gives way: no further one of it is until those are found in the store, so
@@ -28,6 +28,8 @@ final class HandedTasks: Sendable {
     /// Where tasks were not remembered, each with the running number of the last one.
     struct Passed: Equatable, Sendable {
         fileprivate var last: [Place: Int]
+        /// Of these, those where a process before this one left some, which may have begun them.
+        fileprivate(set) var left: Set<Place>
 
         var places: Set<Place> { Set(last.keys) }
     }
@@ -68,6 +70,8 @@ final class HandedTasks: Sendable {
         var level: [TaskLane: Int] = [:]
         var passed: [Place: Int] = [:]
         var passedEver = 0
+        /// Those of the passed where a process before this one left some.
+        var left: Set<Place> = []
         var count = 0
         var bytes = 0
 
@@ -165,6 +169,14 @@ final class HandedTasks: Sendable {
         }
     }
 
+    /// Remembers where a process before this one left tasks: they are found in the store, before what comes there from now on.
+    func leave(at places: Set<Place>) {
+        state.withLock { state in
+            for place in places { state.pass(place) }
+            state.left.formUnion(places)
+        }
+    }
+
     /// Takes those of one place that found no room when they came, whatever room there is: the caller brings few at a time.
     func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
@@ -206,7 +218,15 @@ final class HandedTasks: Sendable {
         state.withLock { state in
             if state.bytes >= mostBytes, lanes.contains(where: { state.hasNext(in: $0) }) { return nil }
             let open = state.passed.filter { lanes.contains($0.key.lane) && state.lines[$0.key] == nil }
-            return open.isEmpty ? nil : Passed(last: open)
+            return open.isEmpty ? nil : Passed(last: open, left: state.left.intersection(open.keys))
+        }
+    }
+
+    /// Whether a task comes in its turn, and is not to be taken before: it is in memory, or is found with others of its place that are not.
+    func has(_ task: TaskKey) -> Bool {
+        let place = Place(of: task)
+        return state.withLock { state in
+            state.passed[place] != nil || state.lines[place]?.tasks.contains { $0.key == task } ?? false
         }
     }
 
@@ -215,7 +235,10 @@ final class HandedTasks: Sendable {
     func found(_ passed: Passed, but left: Set<Place> = []) {
         state.withLock { state in
             // Of a number that is another by now, more have come.
-            for (place, last) in passed.last where !left.contains(place) && state.passed[place] == last { state.passed[place] = nil }
+            for (place, last) in passed.last where !left.contains(place) && state.passed[place] == last {
+                state.passed[place] = nil
+                state.left.remove(place)
+            }
         }
     }
 

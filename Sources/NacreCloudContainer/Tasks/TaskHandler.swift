@@ -116,6 +116,9 @@ extension TaskKind {
         }
     }
 
+    /// Whether commits hand such tasks over to their process (`HandedTasks`).
+    var isHandedOver: Bool { self == .fireSubscriptions }
+
     package var lane: TaskLane {
         switch self {
         case .cascade, .buildIndexes, .settleSubtree: .prompt

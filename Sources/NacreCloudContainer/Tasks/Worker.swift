@@ -36,21 +36,34 @@ extension Cloud {
     package func runDueTasks(
         in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 16, lookingThrough last: Timestamp? = nil
     ) async throws -> TaskTurns {
+        let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
+        if let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds.filter(\.isHandedOver)) }
         var turns = await takeHandedTurns(in: lanes, limit: limit)
         let handedTaken = turns.taken
-        let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
-        if let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds) }
         let hasMore = lanes.contains { handed.hasNext(in: $0) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
         // One, where others wait in memory, whose turn it is then.
         let most = (hasMore ? 1 : min(limit, Self.leasedTogether)) * width
-        let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most) }
+        let found = try await tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most)
         let due = found.prefix { $0.due <= now }
         turns.next = found.dropFirst(due.count).first?.due
         turns.add(try await takeTurns(at: due.map(\.key), width: width))
-        turns.areMore = handedTaken == limit || turns.taken > handedTaken || lanes.contains { handed.hasNext(in: $0) }
+        let areHanded = lanes.contains { handed.hasNext(in: $0) } || handed.passed(in: lanes) != nil
+        turns.areMore = handedTaken == limit || turns.taken > handedTaken || areHanded
         return turns
+    }
+
+    /// Tasks that are due, but for those that come in their turn (`HandedTasks.has`).
+    private func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) async throws -> [TaskDue] {
+        var looked = limit
+        while true {
+            let most = looked
+            let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last, limit: most) }
+            let free = found.filter { !$0.key.kind.isHandedOver || !handed.has($0.key) }
+            if free.count >= limit || found.count < most { return Array(free.prefix(limit)) }
+            looked *= 4
+        }
     }
 
     /// On this server: tasks that are found and leased before it is looked again what commits have handed over.
@@ -101,8 +114,8 @@ extension Cloud {
     /// On this server: tasks that are taken up together, in a transaction of each of their databases, and bytes of them, but for the last one.
     private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
-    /// Takes some of those into memory that found no room there, which are leased to this process: those of one database in their order, and of each database
-    /// some. One that was taken again and again, or failed, is left until it is due.
+    /// Takes some of those into memory that found no room there, or that a process before this one left: those of one database in their order, and of each
+    /// database some. One that failed, or at which processes died, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
         let lease = clock() + Limits.taskLeaseSeconds
         let places = passed.places
@@ -110,7 +123,7 @@ extension Cloud {
         var limit = Self.takenUpTogether
         while true {
             let most = limit
-            let found = try await store.read { [now = clock()] in try $0.tasks(of: kinds, dueAfter: now, through: lease, limit: most).map(\.key) }
+            let found = try await store.read { try $0.tasks(of: kinds, dueThrough: lease, limit: most).map(\.key) }
             var left = found.count < most ? [] : places
             var bytes = 0
             for (place, keys) in Dictionary(grouping: found, by: HandedTasks.Place.init) where places.contains(place) {
@@ -118,7 +131,8 @@ extension Cloud {
                     left.insert(place)
                     continue
                 }
-                let (rows, isWhole) = try await leaseAgain(keys, until: lease, most: share, bytes: Self.bytesTakenUpTogether - bytes)
+                let room = Self.bytesTakenUpTogether - bytes
+                let (rows, isWhole) = try await hold(keys, until: lease, areNew: !passed.left.contains(place), most: share, bytes: room)
                 handed.takeUp(rows)
                 bytes += rows.reduce(0) { $0 + 1 + $1.payload.count }
                 if !isWhole { left.insert(place) }
@@ -128,22 +142,29 @@ extension Cloud {
         }
     }
 
-    /// Takes tasks of one database that are leased to this process for the first time.
+    /// Takes tasks of one database: those that are leased for the first time, which this process holds as it is or from now on, and those that are due.
+    /// - Parameter areNew: those leased for the first time are this process's own, and nobody has begun them.
     /// - Returns: the first ones, and whether they are all that there are of these.
-    private func leaseAgain(_ keys: [TaskKey], until lease: Timestamp, most: Int, bytes: Int) async throws -> (rows: [TaskRow], isWhole: Bool) {
+    private func hold(
+        _ keys: [TaskKey], until lease: Timestamp, areNew: Bool, most: Int, bytes: Int
+    ) async throws -> (rows: [TaskRow], isWhole: Bool) {
         try await Turn.doneAgain {
-            try await store.write { transaction -> Ending<(rows: [TaskRow], isWhole: Bool)> in
-                var plan = WritePlan()
-                var (room, rest) = (bytes, keys[...])
-                while room > 0, plan.tasks.count < most, let key = rest.popFirst() {
-                    guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 else { continue }
+            let now = clock()
+            return try await store.write { transaction -> Ending<(rows: [TaskRow], isWhole: Bool)> in
+                var (rows, plan, room, rest) = ([TaskRow](), WritePlan(), bytes, keys[...])
+                while room > 0, rows.count < most, let key = rest.popFirst() {
+                    guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 || task.due <= now else { continue }
                     room -= task.payload.count
-                    (task.due, task.attempts) = (lease, 2)
-                    plan.tasks.append(task)
+                    // Behind one with a new lease the others have one as well, and keep their order.
+                    if !areNew || task.due <= now || !plan.tasks.isEmpty {
+                        (task.due, task.attempts) = (lease, max(task.attempts + 1, 2))
+                        plan.tasks.append(task)
+                    }
+                    rows.append(task)
                 }
-                if plan.tasks.isEmpty { return .rollback(([], rest.isEmpty)) }
+                if plan.tasks.isEmpty { return .rollback((rows, rest.isEmpty)) }
                 try transaction.apply(plan)
-                return .commit((plan.tasks, rest.isEmpty))
+                return .commit((rows, rest.isEmpty))
             }
         }
     }
@@ -196,29 +217,42 @@ extension Cloud {
     private static let leasesEnded = 1000
     /// In one transaction, for which others' writes wait.
     private static let leasesEndedTogether = 100
+    /// Of more tasks that commits have handed over it is not looked in which databases they are: they are done when their leases end, among others.
+    private static let leftLookedAt = 100_000
 
     /// Has the tasks taken up again that another process was doing when it died, without waiting until its leases end. To be called before any task is
     /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
     ///
-    /// A task that was taken for the first time is due at once; one that was taken again and again after the pause of a task that failed as often, so that
-    /// a task at which processes die does not have one die after the other.
+    /// What commits had handed over to that process comes in its order, and before what commits hand over from now on. Another task that was taken for the
+    /// first time is due at once. One that was taken again and again is due after the pause of a task that failed as often, so that a task at which
+    /// processes die does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
         handed.removeAll()
         let now = clock()
-        let kinds = Set(TaskKind.allCases)
-        let found = try await store.read {
-            try $0.tasks(of: kinds, dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
-        }
+        let lease = now + Limits.taskLeaseSeconds
+        let kinds = Dictionary(grouping: TaskKind.allCases, by: \.isHandedOver).mapValues(Set.init)
+        let left = try await store.read { try $0.tasks(of: kinds[true] ?? [], dueThrough: lease, limit: Self.leftLookedAt).map(\.key) }
+        handed.leave(at: Set(left.map(HandedTasks.Place.init)))
+        let found = try await store.read { try $0.tasks(of: kinds[false] ?? [], dueAfter: now, through: lease, limit: Self.leasesEnded).map(\.key) }
+        // Those that were taken again have the longest leases.
+        _ = try await endLeases(of: left.suffix(Self.leasesEnded), at: now)
+        return left.count + (try await endLeases(of: found, at: now))
+    }
+
+    /// - Returns: how many tasks come earlier.
+    private func endLeases(of keys: [TaskKey], at now: Timestamp) async throws -> Int {
         var count = 0
-        for keys in Dictionary(grouping: found.map(\.key), by: \.database).values {
+        for keys in Dictionary(grouping: keys, by: \.database).values {
             var rest = keys[...]
             while !rest.isEmpty {
                 let some = Array(rest.prefix(Self.leasesEndedTogether))
                 rest = rest.dropFirst(some.count)
                 count += try await store.write { transaction in
                     var plan = WritePlan()
-                    plan.tasks = try transaction.tasks(locking: some).compactMap { $0.withoutLease(at: now) }
+                    plan.tasks = try transaction.tasks(locking: some).compactMap { task in
+                        task.key.kind.isHandedOver && task.attempts == 1 ? nil : task.withoutLease(at: now)
+                    }
                     if plan.tasks.isEmpty { return .rollback(0) }
                     try transaction.apply(plan)
                     return .commit(plan.tasks.count)
@@ -312,7 +346,9 @@ extension Cloud {
 
     /// Lays a task down that failed. Where the store cannot take even that, the task comes back when its lease ends.
     private func fail(_ task: TaskRow, _ cause: any Error) async -> TaskFailure {
-        let next = task.after(cause, at: clock())
+        var next = task.after(cause, at: clock())
+        // It was begun: nobody takes it for new.
+        if task.key.kind.isHandedOver { next.attempts = max(next.attempts, 2) }
         let database = try? await store.read { try $0.databases([task.key.database]).first?.key }
         do {
             try await replace(task, by: next)
