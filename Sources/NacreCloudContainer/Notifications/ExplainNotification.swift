@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 /// Why a user's devices are told of a record as it is now, or not: what the rules and the push log say, step by step.
 package struct NotificationExplanation: Hashable, Sendable {
@@ -19,6 +19,9 @@ package struct NotificationExplanation: Hashable, Sendable {
         package var way: String
         /// Oldest first.
         package var lines: [PushLogLine]
+        /// The log has no room for more: what went before this time may be gone from it. nil: nothing is gone that is younger than
+        /// `Limits.pushLogSeconds`.
+        package var logBegins: Timestamp?
     }
 
     package var steps: [Step] = []
@@ -170,7 +173,8 @@ private struct Explaining {
     mutating func tellDevices(in devices: DatabaseID, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         for row in try transaction.allEntries(.notifiedDevice, in: devices).living(at: now) {
             let device = try NotifiedDevice(row)
-            let kept = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now).flatMap { try PushLog.lines(of: $0) }
+            let rows = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now)
+            let kept = try rows.flatMap { try PushLog.lines(of: $0) }
             let waiting = try transaction.queueRows(of: row.key.key, in: devices).living(at: now).map { try QueuedNotification($0) }
             // An earlier version has said it of what waits.
             let said = Set(kept.lazy.filter { $0.event == .queued }.map(\.number))
@@ -191,7 +195,8 @@ private struct Explaining {
                     name: "\(row.key.key.prefix(8))\(device.clientID.isEmpty ? "" : " \(device.clientID)")",
                     isAuthor: author != nil && device.deviceID == author, way: way,
                     lines: lines.sorted { ($0.time, $0.number, $0.event.rawValue) < ($1.time, $1.number, $1.event.rawValue) }
-                        .suffix(Limits.pushLogLinesTold)))
+                        .suffix(Limits.pushLogLinesTold),
+                    logBegins: rows.count < Limits.pushLogRowsPerDevice ? nil : kept.map(\.time).min()))
         }
     }
 }

@@ -63,7 +63,8 @@ extension AdminMessages.NotificationAnswer {
             steps: found.steps.map { AdminMessages.NotificationStep(name: $0.name, isPassed: $0.isPassed, text: $0.text) },
             devices: found.devices.map { device in
                 AdminMessages.NotifiedDevice(
-                    name: device.name, isAuthor: device.isAuthor, way: device.way, log: device.lines.map(AdminMessages.PushLogLine.init))
+                    name: device.name, isAuthor: device.isAuthor, way: device.way, log: device.lines.map(AdminMessages.PushLogLine.init),
+                    logBegins: device.logBegins?.millisecondsSince1970)
             })
     }
 }

@@ -69,6 +69,8 @@ extension AdminMessages {
         package var way: String
         /// Oldest first.
         package var log: [PushLogLine]
+        /// Milliseconds since 1970. The log has no room for more: what went before may be gone from it.
+        package var logBegins: Int64?
     }
 
     package struct PushLogLine: Codable, Hashable, Sendable {

@@ -81,7 +81,7 @@ import Testing
         let found = try await scene.why("a")
         let mine = try #require(found.devices.first { $0.isAuthor })
         let other = try #require(found.devices.first { !$0.isAuthor })
-        #expect(mine.lines.isEmpty && other.lines.map(\.event) == [.queued, .coalesced])
+        #expect(mine.lines.isEmpty && other.lines.map(\.event) == [.queued, .coalesced] && other.logBegins == nil)
         #expect(try await scene.why("b").devices.flatMap(\.lines).map(\.event) == [.queued])
         // Kept for a week.
         scene.scene.test.clock.move(bySeconds: Limits.pushLogSeconds + 1)
@@ -112,7 +112,10 @@ import Testing
         #expect(kept.count == Limits.pushLogRowsPerDevice && kept.allSatisfy { $0.value.count <= Limits.pushLogBytes + 700 })
         #expect(try await scene.why("n1").devices.flatMap(\.lines).contains { $0.recordName == "n1" && $0.event == .queued } == false)
         let last = "n\(Limits.pushLogRowsPerDevice + 19)"
-        #expect(try await scene.why(last).devices.flatMap(\.lines).contains { $0.recordName == last })
+        let found = try await scene.why(last).devices
+        #expect(found.flatMap(\.lines).contains { $0.recordName == last })
+        let begins = try #require(found.compactMap(\.logBegins).first)
+        #expect(begins == (try kept.flatMap { try PushLog.lines(of: $0) }.map(\.time).min()))
         guard case .device(let id, let account)? = scene.device.caller.credential else { return }
         try await scene.scene.cloud.registry.revokeAccountToken(id, of: account)
         let second = try await scene.scene.signIn("ada")

@@ -66,8 +66,10 @@ extension AdminMessages.NotificationAnswer {
         if fires, devices.isEmpty { lines.append("NO  devices: the user has none that asks to be told") }
         for device in devices {
             lines.append("device \(device.name), \(device.way)\(device.isAuthor ? ": made the change, and is not told of it" : "")")
+            func text(_ time: Int64) -> String { Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601) }
+            if let begins = device.logBegins { lines.append("  the log is full: what went before \(text(begins)) may be gone from it") }
             lines += device.log.map { line in
-                let time = Date(timeIntervalSince1970: Double(line.time) / 1000).formatted(.iso8601)
+                let time = text(line.time)
                 let what = line.subscription.isEmpty ? "to fetch everything" : line.record.isEmpty ? line.subscription : line.record
                 return "  \(time) \(line.event) \(line.number) \(what)\(line.said.isEmpty ? "" : ": \(line.said)")"
             }
