@@ -11,7 +11,9 @@ final class FilterTest: Sendable {
     private let value: FieldValue
     private let key: ValueKey?
     /// What the value holds, when it is a list.
-    private let keys: Set<ValueKey>
+    private let keys: [ValueKey]
+    /// The same, where a value is looked up among them; nil: each is looked at.
+    private let lookup: Set<ValueKey>?
     /// Something in the list equals no value at all.
     private let hasUnequalled: Bool
     private let place: GeoPoint?
@@ -19,13 +21,15 @@ final class FilterTest: Sendable {
     /// What a token search looks for, each word once.
     let words: [String]
 
-    init(_ filter: QueryFilter, fields: [String]) {
+    /// - Parameter once: it is asked of one record: nothing is made ready that is more work than to ask.
+    init(_ filter: QueryFilter, fields: [String], once: Bool = false) {
         comparator = filter.comparator
         self.fields = fields
         value = filter.value
         key = ValueKey(filter.value)
         let elements = filter.value.elements.map(ValueKey.init)
-        keys = Set(elements.compactMap(\.self))
+        keys = elements.compactMap(\.self)
+        lookup = !once && (comparator == .in || comparator == .notIn) ? Set(keys) : nil
         hasUnequalled = elements.contains(nil)
         if case .location(let location) = filter.value { place = GeoPoint(location) } else { place = nil }
         distance = filter.distance ?? 0
@@ -69,7 +73,7 @@ final class FilterTest: Sendable {
     }
 
     private func isAmongKeys(_ found: FieldValue) -> Bool {
-        ValueKey(found).map(keys.contains) ?? false
+        ValueKey(found).map { lookup?.contains($0) ?? keys.contains($0) } ?? false
     }
 
     /// - Parameter texts: sorted. The first that is not before the prefix begins with it, or none does.

@@ -26,6 +26,9 @@ struct QueryShape {
         case search
         /// To tell of changes: a record is held against the filters. Without any, no index of all names is asked for, because nothing is looked up.
         case subscription
+        /// To hold a change against the filters of a subscription that was allowed when it was saved: what follows from the type is asked, and nothing
+        /// that follows from the filters alone.
+        case firing
     }
 
     init(_ query: Query, for purpose: Purpose = .search, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
@@ -37,13 +40,13 @@ struct QueryShape {
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
         self.type = type
-        if purpose == .subscription, query.filters.isEmpty { return }
+        if purpose != .search, query.filters.isEmpty { return }
         guard type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
         if query.filters.isEmpty {
             let names = try field(SystemField.recordName.rawValue)
             guard names.definition.isQueryable else { throw .fieldNotMarked("queryable", names, of: type.name, in: container) }
         }
-        for filter in query.filters { filters.append(try checked(filter, of: container, by: caller)) }
+        for filter in query.filters { filters.append(try checked(filter, for: purpose, of: container, by: caller)) }
         for sort in query.sorts {
             let term = try term(for: sort, in: container)
             if !terms.contains(where: { $0.field == term.field && $0.from == term.from }) { terms.append(term) }
@@ -61,7 +64,9 @@ struct QueryShape {
 
     // MARK: Filters
 
-    private func checked(_ filter: QueryFilter, of container: String, by caller: Caller) throws(ServerError) -> Filter {
+    private func checked(
+        _ filter: QueryFilter, for purpose: Purpose, of container: String, by caller: Caller
+    ) throws(ServerError) -> Filter {
         if filter.comparator.isTokenSearch { return try checkedSearch(filter, of: container) }
         guard let name = filter.fieldName else { throw .missing("fieldName") }
         let field = try field(name)
@@ -70,6 +75,7 @@ struct QueryShape {
         guard filter.comparator.takes(field.definition.type) else { throw .wrongFilter(field, filter.comparator) }
         var checked = filter
         checked.value = try value(filter.value, for: filter.comparator, of: field, by: caller)
+        if purpose == .firing { return Filter(filter: checked, fields: [field]) }
         if checked.value.elements.count > Limits.valuesPerFilter { throw .tooManyFilterValues(in: container) }
         if filter.value.withoutRepetitions.elements.count < filter.value.elements.count { throw .repeatedFilterValue(field.shownName) }
         if !filter.value.hasFiniteNumbers { throw .badValue(field.shownName, "numbers must be finite", remedy: "Compare with numbers.") }

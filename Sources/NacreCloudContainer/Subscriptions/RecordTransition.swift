@@ -94,13 +94,14 @@ struct FiringRule {
     /// Of a query subscription: its filters, made ready. nil: its type does not allow them any more.
     let tests: [FilterTest]?
 
-    init(_ subscription: Subscription, by rule: SubscriptionRule) {
+    /// - Parameter once: it is asked of one change.
+    init(_ subscription: Subscription, by rule: SubscriptionRule, once: Bool = false) {
         self.subscription = subscription
-        guard case .query(let subscribed) = subscription.kind, let shape = try? rule.shape(of: subscribed.query) else {
+        guard case .query(let subscribed) = subscription.kind, let shape = try? rule.shape(of: subscribed.query, for: .firing) else {
             tests = nil
             return
         }
-        tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name)) }
+        tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name), once: once) }
     }
 
     /// - Parameter zoneName: where the record is.

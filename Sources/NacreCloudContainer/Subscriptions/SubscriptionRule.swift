@@ -57,9 +57,8 @@ struct SubscriptionRule {
     }
 
     /// The query's filters as its type allows them. A predicate is refused as a query's is.
-    func shape(of query: Query) throws(ServerError) -> QueryShape {
-        try QueryShape(
-            Query(recordType: query.recordType, filters: query.filters), for: .subscription, in: schema, of: database.container, by: caller)
+    func shape(of query: Query, for purpose: QueryShape.Purpose = .subscription) throws(ServerError) -> QueryShape {
+        try QueryShape(Query(recordType: query.recordType, filters: query.filters), for: purpose, in: schema, of: database.container, by: caller)
     }
 
     private func check(_ info: NotificationInfo) throws(ServerError) {

@@ -261,7 +261,7 @@ struct FireSubscriptions: TaskHandler {
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, _ transaction: any ReadTransaction
     ) throws -> (firings: [Firing], cost: Int, next: Place?) {
-        var (firings, once, here) = ([Firing](), Set<String>(), place)
+        var (firings, once, here, ready) = ([Firing](), Set<String>(), place, [String: Candidate]())
         var room = Limits.firingChunk
         var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
         // What the portion may reach: each change costs some of the room.
@@ -274,7 +274,9 @@ struct FireSubscriptions: TaskHandler {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
                 while true {
                     let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
-                    for subscription in try firing(names, for: transition, by: known, of: key, readRule, transaction) {
+                    try makeReady(names, by: known, of: key, &ready, transaction)
+                    let candidates = names.compactMap { ready[$0] }
+                    for subscription in try firing(candidates, for: transition, by: known, of: key, readRule, transaction) {
                         if subscription.firesOnce, !once.insert(subscription.name).inserted { continue }
                         firings.append(Firing(user: subscription.user, subscription: subscription, transition: transition))
                     }
@@ -333,23 +335,37 @@ struct FireSubscriptions: TaskHandler {
         )
     }
 
+    /// A subscription that may fire.
+    private struct Candidate {
+        var subscription: StoredSubscription
+        var rule: FiringRule
+    }
+
+    /// Reads those that are not ready yet. One of another change of the same portion is.
+    private func makeReady(
+        _ names: [String], by known: KnownSchema, of key: DatabaseKey, _ ready: inout [String: Candidate], _ transaction: any ReadTransaction
+    ) throws {
+        let unread = names.filter { ready[$0] == nil }
+        if unread.isEmpty { return }
+        for row in try transaction.entries(in: database, .subscription, keys: unread) {
+            let subscription = try StoredSubscription(row)
+            let rule = SubscriptionRule(database: key, schema: known.schema, caller: Caller(.user(subscription.user)))
+            ready[subscription.name] = Candidate(
+                subscription: subscription, rule: FiringRule(subscription.subscription, by: rule, once: transitions.count < 2))
+        }
+    }
+
     /// Those that fire for it, and whose users may read what changed.
     private func firing(
-        _ names: [String], for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule,
+        _ candidates: [Candidate], for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule,
         _ transaction: any ReadTransaction
     ) throws -> [StoredSubscription] {
-        if names.isEmpty { return [] }
-        let subscriptions = try transaction.entries(in: database, .subscription, keys: names).map { try StoredSubscription($0) }
-        func rule(of subscription: StoredSubscription) -> FiringRule {
-            FiringRule(subscription.subscription, by: SubscriptionRule(database: key, schema: known.schema, caller: Caller(.user(subscription.user))))
-        }
-        guard let transition else { return subscriptions.filter { rule(of: $0).firesForZones } }
+        guard let transition else { return candidates.filter(\.rule.firesForZones).map(\.subscription) }
         var tested = transition.tested
-        let matching = subscriptions.filter { subscription in
-            let rule = rule(of: subscription)
-            if subscription.isQuery { return rule.fires(for: transition, &tested, inZoneNamed: zoneName, of: key) }
-            return transitions.contains { rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
-        }
+        let matching = candidates.filter { candidate in
+            if candidate.subscription.isQuery { return candidate.rule.fires(for: transition, &tested, inZoneNamed: zoneName, of: key) }
+            return transitions.contains { candidate.rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
+        }.map(\.subscription)
         if key.scope != .public || matching.isEmpty { return matching }
         let users = Set(matching.map(\.user)).sorted()
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)

@@ -35,6 +35,21 @@ extension TaskRow {
         return next.due < due ? next : nil
     }
 
+    /// The task as the next process finds it; nil: as it is, because that is so already.
+    func afterProcess(endedAt now: Timestamp) -> TaskRow? {
+        guard key.kind.isHandedOver else { return withoutLease(at: now) }
+        switch attempts {
+        // It is found where its commit has put it.
+        case 1: return nil
+        // And one that was taken up once before it, in the order in which they were.
+        case 2 where due > now && !isParked:
+            var next = self
+            next.due = due + -Limits.taskLeaseSeconds
+            return next
+        default: return withoutLease(at: now)
+        }
+    }
+
     /// Seconds that a task waits after so many attempts.
     static func pause(after attempts: Int64) -> Double {
         var pause = 1.0

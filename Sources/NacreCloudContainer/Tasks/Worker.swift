@@ -155,9 +155,10 @@ extension Cloud {
                 while room > 0, rows.count < most, let key = rest.popFirst() {
                     guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 || task.due <= now else { continue }
                     room -= task.payload.count
-                    // Behind one with a new lease the others have one as well, and keep their order.
+                    // Behind one with a new lease the others have one as well, a microsecond later each, and keep their order.
                     if !areNew || task.due <= now || !plan.tasks.isEmpty {
-                        (task.due, task.attempts) = (lease, max(task.attempts + 1, 2))
+                        task.due = lease + Double(plan.tasks.count - Self.takenUpTogether) / 1e6
+                        task.attempts = max(task.attempts + 1, 2)
                         plan.tasks.append(task)
                     }
                     rows.append(task)
@@ -223,8 +224,8 @@ extension Cloud {
     /// Has the tasks taken up again that another process was doing when it died, without waiting until its leases end. To be called before any task is
     /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
     ///
-    /// What commits had handed over to that process comes in its order, and before what commits hand over from now on. Another task that was taken for the
-    /// first time is due at once. One that was taken again and again is due after the pause of a task that failed as often, so that a task at which
+    /// What commits had handed over to that process comes in its order, and before what commits hand over from now on, also where it was taken up from a
+    /// process before that one. Another task that was taken for the first time is due at once. One that was taken again and again is due after the pause of a task that failed as often, so that a task at which
     /// processes die does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
@@ -250,9 +251,7 @@ extension Cloud {
                 rest = rest.dropFirst(some.count)
                 count += try await store.write { transaction in
                     var plan = WritePlan()
-                    plan.tasks = try transaction.tasks(locking: some).compactMap { task in
-                        task.key.kind.isHandedOver && task.attempts == 1 ? nil : task.withoutLease(at: now)
-                    }
+                    plan.tasks = try transaction.tasks(locking: some).compactMap { $0.afterProcess(endedAt: now) }
                     if plan.tasks.isEmpty { return .rollback(0) }
                     try transaction.apply(plan)
                     return .commit(plan.tasks.count)
