@@ -305,10 +305,10 @@ extension Cloud {
                     return nil
                 }
                 var rest = turn.rest(work.payload)
-                if othersWait || task.due <= now + Limits.taskLeaseSeconds / 2 {
-                    rest.due = now + Limits.taskLeaseSeconds
-                    try await replace(task, by: rest)
-                }
+                let isLate = task.due <= now + Limits.taskLeaseSeconds / 2
+                // Else it keeps its place among those of its database also for who comes after this process.
+                if isLate { rest.due = now + Limits.taskLeaseSeconds }
+                if othersWait || isLate { try await replace(task, by: rest) }
                 if othersWait {
                     // Before those of its database that came after it.
                     handed.goOn(rest)
