@@ -130,14 +130,7 @@ final class TransferLoop: @unchecked Sendable {
     private func run() {
         nacre_curl_prepare_thread("http transfers")
         guard let multi = inbox.withLock({ $0.multi })?.pointer else { return }
-        while true {
-            let (messages, isClosed) = inbox.withLock { inbox in
-                defer { (inbox.messages, inbox.isWoken) = ([], false) }
-                return (inbox.messages, inbox.isClosed)
-            }
-            now = clock.now()
-            for message in messages { hear(message, multi) }
-            if isClosed { break }
+        while hearInbox(multi) {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             reapEnded(multi)
@@ -147,6 +140,18 @@ final class TransferLoop: @unchecked Sendable {
         for transfer in running.values + hosts.values.flatMap(\.queue) { finish(transfer, transfer.failure(.cancelled), multi) }
         inbox.withLock { $0.multi = nil }
         curl_multi_cleanup(multi)
+    }
+
+    /// Hears what has come, and lets go of it: the thread may sleep long, and a message may be the last that holds a transfer.
+    /// - Returns: false when there is nothing more to do.
+    private func hearInbox(_ multi: UnsafeMutableRawPointer) -> Bool {
+        let (messages, isClosed) = inbox.withLock { inbox in
+            defer { (inbox.messages, inbox.isWoken) = ([], false) }
+            return (inbox.messages, inbox.isClosed)
+        }
+        now = clock.now()
+        for message in messages { hear(message, multi) }
+        return !isClosed
     }
 
     private func hear(_ message: Message, _ multi: UnsafeMutableRawPointer) {

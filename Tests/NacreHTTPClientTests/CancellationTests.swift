@@ -176,6 +176,38 @@ struct CancellationTests {
         while await !isEmpty() { await Task.yield() }
     }
 
+    /// What a request holds.
+    private final class Held: Sendable {
+        private let isGone: Locked<Bool>
+
+        init(_ isGone: Locked<Bool>) { self.isGone = isGone }
+
+        deinit { isGone.withLock { $0 = true } }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what a request holds is let go of when it was cancelled, though nothing else is asked`() async throws {
+        let peer = try Peer { connection in
+            _ = connection.request()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+            connection.awaitEnd()
+        }
+        let (isReading, isGone) = (Event(), Locked(false))
+        func reading(_ held: Held) -> Task<Void, any Error> {
+            Task { [client] in
+                let request = HTTPClient.Request("GET", peer.url, progress: { _ in withExtendedLifetime(held) {} })
+                for try await _ in try await client.open(request) { isReading.happen() }
+            }
+        }
+        let task = reading(Held(isGone))
+        await isReading.wait()
+        task.cancel()
+        await #expect(throws: HTTPClient.Failure.self) { try await task.value }
+        while !isGone.withLock({ $0 }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
     @Test func `a stream that nobody reads to its end ends its transfer`() async throws {
         let peer = try Peer { connection in
             _ = connection.request()
