@@ -30,6 +30,16 @@ import Testing
         await #expect(throws: ServerError.tokenExpired) { try await bob.databaseChanges(after: database) }
     }
 
+    @Test func `a token of no views is none, and no marker of a query is a token`() throws {
+        for count in [0, 1] as [UInt8] {
+            let views = [2, 3] + [UInt8](repeating: 0, count: 16) + [1, 1, count] + [UInt8](repeating: 0, count: 8 * Int(count))
+            #expect((try ChangeToken(views) == nil) == (count == 0))
+        }
+        let seen = QueryCursor.Seen(zone: ChangeNumber(run: 0, seq: 0), database: ChangeNumber(run: 0, seq: 0))
+        let marker = QueryCursor(digest: 0, order: .asked, position: QueryPosition(keys: [], spot: .behind), seen: seen)
+        #expect(try QueryCursor(marker.bytes) == marker && ChangeToken(marker.bytes) == nil)
+    }
+
     @Test(arguments: Engine.allCases) func `a token from a future that was lost has expired`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")

@@ -28,7 +28,7 @@ enum ChangeToken: Hashable, Sendable {
 
     case zone(OfZone)
     case database(OfDatabase)
-    /// Of who sees a zone by shares of records: a place in each of their views, in their order. All are of one zone, seen at one time.
+    /// Of who sees a zone by shares of records: a place in each of their views, in their order, at least one. All are of one zone, seen at one time.
     case views([OfZone])
 
     /// 2: tokens say what their client has seen. Those of version 1 have expired.
@@ -112,6 +112,7 @@ enum ChangeToken: Hashable, Sendable {
                         zone: zone, view: view, position: FeedPosition(number, name: try name(&reader)), baseline: baseline, seen: seen, began: began)
                 )
             }
+            if tokens.isEmpty { throw MalformedBytes() }
             return .views(tokens)
         default:
             throw MalformedBytes()

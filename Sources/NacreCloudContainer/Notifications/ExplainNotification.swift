@@ -19,7 +19,7 @@ package struct NotificationExplanation: Hashable, Sendable {
         package var way: String
         /// Oldest first.
         package var lines: [PushLogLine]
-        /// The log has no room for more: what went before this time may be gone from it. nil: nothing is gone that is younger than
+        /// The log has no room for more: notifications that went before this time may be gone from it. nil: none is gone that went within
         /// `Limits.pushLogSeconds`.
         package var logBegins: Timestamp?
     }
@@ -132,8 +132,11 @@ private struct Explaining {
         if let type { found.add("type", type == record.row.type, "\(type) is asked for, the record is a \(record.row.type)") }
         guard case .query(let subscribed) = subscription.kind else { return }
         found.add("event", subscribed.firesOn.contains(reason.firesOn), "fires on \(subscribed.firesOn.kind), the record was last \(reason)")
-        // A tombstone has no values: what was told of it was decided by those before.
-        if type == record.row.type, !record.row.isTombstone { explain(subscribed, record) }
+        if reason == .updated { found.add("change", true, "a save that changed nothing of a record fires nothing: whether this one did is not kept") }
+        guard type == record.row.type else { return }
+        if !record.row.isTombstone { return explain(subscribed, record) }
+        if subscribed.query.filters.isEmpty { return }
+        found.add("filter", true, "the values went with the record: whether it passed until then is not kept")
     }
 
     private mutating func explain(_ subscribed: SubscribedQuery, _ record: StoredRecord) {
@@ -196,7 +199,7 @@ private struct Explaining {
                     isAuthor: author != nil && device.deviceID == author, way: way,
                     lines: lines.sorted { ($0.time, $0.number, $0.event.rawValue) < ($1.time, $1.number, $1.event.rawValue) }
                         .suffix(Limits.pushLogLinesTold),
-                    logBegins: rows.count < Limits.pushLogRowsPerDevice ? nil : kept.map(\.time).min()))
+                    logBegins: rows.count < Limits.pushLogRowsPerDevice ? nil : rows.compactMap(PushLog.time).min()))
         }
     }
 }

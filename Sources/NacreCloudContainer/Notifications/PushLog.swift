@@ -65,6 +65,9 @@ enum PushLog {
         return EntryRow(key: EntryKey(database, .pushLog, key(device, place)), value: writer.bytes, expires: now + Limits.pushLogSeconds)
     }
 
+    /// When a row was written, after what its lines tell of.
+    static func time(of row: EntryRow) -> Timestamp? { row.expires.map { $0 + -Limits.pushLogSeconds } }
+
     static func lines(of row: EntryRow) throws(StoreError) -> [PushLogLine] {
         do {
             var reader = ByteReader(row.value)

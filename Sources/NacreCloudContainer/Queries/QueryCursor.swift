@@ -56,10 +56,11 @@ struct QueryCursor: Hashable, Sendable {
     var seen: Seen
 
     /// 2: cursors say what their client has seen. 3: and with which effort to go on.
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
     private static let oldestRead: UInt8 = 2
-    /// Beside the kinds of `ChangeToken`, so that one is never taken for the other.
-    private static let kind: UInt8 = 3
+
+    /// Beside the kinds of `ChangeToken`, so that one is never taken for the other. Before version 4 it was one of them, and only the digest told them apart.
+    private static func kind(of version: UInt8) -> UInt8 { version < 4 ? 3 : 4 }
 
     init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
         self.digest = digest
@@ -72,7 +73,7 @@ struct QueryCursor: Hashable, Sendable {
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
-        writer.byte(Self.kind)
+        writer.byte(Self.kind(of: Self.version))
         writer.fixed(digest)
         switch order {
         case .asked: writer.number(0)
@@ -103,7 +104,7 @@ struct QueryCursor: Hashable, Sendable {
 
     private static func read(_ reader: inout ByteReader) throws(MalformedBytes) -> QueryCursor {
         let version = try reader.byte()
-        guard (oldestRead...Self.version).contains(version), try reader.byte() == kind else { throw MalformedBytes() }
+        guard (oldestRead...Self.version).contains(version), try reader.byte() == kind(of: version) else { throw MalformedBytes() }
         let digest = try reader.fixed()
         let filter = try reader.number()
         guard filter <= UInt64(Limits.filtersPerQuery) else { throw MalformedBytes() }

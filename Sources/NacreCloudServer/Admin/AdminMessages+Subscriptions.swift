@@ -69,7 +69,7 @@ extension AdminMessages {
         package var way: String
         /// Oldest first.
         package var log: [PushLogLine]
-        /// Milliseconds since 1970. The log has no room for more: what went before may be gone from it.
+        /// Milliseconds since 1970. The log has no room for more: notifications that went before may be gone from it.
         package var logBegins: Int64?
     }
 

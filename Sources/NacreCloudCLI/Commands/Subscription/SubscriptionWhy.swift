@@ -67,7 +67,10 @@ extension AdminMessages.NotificationAnswer {
         for device in devices {
             lines.append("device \(device.name), \(device.way)\(device.isAuthor ? ": made the change, and is not told of it" : "")")
             func text(_ time: Int64) -> String { Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601) }
-            if let begins = device.logBegins { lines.append("  the log is full: what went before \(text(begins)) may be gone from it") }
+            // The second that was over by then.
+            if let begins = device.logBegins {
+                lines.append("  the log is full: notifications that went before \(text(begins + 999)) may be gone from it")
+            }
             lines += device.log.map { line in
                 let time = text(line.time)
                 let what = line.subscription.isEmpty ? "to fetch everything" : line.record.isEmpty ? line.subscription : line.record
