@@ -254,6 +254,34 @@ import Testing
         #expect(cloud.handed.passed(in: [.push]) == nil)
     }
 
+    @Test(arguments: [Engine.memory, .sqlite]) func `a task that had got on when its process died is told in its order`(
+        _ engine: Engine
+    ) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let scene = try await Scene(store)
+        let (cloud, clock) = (scene.scene.cloud, scene.scene.test.clock)
+        for number in 0..<Limits.firingChunk {
+            let filter = QueryFilter(.greaterThan, fieldName: "count", value: .int64(1000))
+            try await scene.scene.subscribe(scene.device, .query("\(1000 + number)", [filter]))
+        }
+        let bob = try await scene.scene.signIn("bob")
+        try await scene.scene.subscribe(bob, .query("q"))
+        try await scene.scene.test.runAllTasks()
+        for name in ["b", "a"] {
+            try await scene.save(name)
+            clock.move(bySeconds: 1)
+        }
+        // While others wait, a task of more than one portion goes back after each.
+        let other = try await scene.scene.signIn("bob")
+        try await scene.scene.user(other).modify([.create("x")])
+        #expect(try await cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
+        #expect(try await scene.told() == [])
+        try await store.reopen(run: 2)
+        _ = try await cloud.endLeases()
+        try await scene.scene.test.runAllTasks()
+        #expect(try await scene.told() == ["q b 1", "q a 1"])
+    }
+
     @Test(arguments: [Engine.memory, .sqlite]) func `what found no room in memory, and was not begun, is neither leased again nor taken for begun`(
         _ engine: Engine
     ) async throws {
