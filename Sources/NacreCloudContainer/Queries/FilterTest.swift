@@ -12,8 +12,8 @@ final class FilterTest: Sendable {
     private let key: ValueKey?
     /// What the value holds, when it is a list.
     private let keys: [ValueKey]
-    /// The same, where a value is looked up among them; nil: each is looked at.
-    private let lookup: Set<ValueKey>?
+    /// The same, as a record's value is looked for among them.
+    private let lookup: TestedRecord.Members
     /// Something in the list equals no value at all.
     private let hasUnequalled: Bool
     private let place: GeoPoint?
@@ -29,7 +29,7 @@ final class FilterTest: Sendable {
         key = ValueKey(filter.value)
         let elements = filter.value.elements.map(ValueKey.init)
         keys = elements.compactMap(\.self)
-        lookup = !once && (comparator == .in || comparator == .notIn) ? Set(keys) : nil
+        lookup = !once && (comparator == .in || comparator == .notIn) ? .many(Set(keys)) : .few(keys)
         hasUnequalled = elements.contains(nil)
         if case .location(let location) = filter.value { place = GeoPoint(location) } else { place = nil }
         distance = filter.distance ?? 0
@@ -73,7 +73,7 @@ final class FilterTest: Sendable {
     }
 
     private func isAmongKeys(_ found: FieldValue) -> Bool {
-        ValueKey(found).map { lookup?.contains($0) ?? keys.contains($0) } ?? false
+        ValueKey(found).map(lookup.contains) ?? false
     }
 
     /// - Parameter texts: sorted. The first that is not before the prefix begins with it, or none does.

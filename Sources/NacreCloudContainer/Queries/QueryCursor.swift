@@ -55,7 +55,7 @@ struct QueryCursor: Hashable, Sendable {
     /// What earlier pages told is as old as this: where it was lost, the place means nothing.
     var seen: Seen
 
-    /// 2: cursors say what their client has seen. 3: and with which effort to go on.
+    /// 2: cursors say what their client has seen. 3: and with which effort to go on. 4: they are of a kind of their own.
     private static let version: UInt8 = 4
     private static let oldestRead: UInt8 = 2
 

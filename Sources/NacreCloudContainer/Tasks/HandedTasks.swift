@@ -25,13 +25,20 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Where tasks were not remembered, each with the running number of the last one.
+    /// Where tasks were not remembered.
     struct Passed: Equatable, Sendable {
-        fileprivate var last: [Place: Int]
-        /// Of these, those where a process before this one left some, which may have begun them.
-        fileprivate(set) var left: Set<Place>
+        fileprivate struct Tasks: Equatable, Sendable {
+            /// The running number of the last one.
+            var last: Int
+            /// A process before this one left some, and may have begun them.
+            var areLeft: Bool
+        }
 
-        var places: Set<Place> { Set(last.keys) }
+        fileprivate var tasks: [Place: Tasks]
+
+        var places: Set<Place> { Set(tasks.keys) }
+        /// Those where a process before this one left some, which may have begun them.
+        var left: Set<Place> { Set(tasks.filter(\.value.areLeft).keys) }
     }
 
     /// Those of one place, the next one first.
@@ -68,10 +75,8 @@ final class HandedTasks: Sendable {
         var done: [Place: Int] = [:]
         /// What was done for the place that was next last.
         var level: [TaskLane: Int] = [:]
-        var passed: [Place: Int] = [:]
+        var passed: [Place: Passed.Tasks] = [:]
         var passedEver = 0
-        /// Those of the passed where a process before this one left some.
-        var left: Set<Place> = []
         var count = 0
         var bytes = 0
 
@@ -122,9 +127,9 @@ final class HandedTasks: Sendable {
             }
         }
 
-        mutating func pass(_ place: Place) {
+        mutating func pass(_ place: Place, areLeft: Bool = false) {
             passedEver += 1
-            passed[place] = passedEver
+            passed[place] = Passed.Tasks(last: passedEver, areLeft: areLeft || passed[place]?.areLeft ?? false)
         }
     }
 
@@ -172,8 +177,7 @@ final class HandedTasks: Sendable {
     /// Remembers where a process before this one left tasks: they are found in the store, before what comes there from now on.
     func leave(at places: Set<Place>) {
         state.withLock { state in
-            for place in places { state.pass(place) }
-            state.left.formUnion(places)
+            for place in places { state.pass(place, areLeft: true) }
         }
     }
 
@@ -218,7 +222,7 @@ final class HandedTasks: Sendable {
         state.withLock { state in
             if state.bytes >= mostBytes, lanes.contains(where: { state.hasNext(in: $0) }) { return nil }
             let open = state.passed.filter { lanes.contains($0.key.lane) && state.lines[$0.key] == nil }
-            return open.isEmpty ? nil : Passed(last: open, left: state.left.intersection(open.keys))
+            return open.isEmpty ? nil : Passed(tasks: open)
         }
     }
 
@@ -235,10 +239,7 @@ final class HandedTasks: Sendable {
     func found(_ passed: Passed, but left: Set<Place> = []) {
         state.withLock { state in
             // Of a number that is another by now, more have come.
-            for (place, last) in passed.last where !left.contains(place) && state.passed[place] == last {
-                state.passed[place] = nil
-                state.left.remove(place)
-            }
+            for (place, tasks) in passed.tasks where !left.contains(place) && state.passed[place] == tasks { state.passed[place] = nil }
         }
     }
 

@@ -24,6 +24,8 @@ extension TaskRow {
         let passes = (cause as? StoreError)?.passes ?? false
         if passes { next.attempts = min(attempts, Limits.taskAttempts - 1) }
         next.due = next.attempts >= Limits.taskAttempts ? Self.parked : now + Self.pause(after: next.attempts)
+        // It was begun: nobody takes it for new.
+        if key.kind.isHandedOver { next.attempts = max(next.attempts, 2) }
         return next
     }
 

@@ -225,17 +225,22 @@ extension Cloud {
     /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
     ///
     /// What commits had handed over to that process comes in its order, and before what commits hand over from now on, also where it was taken up from a
-    /// process before that one. Another task that was taken for the first time is due at once. One that was taken again and again is due after the pause of a task that failed as often, so that a task at which
-    /// processes die does not have one die after the other.
+    /// process before that one. Another task that was taken for the first time is due at once. One that was taken again and again is due after the pause of
+    /// a task that failed as often, so that a task at which processes die does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
         handed.removeAll()
         let now = clock()
         let lease = now + Limits.taskLeaseSeconds
-        let kinds = Dictionary(grouping: TaskKind.allCases, by: \.isHandedOver).mapValues(Set.init)
-        let left = try await store.read { try $0.tasks(of: kinds[true] ?? [], dueThrough: lease, limit: Self.leftLookedAt).map(\.key) }
+        let handedOver = Set(TaskKind.allCases.filter(\.isHandedOver))
+        let others = Set(TaskKind.allCases).subtracting(handedOver)
+        let (left, found) = try await store.read { transaction in
+            (
+                try transaction.tasks(of: handedOver, dueThrough: lease, limit: Self.leftLookedAt).map(\.key),
+                try transaction.tasks(of: others, dueAfter: now, through: lease, limit: Self.leasesEnded).map(\.key)
+            )
+        }
         handed.leave(at: Set(left.map(HandedTasks.Place.init)))
-        let found = try await store.read { try $0.tasks(of: kinds[false] ?? [], dueAfter: now, through: lease, limit: Self.leasesEnded).map(\.key) }
         // Those that were taken again have the longest leases.
         _ = try await endLeases(of: left.suffix(Self.leasesEnded), at: now)
         return left.count + (try await endLeases(of: found, at: now))
@@ -345,9 +350,7 @@ extension Cloud {
 
     /// Lays a task down that failed. Where the store cannot take even that, the task comes back when its lease ends.
     private func fail(_ task: TaskRow, _ cause: any Error) async -> TaskFailure {
-        var next = task.after(cause, at: clock())
-        // It was begun: nobody takes it for new.
-        if task.key.kind.isHandedOver { next.attempts = max(next.attempts, 2) }
+        let next = task.after(cause, at: clock())
         let database = try? await store.read { try $0.databases([task.key.database]).first?.key }
         do {
             try await replace(task, by: next)
