@@ -17,48 +17,26 @@ package final class S3Server: Sendable {
 
     package static let absent = "rclone is not installed: Scripts/s3/setup"
 
-    package let port: Int
+    package var port: Int { process.port }
     private let folder: TemporaryFolder
-    private let pid: pid_t
+    private let process: ServerProcess
 
     /// Starts it, and returns when it listens. Blocks until then.
     package init() throws {
         guard let program = Self.program else { throw POSIXFault(call: "rclone", code: ENOENT) }
         folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/data/" + Self.bucketName, withIntermediateDirectories: true)
-        let process = Process()
-        let (output, log) = (Pipe(), folder.path + "/data")
-        process.executableURL = URL(filePath: program)
-        process.arguments = [
-            "serve", "s3", "--addr", "127.0.0.1:0", "--auth-key", "\(Self.accessKey),\(Self.secretKey)", "--config", "/dev/null", "--vfs-cache-mode",
-            "off",
-            // With none at all it takes seconds for each request.
-            "--dir-cache-time", "100ms", "--cache-dir", folder.path + "/cache", log,
-        ]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = output
-        try process.run()
-        pid = process.processIdentifier
-        var said = ""
-        while let piece = try output.fileHandleForReading.read(upToCount: 1), !piece.isEmpty {
-            said += String(decoding: piece, as: UTF8.self)
-            if said.hasSuffix("]\n"), said.contains("Starting s3 server on [http://127.0.0.1:") { break }
-        }
-        let digits = said.components(separatedBy: "Starting s3 server on [http://127.0.0.1:").last?.prefix { $0.isNumber } ?? ""
-        guard let port = Int(digits) else {
-            kill(pid, SIGKILL)
-            throw POSIXFault(call: "rclone: \(said)", code: EIO)
-        }
-        self.port = port
-        // What it says later is read, so that it never waits for a reader.
-        let rest = output.fileHandleForReading
-        Thread.detachNewThread { while let piece = try? rest.read(upToCount: 4096), !piece.isEmpty {} }
+        process = try ServerProcess(
+            program,
+            [
+                "serve", "s3", "--addr", "127.0.0.1:0", "--auth-key", "\(Self.accessKey),\(Self.secretKey)", "--config", "/dev/null",
+                "--vfs-cache-mode", "off",
+                // With none at all it takes seconds for each request.
+                "--dir-cache-time", "100ms", "--cache-dir", folder.path + "/cache", folder.path + "/data",
+            ], listening: "Starting s3 server on [http://", readsErrors: true)
     }
 
-    deinit { kill(pid, SIGKILL) }
-
-    package func end() { kill(pid, SIGKILL) }
+    package func end() { process.end() }
 
     /// Where its objects lie as files.
     package var objects: String { folder.path + "/data/" + Self.bucketName }

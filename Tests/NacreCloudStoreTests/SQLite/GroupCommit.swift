@@ -12,10 +12,10 @@ private struct Refusal: Error {}
     private func together<Value: Sendable>(
         _ writes: Int, on store: SQLiteStore, _ write: @escaping @Sendable (Int) async -> Value
     ) async throws -> [Value] {
-        let (isHeld, isRunning) = (Locked(true), Locked(false))
+        let (hold, isRunning) = (ThreadHold(), Locked(false))
         async let holder: Void = store.write { _ in
             isRunning.withLock { $0 = true }
-            while isHeld.withLock({ $0 }) {}
+            hold.wait()
             return .rollback(())
         }
         while !isRunning.withLock({ $0 }) { await Task.yield() }
@@ -24,7 +24,7 @@ private struct Refusal: Error {}
                 group.addTask { (index, await write(index)) }
             }
             while store.waitingWrites < writes { await Task.yield() }
-            isHeld.withLock { $0 = false }
+            hold.release()
             return await group.reduce(into: [Int: Value]()) { $0[$1.0] = $1.1 }
         }
         try await holder
@@ -121,10 +121,10 @@ private struct Refusal: Error {}
         try await temporary.populate()
         let order = Locked([String]())
         let turns = (0..<12).map { Turn(asker: $0 % 4 == 0 ? "uploader" : "another", rows: 400) } + [Turn(asker: "small")]
-        let (isHeld, isRunning) = (Locked(true), Locked(false))
+        let (hold, isRunning) = (ThreadHold(), Locked(false))
         async let holder: Void = temporary.write { _ in
             isRunning.withLock { $0 = true }
-            while isHeld.withLock({ $0 }) {}
+            hold.wait()
             return .rollback(())
         }
         while !isRunning.withLock({ $0 }) { await Task.yield() }
@@ -141,7 +141,7 @@ private struct Refusal: Error {}
                 }
                 while temporary.store.waitingWrites < index + 1 { await Task.yield() }
             }
-            isHeld.withLock { $0 = false }
+            hold.release()
             try await group.waitForAll()
         }
         try await holder
@@ -153,11 +153,10 @@ private struct Refusal: Error {}
     @Test func `a queue that is full refuses at once, and takes requests again later`() async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
-        let isHeld = Locked(true)
-        let isRunning = Locked(false)
+        let (hold, isRunning) = (ThreadHold(), Locked(false))
         async let holder: Void = temporary.write { _ in
             isRunning.withLock { $0 = true }
-            while isHeld.withLock({ $0 }) {}
+            hold.wait()
             return .rollback(())
         }
         while !isRunning.withLock({ $0 }) { await Task.yield() }
@@ -176,7 +175,7 @@ private struct Refusal: Error {}
             for await refusal in group {
                 if let refusal { refusals.append(refusal) }
                 // The refused come first: nobody else can end while the writer is held.
-                if refusals.count == 10 { isHeld.withLock { $0 = false } }
+                if refusals.count == 10 { hold.release() }
             }
             return refusals
         }

@@ -10,7 +10,7 @@ import Testing
     func `long reads of one asker leave readers to another's long reads and to short ones`(lanes: [Turn.Lane]) async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
-        let (isHeld, running) = (Locked(true), Locked(0))
+        let (hold, running) = (ThreadHold(), Locked(0))
         let store = temporary.store
         @Sendable func ask(_ turn: Turn, _ body: @escaping @Sendable () -> Void = {}) async throws {
             try await Turn.$current.withValue(turn) {
@@ -25,7 +25,7 @@ import Testing
                 group.addTask {
                     try await ask(Turn(asker: "greedy", lane: lanes[number % lanes.count])) {
                         running.withLock { $0 += 1 }
-                        while isHeld.withLock({ $0 }) { sched_yield() }
+                        hold.wait()
                     }
                 }
             }
@@ -35,7 +35,7 @@ import Testing
             try await ask(Turn(asker: "another"))
             try await ask(Turn(asker: "greedy"))
             #expect(running.withLock { $0 } == 2)
-            isHeld.withLock { $0 = false }
+            hold.release()
             try await group.waitForAll()
         }
         #expect(running.withLock { $0 } == 8)

@@ -9,10 +9,8 @@ import Testing
     private static let account = ["--email", Administrator.email]
 
     private func post(_ path: String, _ message: [String: String], _ server: RunningServer) async throws -> Int? {
-        var request = URLRequest(url: try WebServicesClient.url(server.url).appending(path: "account/1/\(path)"))
-        request.httpMethod = "POST"
-        request.httpBody = try JSONEncoder().encode(message)
-        return try await (URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode
+        let request = URLRequest(url: try WebServicesClient.url(server.url).appending(path: "account/1/\(path)"))
+        return try await WebServicesClient.send(request, try JSONEncoder().encode(message), over: .shared).status
     }
 
     @Test func `a lost password is replaced by a code, once`() async throws {

@@ -40,7 +40,7 @@ struct FaultedCloud: Sendable {
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.setValue("Bearer \(client.token)", forHTTPHeaderField: "Authorization")
         request.setValue("close", forHTTPHeaderField: "Connection")
-        guard let (data, response) = try? await URLSession.shared.data(for: request), let http = response as? HTTPURLResponse else { return nil }
+        guard let (data, response) = try? await URLSession.shared.answer(to: request), let http = response else { return nil }
         return Answer(status: http.statusCode, retryAfter: http.value(forHTTPHeaderField: "Retry-After"), body: data)
     }
 

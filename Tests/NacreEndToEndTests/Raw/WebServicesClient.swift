@@ -64,9 +64,16 @@ struct WebServicesClient: Sendable {
             request.httpBody = body
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
-        let asked = request
-        // Out of reach of cancellation: URLSession on Linux stops the process when a task is cancelled in the moment in which it fails.
-        let (data, response) = try await Task { try await session.data(for: asked) }.value
-        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
+        let (data, response) = try await session.answer(to: request)
+        return Answer(status: response?.statusCode ?? 0, body: data)
+    }
+}
+
+extension URLSession {
+    /// Out of reach of cancellation: URLSession on Linux stops the process when a task is cancelled in the moment in which it fails.
+    /// - Throws: what the network says.
+    func answer(to request: URLRequest) async throws -> (body: Data, response: HTTPURLResponse?) {
+        let (body, response) = try await Task { try await data(for: request) }.value
+        return (body, response as? HTTPURLResponse)
     }
 }
