@@ -6,7 +6,9 @@ struct AccessTests {
         #expect(Access.findings(SwiftText(text, path: "Sources/NacreCloudWire/A.swift")).count == 1)
     }
 
-    @Test(arguments: ["let a = Scope.public", "f(.public)", "case `public`", "make(public: a)", "// public", "package struct A {}"])
+    @Test(arguments: [
+        "let a = Scope.public", "f(.public)", "case `public`", "make(public: a)", "// public", "package struct A {}", "public import Synchronization",
+    ])
     func `the database of that name is not`(text: String) {
         #expect(Access.findings(SwiftText(text, path: "Sources/NacreCloudWire/A.swift")) == [])
     }

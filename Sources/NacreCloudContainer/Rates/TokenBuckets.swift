@@ -11,7 +11,11 @@ package struct TokenBuckets<Owner: Hashable & Sendable>: Sendable {
 
     /// Whole seconds after which something of the owner may begin; nil: now.
     package mutating func pause(of owner: Owner, _ rate: TokenBucket.Rate, at now: Timestamp) -> Int? {
-        buckets[owner]?.pause(rate, at: now)
+        guard var bucket = buckets[owner] else { return nil }
+        let pause = bucket.pause(rate, at: now)
+        // Who may begin is asked for nothing but that, and what has filled up since is known as well by the next question.
+        if pause != nil { buckets[owner] = bucket }
+        return pause
     }
 
     /// - Parameter rate: of an owner; nil: none is kept to.

@@ -35,15 +35,20 @@ package enum HexText {
 
     /// nil for anything that `encode` does not make.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = Array(text.utf8)
+        var text = String(text)
+        return text.withUTF8 { decode($0) }
+    }
+
+    private static func decode(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(of: digits[place]), let low = value(of: digits[place + 1]) else { return nil }
-            bytes.append(high << 4 | low)
+        let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
+            for place in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = value(of: digits[place]), let low = value(of: digits[place + 1]) else { return }
+                bytes.initializeElement(at: count, to: high << 4 | low)
+                count += 1
+            }
         }
-        return bytes
+        return bytes.count == digits.count / 2 ? bytes : nil
     }
 
     /// nil for what is no digit, or one in upper case.

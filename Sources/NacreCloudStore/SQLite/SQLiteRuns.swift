@@ -30,15 +30,17 @@ extension Connection {
         return true
     }
 
+    // A row is read and then updated: to answer `UPDATE … RETURNING` SQLite makes a table, which costs more than both.
+
     /// Takes the next change number of a live zone, in `run`.
     func advance(zoneNamed name: String, in database: DatabaseID, run: Int64) throws -> ZoneRow? {
-        let found = try use(.zoneAdvance) { statement in
-            statement.bind(database.rawValue)
-            statement.bind(name)
-            return try statement.stepReturning { try $0.zone(in: database, named: name) }
+        guard var zone = try zones(in: database, named: [name]).first else { return nil }
+        try use(.zoneAdvance) { statement in
+            statement.bind(zone.address)
+            _ = try statement.step()
         }
-        guard var zone = found else { return nil }
-        if try ends(ChangeNumber(run: zone.run, seq: zone.lastSeq - 1), in: .zone(zone.address), by: run) {
+        zone.lastSeq &+= 1
+        if try ends(ChangeNumber(run: zone.run, seq: zone.lastSeq &- 1), in: .zone(zone.address), by: run) {
             zone.run = run
             try use(.zoneEntersRun) { statement in
                 statement.bind(zone.address)
@@ -52,12 +54,17 @@ extension Connection {
 
     /// Takes the next place in a database's feed of zones, in `run`; nil where there is no such database.
     func advanceFeed(of database: DatabaseID, run: Int64) throws -> Int64? {
-        let found = try use(.databaseAdvance) { statement in
+        let found = try use(.databaseNumber) { statement in
             statement.bind(database.rawValue)
-            return try statement.stepReturning { $0.number() }
+            return try statement.step() ? statement.number() : nil
         }
-        guard let number = found else { return nil }
-        if try ends(ChangeNumber(run: number.run, seq: number.seq - 1), in: .database(database), by: run), var row = try self.database(database) {
+        guard var number = found else { return nil }
+        try use(.databaseAdvance) { statement in
+            statement.bind(database.rawValue)
+            _ = try statement.step()
+        }
+        number.seq &+= 1
+        if try ends(ChangeNumber(run: number.run, seq: number.seq &- 1), in: .database(database), by: run), var row = try self.database(database) {
             row.run = run
             try use(.databaseEntersRun) { statement in
                 statement.bind(database.rawValue)
@@ -79,13 +86,5 @@ extension PreparedStatement {
             bind(database.rawValue)
             bind(Int64(-1))
         }
-    }
-
-    /// The one row of an `UPDATE … RETURNING`, which is done when it has been stepped to its end.
-    fileprivate func stepReturning<Row>(_ read: (PreparedStatement) throws -> Row) throws -> Row? {
-        guard try step() else { return nil }
-        let row = try read(self)
-        while try step() {}
-        return row
     }
 }

@@ -19,15 +19,11 @@ extension Statement {
         """)
 
     /// The checksum counts along: it is one of the columns that stay, and those that count are added to it.
-    static let databaseAdvance = Statement(
-        "UPDATE databases SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1 RETURNING incarnation, last_seq")
+    static let databaseAdvance = Statement("UPDATE databases SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1")
 
-    static let zoneAdvance = Statement(
-        """
-        UPDATE zones SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1 AND name = ?2 AND state = 0
-        RETURNING db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
-            indexes_below, bytes, checksum
-        """)
+    static let databaseNumber = Statement("SELECT incarnation, last_seq FROM databases WHERE db_id = ?1")
+
+    static let zoneAdvance = Statement("UPDATE zones SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1 AND zone_id = ?2")
 
     static let zoneByName = Statement(
         """

@@ -1,7 +1,9 @@
 /// Why bytes are not the JSON that was asked for, and where.
 ///
 /// Cheap to throw: line, column and path are found by `JSONPlace` only when somebody wants to tell them.
+@usableFromInline
 package struct JSONError: Error, Equatable, Sendable {
+    @usableFromInline
     package enum Problem: Hashable, Sendable {
         case endOfInput
         case unexpectedByte
@@ -30,6 +32,7 @@ package struct JSONError: Error, Equatable, Sendable {
         case value(ValueProblem)
     }
 
+    @usableFromInline
     package enum ValueProblem: Hashable, Sendable {
         case expected(FieldType)
         case untyped
@@ -43,6 +46,7 @@ package struct JSONError: Error, Equatable, Sendable {
     /// The key that is missing in the object at `offset`.
     package var missingKey: String?
 
+    @usableFromInline
     package init(_ problem: Problem, at offset: Int, missingKey: String? = nil) {
         self.problem = problem
         self.offset = offset

@@ -1,4 +1,5 @@
-// `@inlinable` stands where a type or closure is the caller's: modules above read and write by these, at the speed of code of this one.
+// `@inlinable` stands where a type or closure is the caller's: modules above read and write by these, at the speed of code of this one. The type itself has to be
+// `@usableFromInline` for that: else no other module gets the bodies.
 //
 // A key whose value is null is a key that is not there, everywhere but in `fields`. CloudKit: Web Services Reference.
 

@@ -12,6 +12,7 @@ extension JSONReader {
 
     /// Reads the string whose opening quote is at `offset`, checking escapes, control characters and UTF-8.
     @inline(__always)
+    @usableFromInline
     mutating func text() throws(JSONError) -> JSONText {
         let start = offset + 1
         var position = start

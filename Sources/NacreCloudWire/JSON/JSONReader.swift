@@ -1,4 +1,5 @@
 /// What a JSON value is, as its first byte tells.
+@usableFromInline
 package enum JSONKind: Hashable, Sendable {
     case object
     case array
@@ -33,9 +34,11 @@ package enum JSONKind: Hashable, Sendable {
 ///     }
 ///
 /// The reader points into the document, which must outlive it. After an error it must not be used again, unless a checkpoint is restored.
+@usableFromInline
 package struct JSONReader: ~Copyable {
     let bytes: UnsafeRawBufferPointer
     /// The next byte to read.
+    @usableFromInline
     package internal(set) var offset = 0
     private var depth = 0
     /// The array or object just begun has handed out nothing: no comma is due. One flag serves all levels, since an outer one has been left behind.
@@ -64,6 +67,7 @@ package struct JSONReader: ~Copyable {
 
     /// Skips white space and looks at the value that comes.
     @inline(__always)
+    @usableFromInline
     package mutating func kind() throws(JSONError) -> JSONKind {
         switch try significantByte() {
         case UInt8(ascii: "\""): return .string
@@ -78,6 +82,7 @@ package struct JSONReader: ~Copyable {
 
     /// Throws unless the value that comes is of that kind; does not move past it.
     @inline(__always)
+    @usableFromInline
     package mutating func expect(_ expected: JSONKind) throws(JSONError) {
         guard try kind() == expected else { throw JSONError(.expected(expected), at: offset) }
     }
@@ -89,6 +94,7 @@ package struct JSONReader: ~Copyable {
         return try begin()
     }
 
+    @usableFromInline
     package mutating func beginArray() throws(JSONError) {
         try expect(.array)
         _ = try begin()
@@ -114,6 +120,7 @@ package struct JSONReader: ~Copyable {
     }
 
     /// Whether the array begun last has another element, which must be read or skipped before the next call.
+    @usableFromInline
     package mutating func nextElement() throws(JSONError) -> Bool {
         try advance(to: UInt8(ascii: "]"))
     }

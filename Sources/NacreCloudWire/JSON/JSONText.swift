@@ -1,12 +1,16 @@
 /// A string of a document, as it stands there: compared without being made.
 ///
 /// It points into the document: use it at once, before the document's bytes can go.
+@usableFromInline
 package struct JSONText {
     /// Between the quotes.
+    @usableFromInline
     package let bytes: UnsafeRawBufferPointer
+    @usableFromInline
     package let hasEscapes: Bool
 
     /// Costs an allocation beyond 15 bytes.
+    @usableFromInline
     package var string: String {
         guard hasEscapes else { return String(decoding: bytes, as: UTF8.self) }
         let bytes = self.bytes

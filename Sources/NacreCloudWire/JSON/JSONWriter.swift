@@ -1,6 +1,7 @@
 /// Writes a JSON document into one growing buffer: no tree, no intermediate strings, no white space.
 ///
 /// It puts the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest that RFC 8259 allows.
+@usableFromInline
 package struct JSONWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
     private var capacity: Int
@@ -28,11 +29,14 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func beginObject() { open(UInt8(ascii: "{")) }
     package mutating func endObject() { close(UInt8(ascii: "}")) }
+    @usableFromInline
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    @usableFromInline
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
     /// - Parameter name: needs no escape.
     @inline(__always)
+    @usableFromInline
     package mutating func key(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
         reserve(length + 4)

@@ -48,6 +48,7 @@ package enum FieldValue: Equatable, Sendable {
 }
 
 /// The type tag of a field value, spelled as the wire spells it.
+@usableFromInline
 package enum FieldType: String, Hashable, Sendable, CaseIterable {
     case string = "STRING"
     case int64 = "INT64"

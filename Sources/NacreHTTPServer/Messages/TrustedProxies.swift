@@ -66,7 +66,7 @@ package enum IPAddress {
 
     /// What one customer of a network has: an IPv4 address, or the /64 of an IPv6 address, in which one machine has as many as it likes.
     package static func customer(_ text: String) -> String {
-        guard let bytes = bytes(text), bytes.count == 16 else { return text }
+        guard text.utf8.contains(UInt8(ascii: ":")), let bytes = bytes(text), bytes.count == 16 else { return text }
         return stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }.joined(separator: ":") + "::/64"
     }
 
