@@ -28,7 +28,7 @@ extension ModifyBatch {
 
     /// All records that go, in the order of their names.
     var goingRecords: [StoredRecord] {
-        going.sorted().compactMap(record)
+        going.isEmpty ? [] : going.sorted().compactMap(record)
     }
 
     /// Records that go and leave others behind for whom this transaction has no room.

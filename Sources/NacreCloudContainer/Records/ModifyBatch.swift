@@ -132,7 +132,7 @@ struct ModifyBatch {
 
     /// Records that its saves refer to with `.deleteSelf`, and did not before: a target may have so many.
     var newOwners: [String] {
-        Set(linking.flatMap { verdicts[$0].addedOwners }).filter { stored[$0] != nil }.sorted()
+        linking.isEmpty ? [] : Set(linking.flatMap { verdicts[$0].addedOwners }).filter { stored[$0] != nil }.sorted()
     }
 
     /// Holds the batch against the rules of parents and references, until nothing more falls.

@@ -97,7 +97,8 @@ extension ModifyBatch {
     mutating func loadCompanions(
         in zone: ZoneAddress, within bytes: Int, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws {
-        sharesByEntries = going.contains(where: isLosing) ? try transaction.recordShares(in: zone, limit: Limits.recordSharesPerZone) : []
+        let areLost = !going.isEmpty && going.contains(where: isLosing)
+        sharesByEntries = areLost ? try transaction.recordShares(in: zone, limit: Limits.recordSharesPerZone) : []
         if sharesByEntries.contains(where: { isLosing($0.share) || isLosing($0.root) }) { isSharing = true }
         let lacking = lackingCompanions
         guard !lacking.isEmpty else { return }
