@@ -111,11 +111,11 @@ import Testing
     @Test func `a stream shows that it lives, and ends with its sign-in`() async throws {
         let scene = try await Scene()
         let stream = try await scene.stream()
-        await scene.server.clock.sleeps(TestServer.sleepers + 1)
+        await scene.server.clock.sleeps(for: Limits.eventHeartbeatSeconds)
         scene.server.clock.advance(Limits.eventHeartbeatSeconds)
         #expect(try await stream.text(through: ": heartbeat\n\n").contains("heartbeat"))
         try await scene.server.revokeElsewhere("ada")
-        await scene.server.clock.sleeps(TestServer.sleepers + 2)
+        await scene.server.clock.sleeps(for: Limits.eventHeartbeatSeconds)
         scene.server.clock.advance(Limits.eventHeartbeatSeconds)
         let rest = try await stream.text(through: "never")
         #expect(!rest.contains("data:"))

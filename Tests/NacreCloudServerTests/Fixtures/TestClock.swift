@@ -15,9 +15,10 @@ final class TestClock: Sendable {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var next = 0
-        /// How many sleeps there have been, and who waits for how many.
+        /// How many sleeps there have been.
         var begun = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Who waits until something holds of the sleepers.
+        var watchers: [(isReached: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Locked(State())
@@ -40,13 +41,22 @@ final class TestClock: Sendable {
 
     /// Returns once there have been that many sleeps since the clock was made.
     func sleeps(_ count: Int) async {
+        await reaches { $0.begun >= count }
+    }
+
+    /// Returns once somebody sleeps who wakes so many seconds from now.
+    func sleeps(for seconds: Double) async {
+        await reaches { state in state.sleepers.values.contains { $0.deadline == state.now + seconds } }
+    }
+
+    private func reaches(_ isReached: @escaping @Sendable (State) -> Bool) async {
         await withCheckedContinuation { continuation in
-            let isReached = state.withLock { state in
-                if state.begun >= count { return true }
-                state.watchers.append((count, continuation))
+            let isThere = state.withLock { state in
+                if isReached(state) { return true }
+                state.watchers.append((isReached, continuation))
                 return false
             }
-            if isReached { continuation.resume() }
+            if isThere { continuation.resume() }
         }
     }
 
@@ -70,13 +80,15 @@ final class TestClock: Sendable {
         var sleeper = sleeper
         let (isCancelled, reached) = state.withLock { state in
             state.begun += 1
-            let begun = state.begun
-            let reached = state.watchers.filter { $0.count <= begun }.map(\.continuation)
-            state.watchers.removeAll { $0.count <= begun }
-            if state.cancelled.remove(id) != nil { return (true, reached) }
-            sleeper.deadline = state.now + seconds
-            state.sleepers[id] = sleeper
-            return (false, reached)
+            let isCancelled = state.cancelled.remove(id) != nil
+            if !isCancelled {
+                sleeper.deadline = state.now + seconds
+                state.sleepers[id] = sleeper
+            }
+            let known = state
+            let reached = state.watchers.filter { $0.isReached(known) }.map(\.continuation)
+            state.watchers.removeAll { $0.isReached(known) }
+            return (isCancelled, reached)
         }
         for continuation in reached { continuation.resume() }
         if isCancelled { sleeper.continuation.resume(throwing: CancellationError()) }
