@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// Certificates that `openssl` makes for a test, in a folder of their own.
 package final class Authority: Sendable {

@@ -8,18 +8,7 @@ import Testing
         #expect((UInt8.min...UInt8.max).filter(isTokenByte) == tokens.utf8.sorted())
     }
 
-    @Test func `one control character anywhere is found, and a tab is none`() {
-        let controls = (UInt8.min...UInt8.max).filter { !isTextByte($0) }
-        #expect(controls == Array(0..<0x09) + Array(0x0A..<0x20) + [0x7F])
-        for length in [1, 15, 16, 33] {
-            let good = [UInt8](repeating: 0x09, count: length)
-            #expect(good.withUnsafeBytes(isText))
-            for (place, control) in zip(0..<length, controls) {
-                var bad = good
-                bad[place] = control
-                #expect(!bad.withUnsafeBytes(isText))
-            }
-        }
-        #expect([UInt8]().withUnsafeBytes(isText))
+    @Test func `what a header says has any byte but control characters, of which a tab is none`() {
+        #expect((UInt8.min...UInt8.max).filter { !isTextByte($0) } == Array(0..<0x09) + Array(0x0A..<0x20) + [0x7F])
     }
 }

@@ -13,7 +13,7 @@ package struct TokenBuckets<Owner: Hashable & Sendable>: Sendable {
     package mutating func pause(of owner: Owner, _ rate: TokenBucket.Rate, at now: Timestamp) -> Int? {
         guard var bucket = buckets[owner] else { return nil }
         let pause = bucket.pause(rate, at: now)
-        // Who may begin is asked for nothing but that, and what has filled up since is known as well by the next question.
+        // Kept as of now where somebody waits, so that it fills although the clock was set back. Else what has filled is counted when work is taken.
         if pause != nil { buckets[owner] = bucket }
         return pause
     }

@@ -39,8 +39,9 @@ extension Connection {
             statement.bind(zone.address)
             _ = try statement.step()
         }
+        let before = zone.number
         zone.lastSeq &+= 1
-        if try ends(ChangeNumber(run: zone.run, seq: zone.lastSeq &- 1), in: .zone(zone.address), by: run) {
+        if try ends(before, in: .zone(zone.address), by: run) {
             zone.run = run
             try use(.zoneEntersRun) { statement in
                 statement.bind(zone.address)
@@ -58,13 +59,12 @@ extension Connection {
             statement.bind(database.rawValue)
             return try statement.step() ? statement.number() : nil
         }
-        guard var number = found else { return nil }
+        guard let before = found else { return nil }
         try use(.databaseAdvance) { statement in
             statement.bind(database.rawValue)
             _ = try statement.step()
         }
-        number.seq &+= 1
-        if try ends(ChangeNumber(run: number.run, seq: number.seq &- 1), in: .database(database), by: run), var row = try self.database(database) {
+        if try ends(before, in: .database(database), by: run), var row = try self.database(database) {
             row.run = run
             try use(.databaseEntersRun) { statement in
                 statement.bind(database.rawValue)
@@ -73,7 +73,7 @@ extension Connection {
                 _ = try statement.step()
             }
         }
-        return number.seq
+        return before.seq &+ 1
     }
 }
 

@@ -70,7 +70,7 @@ struct HeadReader {
         while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
         let name = UnsafeRawBufferPointer(rebasing: text[line.lowerBound..<colon])
         let value = UnsafeRawBufferPointer(rebasing: text[start..<end])
-        guard isText(value) else { return refuse("A header value has a control character.") }
+        guard value.allSatisfy(isTextByte) else { return refuse("A header value has a control character.") }
         fields.append(
             RequestHead.Field(
                 name: Int32(line.lowerBound + moved)..<Int32(colon + moved), value: Int32(start + moved)..<Int32(end + moved)))

@@ -25,7 +25,7 @@ struct RequestID: Sendable {
                     position += 1
                 }
                 let word = index < 16 ? high : low
-                let digit = UInt8(truncatingIfNeeded: word &>> UInt64(60 &- 4 &* (index & 15))) & 15
+                let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
                 text[position] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
                 position += 1
             }

@@ -29,20 +29,18 @@ func trimmingSpaces(_ text: Substring) -> Substring {
 
 /// Whether a byte may stand in a header's name: RFC 9110 §5.6.2, "tchar".
 func isTokenByte(_ byte: UInt8) -> Bool {
-    // A bit for each of ASCII: ! # $ % & ' * + - . and digits, then letters and ^ _ ` | ~
-    let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : byte < 128 ? 0x57FF_FFFF_C7FF_FFFE : 0
-    return bits &>> UInt64(byte & 63) & 1 == 1
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"),
+        UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"),
+        UInt8(ascii: "~"):
+        true
+    default: false
+    }
 }
 
 /// Whether a byte may stand in what a header says, or beside a chunk's size: no control character but a tab (RFC 9110 §5.5).
 func isTextByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
-
-/// Whether all bytes are such. It looks at all of them, which a processor does many at a time.
-func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var others: UInt8 = 0
-    for byte in bytes { others |= isTextByte(byte) ? 0 : 1 }
-    return others == 0
-}
 
 /// Undoes `%XX`; nil where an escape is cut or not hexadecimal, where a NUL comes out, or where the result is not UTF-8. `+` stays `+`.
 func percentDecoded(_ bytes: ArraySlice<UInt8>) -> String? {

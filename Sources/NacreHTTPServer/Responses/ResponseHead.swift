@@ -68,7 +68,7 @@ enum ResponseHead {
     /// Whether name and value stay one header line: no control characters, no byte that is no token in the name.
     private static func isSafe(_ name: String, _ value: String) -> Bool {
         var (name, value) = (name, value)
-        return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isTokenByte) } && value.withUTF8 { isText(UnsafeRawBufferPointer($0)) }
+        return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isTokenByte) } && value.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
     }
 }
 
