@@ -33,6 +33,8 @@ package final class Cloud: StoreClient {
     package let texts: (any Mailing)?
     /// Sends notifications to devices that have registered an address; nil: nobody does.
     package let pushes: (any PushDelivering)?
+    /// Runs what a request computes for long; nil: whoever runs the request.
+    let longWork: (any TaskExecutor)?
     /// The tasks that commits have left to this process.
     let handed = HandedTasks()
     /// How much users' devices are told.
@@ -50,7 +52,7 @@ package final class Cloud: StoreClient {
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
         assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
-        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil,
+        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, longWork: (any TaskExecutor)? = nil,
         charge: @escaping @Sendable (AccountPlace, Int) async -> Void = { _, _ in }, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints, handed: handed)
@@ -67,6 +69,7 @@ package final class Cloud: StoreClient {
         self.mail = mail
         self.texts = texts
         self.pushes = pushes
+        self.longWork = longWork
         self.hints = hints
         self.charge = charge
         self.failed = failed

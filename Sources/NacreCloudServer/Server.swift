@@ -132,7 +132,8 @@ package final class Server: Sendable {
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
             assetSizes: configuration.assetSizes,
             hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), texts: configuration.textService(),
-            pushes: configuration.pushes(sealer, registry), charge: { await rates.take($1, from: $0, in: registry) }, failed: faults.log)
+            pushes: configuration.pushes(sealer, registry), longWork: LongWork.shared,
+            charge: { await rates.take($1, from: $0, in: registry) }, failed: faults.log)
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)

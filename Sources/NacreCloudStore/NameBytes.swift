@@ -37,9 +37,15 @@ struct KeyBytes: Hashable, Comparable, Sendable {
     }
 }
 
-extension Sequence<EntryKey> {
+extension [EntryKey] {
+    /// So few are compared with each other: hashing them costs more.
+    private static let few = 16
+
     /// Each key once.
     var distinct: [EntryKey] {
+        if count <= Self.few {
+            return indices.filter { place in !self[..<place].contains { NamedKey($0) == NamedKey(self[place]) } }.map { self[$0] }
+        }
         var seen: Set<NamedKey> = []
         return filter { seen.insert(NamedKey($0)).inserted }
     }

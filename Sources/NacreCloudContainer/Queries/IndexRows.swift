@@ -8,7 +8,7 @@ struct IndexRows: Sendable {
 
     init(_ type: RecordTypeDefinition) {
         fields = type.fields.compactMap { name, field in
-            field.isEncrypted || field.indexes.isEmpty ? nil : (name, field)
+            field.isEncrypted || !field.isIndexed ? nil : (name, field)
         }
         pairs = type.pairs.compactMap { pair in
             guard let first = type.fields[pair.first]?.type, let second = type.fields[pair.second]?.type else { return nil }
@@ -22,24 +22,38 @@ struct IndexRows: Sendable {
         let ofPairs = pairs.flatMap { index, first, second in
             Self.entries(of: record.value(of: first.name), first.type, record.value(of: second.name), second.type, in: index)
         }
-        return fields.flatMap { Self.entries(of: record.value(of: $0.name), in: $0.definition) } + ofPairs
+        return fields.flatMap { name, definition in
+            let value = record.value(of: name)
+            let ofValue = Self.entries(ofValue: value, in: definition)
+            guard let tokens = definition.tokens, let value else { return ofValue }
+            return ofValue + WordKeys.of(value).map { IndexEntry(index: tokens.index, key: $0) }
+        } + ofPairs
     }
 
     /// The rows that a change takes away, and those that it brings. Costs little for fields that stay as they are.
     ///
     /// - Parameters:
     ///   - before: the live record; nil: there was none. So is `after`.
-    func changes(from before: StoredRecord?, to after: StoredRecord?) -> (gone: [IndexEntry], come: [IndexEntry]) {
+    ///   - words: those of both, as far as they were found before.
+    func changes(
+        from before: StoredRecord?, to after: StoredRecord?, _ words: FoundWords = FoundWords()
+    ) -> (gone: [IndexEntry], come: [IndexEntry]) {
         var gone: [IndexEntry] = []
         var come: [IndexEntry] = []
         for (name, definition) in fields {
             let old = before?.value(of: name)
             let new = after?.value(of: name)
             if before != nil, after != nil, Self.areSurelySame(old, new) { continue }
-            let left = before == nil ? [] : Self.entries(of: old, in: definition)
-            let right = after == nil ? [] : Self.entries(of: new, in: definition)
+            let left = before == nil ? [] : Self.entries(ofValue: old, in: definition)
+            let right = after == nil ? [] : Self.entries(ofValue: new, in: definition)
             gone += left.without(right)
             come += right.without(left)
+            guard let tokens = definition.tokens else { continue }
+            let record = (after ?? before)?.row.name ?? ""
+            let oldWords = old.map { words.keys(of: $0, in: name, of: record) } ?? []
+            let newWords = new.map { words.keys(of: $0, in: name, of: record) } ?? []
+            gone += WordKeys.without(newWords, oldWords).map { IndexEntry(index: tokens.index, key: $0) }
+            come += WordKeys.without(oldWords, newWords).map { IndexEntry(index: tokens.index, key: $0) }
         }
         for (index, first, second) in pairs {
             let (old, oldOrder) = (before?.value(of: first.name), before?.value(of: second.name))
@@ -67,7 +81,7 @@ struct IndexRows: Sendable {
     private static func areSurelySame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
         switch (left, right) {
         case (nil, nil): true
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.some(let left), .some(let right)) where left.hasSameTexts(as: right): true
         case (.int64(let left), .int64(let right)): left == right
         case (.double(let left), .double(let right)): left == right
         case (.timestamp(let left), .timestamp(let right)): left == right
@@ -75,18 +89,13 @@ struct IndexRows: Sendable {
         }
     }
 
+    /// In the index of values.
     /// - Parameter value: a live record's; nil: it has none.
-    private static func entries(of value: FieldValue?, in field: FieldDefinition) -> [IndexEntry] {
-        var entries: [IndexEntry] = []
-        if let values = field.values {
-            var keys = value.map { IndexKey.keys(of: $0, as: field.type) } ?? []
-            if keys.isEmpty, field.isSortable { keys = [IndexKey.none] }
-            entries = keys.map { IndexEntry(index: values.index, key: $0) }
-        }
-        if let tokens = field.tokens, let value {
-            entries += Set(SearchWords.of(value)).map { IndexEntry(index: tokens.index, key: IndexKey.text($0.utf8).key) }
-        }
-        return entries
+    private static func entries(ofValue value: FieldValue?, in field: FieldDefinition) -> [IndexEntry] {
+        guard let values = field.values else { return [] }
+        var keys = value.map { IndexKey.keys(of: $0, as: field.type) } ?? []
+        if keys.isEmpty, field.isSortable { keys = [IndexKey.none] }
+        return keys.map { IndexEntry(index: values.index, key: $0) }
     }
 }
 

@@ -6,7 +6,8 @@ extension Cloud {
     /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
     /// and one plan; two more for each level of a cascade, one where a private database has a quota, one where the database has subscriptions, and one where
     /// the zone is another user's. Nothing is written when nothing was changed. What has to look at much is decided beside the writer first, as
-    /// `LongDecision` says: twice those calls, and once more where it is to be written.
+    /// `LongDecision` says: twice those calls, and once more where it is to be written. Where it brings many words of searched texts, two more read those that
+    /// may go for them.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
@@ -21,19 +22,38 @@ extension Cloud {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         let key = database.key
         let zone = try database.zone(request.zoneID)
-        let modification = try RecordModification(
+        var modification = try RecordModification(
             request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, quotas: quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
-            try await stored(of: key, zone: request.zoneID) { try await self.carryOut(modification, with: schema, at: place) }
+            modification.words = try await words(of: modification, in: key, request.zoneID, by: schema.schema)
+            return try await stored(of: key, zone: request.zoneID) { [modification] in
+                try await self.carryOut(modification, with: schema, at: place)
+            }
         }
         tell(outcome.damaged, of: key, request.zoneID)
         WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
         if let sender = caller.userRecordName { waitingUploads.saved(outcome.assets, by: .init(database: database.id, name: sender)) }
         return outcome.response
+    }
+
+    /// The words of the texts that it brings; where these are long, of those too that may go for them, and beside who runs the request.
+    private func words(of modification: RecordModification, in key: DatabaseKey, _ zone: ZoneID, by schema: Schema) async throws -> FoundWords {
+        let brought = modification.broughtTexts(by: schema)
+        guard brought.bytes > 0 else { return FoundWords() }
+        guard brought.bytes > SearchedTexts.shortBytes else { return await brought.words() }
+        var standing: SearchedTexts?
+        if modification.mayReplace {
+            standing = try await stored(of: key, zone: zone) { try await self.beside { try modification.standingTexts(on: $0, by: schema) } }
+        }
+        return await withTaskExecutorPreference(longWork) { [standing] in
+            var words = await brought.words()
+            if let standing { words.add(await standing.words()) }
+            return words
+        }
     }
 
     private func carryOut(
@@ -44,11 +64,14 @@ extension Cloud {
                 return try await store.write { try modification.run($0, with: schema, .ofWriter) }
             } catch is LongDecision where place == nil {}
         }
-        // Beside others who read much, and not before who wants little.
+        if let unwritten = try await beside({ try modification.unwritten(on: $0, with: schema) }) { return unwritten }
+        return try await store.write { try modification.run($0, with: schema, .endless) }
+    }
+
+    /// Reads among those who read much, and not before who wants little.
+    private func beside<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
         turn.lane = .bulk
-        let unwritten = try await Turn.$current.withValue(turn) { try await store.read { try modification.unwritten(on: $0, with: schema) } }
-        if let unwritten { return unwritten }
-        return try await store.write { try modification.run($0, with: schema, .endless) }
+        return try await Turn.$current.withValue(turn) { try await store.read(body) }
     }
 }

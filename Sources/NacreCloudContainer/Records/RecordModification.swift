@@ -35,6 +35,8 @@ struct RecordModification: Sendable {
     private let quotas: Quotas
     /// Knows how much waits to be told.
     private let handed: HandedTasks
+    /// Of texts that it brings, and of those that go for them where these are many.
+    var words = FoundWords()
     /// Draws those of one-time URLs.
     private let secret: @Sendable () -> String
 
@@ -87,6 +89,22 @@ struct RecordModification: Sendable {
         self.quotas = quotas
         self.handed = handed
         secret = name
+    }
+
+    /// The texts that it brings and that searches look into.
+    func broughtTexts(by schema: Schema) -> SearchedTexts { SearchedTexts(of: items, by: schema) }
+
+    /// It may change records that are there.
+    var mayReplace: Bool { items.contains { $0.operation.type != .create } }
+
+    /// The searched texts of the records that it changes, as they stand. Costs two calls of the store.
+    func standingTexts(on snapshot: any ReadTransaction, by schema: Schema) throws -> SearchedTexts {
+        guard let zone = try snapshot.zones(in: database, named: [request.zoneID.zoneName]).first?.address else {
+            return SearchedTexts(of: [] as [StoredRecord], by: schema)
+        }
+        let searched = FieldNames(Set(items.compactMap(\.operation.change.recordType)).flatMap(schema.searchedFields))
+        let rows = try snapshot.records(in: zone, named: Array(Set(items.map(\.name))), bytesMax: Limits.answerBytes)
+        return SearchedTexts(of: rows.map { StoredRecord($0, in: zone, only: searched) }, by: schema)
     }
 
     /// - Throws: `LongDecision` where it would look at more than it may.
@@ -310,6 +328,7 @@ struct RecordModification: Sendable {
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             isPublic: batch.isPublic, schema: schema)
         rows.forgotten = ground.zone.forgotten
+        rows.words = words
         var changes = Changes(stamp: rows.stamp, rows: rows)
         changes.puts.reserveCapacity(items.count)
         changes.saved.reserveCapacity(items.count)

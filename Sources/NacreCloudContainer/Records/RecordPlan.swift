@@ -12,6 +12,8 @@ struct RecordPlan {
     var isPublic: Bool
     /// Says which index rows a record has.
     var schema: Schema
+    /// Of texts that come and go, as far as they were found before.
+    var words = FoundWords()
     /// Up to where the zone's tombstones are purged: departures from before go too.
     var forgotten = ChangeNumber.zero
     /// Up to where departures went for which a record had no room: who stands before it must begin again.
@@ -164,7 +166,7 @@ struct RecordPlan {
     ///   - before: live, or nil. So is `after`.
     private mutating func index(_ put: inout RecordPut, from before: StoredRecord?, to after: StoredRecord?) {
         guard let rows = indexRows(of: put.row.type) else { return }
-        let changes = rows.changes(from: before, to: after)
+        let changes = rows.changes(from: before, to: after, words)
         put.unindexed = changes.gone
         put.indexed = changes.come
     }

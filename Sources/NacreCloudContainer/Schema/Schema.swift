@@ -134,6 +134,9 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
         self.tokens = tokens
     }
 
+    /// Some index of it is made.
+    var isIndexed: Bool { values != nil || tokens != nil }
+
     package var isSearchable: Bool {
         get { searchable ?? (tokens != nil) }
         set {

@@ -30,6 +30,7 @@ extension ModifyBatch {
         guard depth <= items.count else { return .hidden }
         if let place = places[name], case .save(let save) = verdicts[place] {
             if let state = save.sharing { return SharedPosition(view: state.view) }
+            guard isSharing else { return .hidden }
             return share(rootedAt: name) ?? SharedPosition(view: save.parent.flatMap { position(of: $0, depth: depth + 1).view })
         }
         guard let record = record(of: name), record.isLive, !going.contains(name) else { return .hidden }
@@ -116,7 +117,8 @@ extension ModifyBatch {
 
     /// Live records that come into a view with the batch and were in none.
     fileprivate var arriving: [String] {
-        items.indices.compactMap { place in
+        guard isSharing else { return [] }
+        return items.indices.compactMap { place in
             guard case .save(let save) = verdicts[place], save.sharing == nil, let live = save.over, live.isLive, live.content.shared.view == nil,
                 position(of: items[place].name).view != nil
             else { return nil }
@@ -220,6 +222,7 @@ extension ModifyBatch {
         if around.inCircles.contains(name) { return .parentCycle }
         if around.tooDeep.contains(name) { return .parentTooDeep }
         if around.leaving.contains(name) { return .recordIsLeaving }
+        if !isSharing, !isGuest { return nil }
         let view = position(of: name).view
         if share(rootedAt: name) != nil {
             if inherited(by: name) != nil { return .alreadyShared }

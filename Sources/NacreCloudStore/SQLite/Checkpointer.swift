@@ -20,12 +20,14 @@ final class Checkpointer: Sendable {
     private let statistics: SQLiteStatistics
     private let disk: DiskTrust
     private let pagesBeforeCheckpoint: Int32
+    private let idleSeconds: Int
     private let bound: LogBound
 
-    init(statistics: SQLiteStatistics, disk: DiskTrust, pagesBeforeCheckpoint: Int32, bound: LogBound) {
+    init(statistics: SQLiteStatistics, disk: DiskTrust, pagesBeforeCheckpoint: Int32, idleSeconds: Int, bound: LogBound) {
         self.statistics = statistics
         self.disk = disk
         self.pagesBeforeCheckpoint = pagesBeforeCheckpoint
+        self.idleSeconds = idleSeconds
         self.bound = bound
     }
 
@@ -63,7 +65,7 @@ final class Checkpointer: Sendable {
                 signal.wait()
                 continue
             }
-            if signal.wait(atMostSeconds: SQLiteLimits.idleSecondsBeforeTruncation) {
+            if signal.wait(atMostSeconds: idleSeconds) {
                 copy(connection)
             } else {
                 cut(connection)

@@ -13,6 +13,8 @@ final class Connection: @unchecked Sendable {
     private let busyTimeoutMilliseconds: Int32
     /// Rows of indexes that wait to be packed: the writer's.
     let packing = IndexPacking()
+    /// Entries as the writer last read them.
+    var knownEntries = KnownEntries()
     /// Tells a reader's connection that its read is over; nil for others.
     private(set) var watch: ReaderWatch?
     /// Pages in the write-ahead log after this connection's last commit.

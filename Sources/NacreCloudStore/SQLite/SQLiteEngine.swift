@@ -30,7 +30,9 @@ final class SQLiteEngine: Sendable {
         lock = try FolderLock(folder: folder)
         disk = DiskTrust(onLoss: options.onFsyncFailure)
         bound = LogBound(pages: options.pagesInLog)
-        checkpointer = Checkpointer(statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint, bound: bound)
+        checkpointer = Checkpointer(
+            statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint,
+            idleSeconds: options.idleSecondsBeforeTruncation, bound: bound)
         report = options.report
         if lock.findings != DataFolder.Findings() { report(.wereOpen(lock.findings)) }
         do {

@@ -34,14 +34,6 @@ extension Connection {
         for place in plan.records.indices {
             try put(plan.records[place])
         }
-        let growth = plan.growth
-        for (address, bytes) in growth {
-            try use(.zoneGrow) { statement in
-                statement.bind(address)
-                statement.bind(bytes)
-                _ = try statement.step()
-            }
-        }
         try applyReferences(of: plan)
         try applyDerived(of: plan)
         for removal in plan.recordsRemoved {
@@ -52,14 +44,7 @@ extension Connection {
         }
         try apply(entries: plan.entries, removed: plan.entriesRemoved)
         try apply(tasks: plan.tasks, finished: plan.tasksFinished)
-        for (address, bytes) in growth {
-            try use(.databaseGrow) { statement in
-                statement.bind(address.database.rawValue)
-                statement.bind(bytes)
-                _ = try statement.step()
-            }
-        }
-        try place(plan.zonesChanged, run: run)
+        try place(plan.zonesChanged, growing: plan.growth, run: run)
     }
 
     private func put(_ row: DatabaseRow) throws {
@@ -172,6 +157,7 @@ extension Connection {
 
     private func apply(entries: [EntryRow], removed: [EntryKey]) throws {
         for key in removed {
+            knownEntries.forget(key)
             try use(.entryRemove) { statement in
                 statement.bind(key.database.rawValue)
                 statement.bind(key.kind.rawValue)
@@ -180,6 +166,7 @@ extension Connection {
             }
         }
         for row in entries {
+            knownEntries.forget(row.key)
             try use(.entryPut) { statement in
                 statement.bind(row.key.database.rawValue)
                 statement.bind(row.key.kind.rawValue)
@@ -211,18 +198,37 @@ extension Connection {
         }
     }
 
-    /// Gives the changed zones their place in the database's feed.
-    private func place(_ changed: [ZoneAddress], run: Int64) throws {
+    /// Gives the changed zones their place in the database's feed, and adds to all what their records take from now on: one statement for each row.
+    private func place(_ changed: [ZoneAddress], growing growth: [ZoneAddress: Int64], run: Int64) throws {
+        var ofZones = growth
+        var ofDatabases: [DatabaseID: Int64] = [:]
+        for (address, bytes) in growth { ofDatabases[address.database, default: 0] += bytes }
         for database in Set(changed.map(\.database)) {
-            guard let seq = try advanceFeed(of: database, run: run) else { throw StoreError.contradiction("a changed zone of no database") }
+            let seq = try advanceFeed(of: database, growingBy: ofDatabases.removeValue(forKey: database) ?? 0, run: run)
+            guard let seq else { throw StoreError.contradiction("a changed zone of no database") }
             for address in changed where address.database == database {
                 let before = changedRows
                 try use(.zonePlace) { statement in
                     statement.bind(address)
                     statement.bind(seq)
+                    statement.bind(ofZones.removeValue(forKey: address) ?? 0)
                     _ = try statement.step()
                 }
                 guard changedRows > before else { throw StoreError.contradiction("a place in the feed for no zone") }
+            }
+        }
+        for (address, bytes) in ofZones {
+            try use(.zoneGrow) { statement in
+                statement.bind(address)
+                statement.bind(bytes)
+                _ = try statement.step()
+            }
+        }
+        for (database, bytes) in ofDatabases {
+            try use(.databaseGrow) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(bytes)
+                _ = try statement.step()
             }
         }
     }

@@ -54,7 +54,8 @@ extension Connection {
     }
 
     /// Takes the next place in a database's feed of zones, in `run`; nil where there is no such database.
-    func advanceFeed(of database: DatabaseID, run: Int64) throws -> Int64? {
+    /// - Parameter bytes: by how much its records grow.
+    func advanceFeed(of database: DatabaseID, growingBy bytes: Int64, run: Int64) throws -> Int64? {
         let found = try use(.databaseNumber) { statement in
             statement.bind(database.rawValue)
             return try statement.step() ? statement.number() : nil
@@ -62,6 +63,7 @@ extension Connection {
         guard let before = found else { return nil }
         try use(.databaseAdvance) { statement in
             statement.bind(database.rawValue)
+            statement.bind(bytes)
             _ = try statement.step()
         }
         if try ends(before, in: .database(database), by: run), var row = try self.database(database) {

@@ -31,7 +31,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
         Advance(
             run: run, database: try connection.database(database), zone: zone,
             operation: try id.flatMap { try connection.operation(in: database, $0) },
-            entries: try entries.distinct.compactMap { try connection.entry($0) })
+            entries: try entries.distinct.compactMap { try connection.knownEntry($0) })
     }
 
     func apply(_ plan: WritePlan) throws {
@@ -66,6 +66,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
                 return try statement.rows { (database: $0.integer(), kind: $0.integer(), name: $0.string()) }
             }
             for entry in entries {
+                connection.knownEntries.forget(NamedKey(DatabaseID(rawValue: entry.database), kind: entry.kind, name: entry.name))
                 try connection.use(.entryRemove) { statement in
                     statement.bind(entry.database)
                     statement.bind(entry.kind)

@@ -149,7 +149,10 @@ struct Writer: Sendable {
         let waiting = connection.packing.waitingBytes
         let isFirst = !connection.isInTransaction
         try connection.run(isFirst ? .beginWrite : .savepoint)
-        if isFirst { try openRun.record(on: connection) }
+        if isFirst {
+            connection.knownEntries.begin()
+            try openRun.record(on: connection)
+        }
         let transaction = SQLiteTransaction(connection, run: openRun.number)
         let attempt = request.attempt(transaction)
         transaction.end()

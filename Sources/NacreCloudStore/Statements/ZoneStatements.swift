@@ -18,8 +18,9 @@ extension Statement {
             bytes = excluded.bytes, checksum = excluded.checksum
         """)
 
-    /// The checksum counts along: it is one of the columns that stay, and those that count are added to it.
-    static let databaseAdvance = Statement("UPDATE databases SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1")
+    /// The checksum counts along: it is one of the columns that stay, and those that count are added to it, bytes three times (`RowChecksum`).
+    static let databaseAdvance = Statement(
+        "UPDATE databases SET last_seq = last_seq + 1, bytes = bytes + ?2, checksum = checksum + 1 + 3 * ?2 WHERE db_id = ?1")
 
     static let databaseNumber = Statement("SELECT incarnation, last_seq FROM databases WHERE db_id = ?1")
 
@@ -83,9 +84,10 @@ extension Statement {
         """)
 
     static let zonePlace = Statement(
-        "UPDATE zones SET checksum = checksum + ?3 - feed_seq, feed_seq = ?3 WHERE db_id = ?1 AND zone_id = ?2")
+        """
+        UPDATE zones SET checksum = checksum + ?3 - feed_seq + 3 * ?4, feed_seq = ?3, bytes = bytes + ?4 WHERE db_id = ?1 AND zone_id = ?2
+        """)
 
-    /// Bytes count three times in the checksum: see `RowChecksum`.
     static let zoneGrow = Statement(
         "UPDATE zones SET bytes = bytes + ?3, checksum = checksum + 3 * ?3 WHERE db_id = ?1 AND zone_id = ?2")
 

@@ -76,7 +76,22 @@ struct IndexKeyTests {
         #expect(IndexRows(type).entries(of: tombstone).isEmpty)
     }
 
-    @Test func `a change takes the rows that only the state before had, and brings those that only the state after has`() {
+    @Test func `a value's words are in the order of their keys, each once, and so are those without another's`() {
+        var data = QueryData(seed: HistorySeed.value)
+        for _ in 0..<500 {
+            let (left, right) = (data.value(.stringList), Bool.random(using: &data.random) ? data.value(.string) : .stringList(["Red fox", "red"]))
+            let (words, others) = (WordKeys.of(left), WordKeys.of(right))
+            #expect(Set(words) == Set(SearchWords.of(left).map { IndexKey.text($0.utf8).key }), "\(left) NACRE_SEED=\(HistorySeed.value)")
+            let rest = WordKeys.without(others, words)
+            #expect(Set(rest) == Set(words).subtracting(others), "\(left) \(right) NACRE_SEED=\(HistorySeed.value)")
+            for keys in [words, rest] { #expect(zip(keys, keys.dropFirst()).allSatisfy { ByteOrder.compare($0, $1) < 0 }) }
+        }
+        // Words that are one as far as an index looks.
+        let long = String(repeating: "a", count: Limits.indexKeyBytes)
+        #expect(WordKeys.of(.string("\(long)b \(long)c")).count == 1)
+    }
+
+    @Test func `a change takes the rows that only the state before had, and brings those that only the state after has`() async {
         var data = QueryData(seed: HistorySeed.value)
         // Equal to Swift and two texts to an index: composed and decomposed letters, and zero with a sign, which is one number.
         let twins: [(FieldValue, FieldValue)] = [
@@ -103,7 +118,11 @@ struct IndexKeyTests {
             let (before, after) = (state(left), state(right))
             let rows = IndexRows(definition)
             let (old, new) = (Set(before.map(rows.entries) ?? []), Set(after.map(rows.entries) ?? []))
-            let changes = rows.changes(from: before, to: after)
+            // Words that were found before: of one of both, of the twin of one, of both, or of none.
+            let found = [left, right].filter { _ in Bool.random(using: &data.random) }
+            let schema = Schema(types: ["Thing": definition])
+            let words = await SearchedTexts(of: found.map { Self.record("n", ["f": $0]) }, by: schema).words()
+            let changes = rows.changes(from: before, to: after, words)
             #expect(Set(changes.gone) == old.subtracting(new), "\(left) \(right) NACRE_SEED=\(HistorySeed.value)")
             #expect(Set(changes.come) == new.subtracting(old), "\(left) \(right) NACRE_SEED=\(HistorySeed.value)")
         }

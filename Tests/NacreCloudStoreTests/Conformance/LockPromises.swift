@@ -29,6 +29,52 @@ import Testing
         #expect(nothing.zone == nil && nothing.database == nil)
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a lock tells of entries what is so: after a change, within it, after one that was undone, and when they expired`(engine: Engine)
+        async throws
+    {
+        let store = try await engine.makeStore()
+        try await store.populate()
+        let key = EntryKey(Sample.database, .user, "u")
+        @Sendable func row(_ value: [UInt8], expires: Double? = nil) -> EntryRow {
+            EntryRow(key: key, value: value, expires: expires.map(Timestamp.init(secondsSince2001:)))
+        }
+        func told() async throws -> [EntryRow] {
+            try await store.write { .rollback(try $0.lock(zoneNamed: nil, in: Sample.database, operation: nil, entries: [key, key]).entries) }
+        }
+        func told(after plan: WritePlan, keeping: Bool) async throws -> [EntryRow] {
+            try await store.write { transaction in
+                _ = try transaction.lock(zoneNamed: nil, in: Sample.database, operation: nil, entries: [key])
+                try transaction.apply(plan)
+                let entries = try transaction.lock(zoneNamed: nil, in: Sample.database, operation: nil, entries: [key]).entries
+                return keeping ? .commit(entries) : .rollback(entries)
+            }
+        }
+        #expect(try await told() == [])
+        #expect(try await told(after: WritePlan(\.entries, [row([1])]), keeping: false) == [row([1])])
+        #expect(try await told() == [])
+        #expect(try await told(after: WritePlan(\.entries, [row([2])]), keeping: true) == [row([2])])
+        #expect(try await told() == [row([2])])
+        #expect(try await told(after: WritePlan(\.entriesRemoved, [key]), keeping: false) == [])
+        #expect(try await told() == [row([2])])
+        let large = row(Array(repeating: 7, count: 5000))
+        #expect(try await told(after: WritePlan(\.entries, [large]), keeping: true) == [large])
+        #expect(try await told() == [large])
+        #expect(try await told() == [large])
+        #expect(try await told(after: WritePlan(\.entries, [row([3], expires: 10)]), keeping: true) == [row([3], expires: 10)])
+        #expect(try await told() == [row([3], expires: 10)])
+        _ = try await store.write { .commit(try $0.removeExpired(before: Timestamp(secondsSince2001: 11), limit: 9)) }
+        #expect(try await told() == [])
+        // A failure that ends a transaction takes back what it changed.
+        await #expect(throws: StoreError.self) {
+            try await store.write { transaction -> Ending<Void> in
+                try transaction.apply(WritePlan(\.entries, [row([4])]))
+                throw StoreError.closed
+            }
+        }
+        #expect(try await told() == [])
+    }
+
     @Test(arguments: Engine.allCases) func `a change of a zone changes what it names, and lowers nothing`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate()

@@ -19,6 +19,8 @@ enum FaultScript {
         options.pagesInLog = 20
         options.pagesBeforeCheckpoint = .max
         options.packing = .standard
+        // However long a busy machine lets a script wait.
+        options.idleSecondsBeforeTruncation = 3600
         // The test looks on; a server would end here.
         options.onFsyncFailure = { _ in }
         return options

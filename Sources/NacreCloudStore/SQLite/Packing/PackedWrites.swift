@@ -126,6 +126,9 @@ private struct RowChanges {
 
     /// In the order of their keys, each once. What comes is there, whatever goes.
     var sorted: [(key: [UInt8], isGone: Bool)] {
+        // The words of a text come so.
+        if gone.isEmpty, come.isSorted { return come.map { (key: $0, isGone: false) } }
+        if come.isEmpty, gone.isSorted { return gone.map { (key: $0, isGone: true) } }
         var changes = come.map { (key: $0, isGone: false) } + gone.map { (key: $0, isGone: true) }
         changes.sort { left, right in
             let order = ByteOrder.compare(left.key, right.key)
@@ -136,5 +139,13 @@ private struct RowChanges {
             defer { last = change.key }
             return last != change.key
         }
+    }
+}
+
+extension [[UInt8]] {
+    /// Whether they are in the order of their bytes, each once.
+    fileprivate var isSorted: Bool {
+        for place in indices.dropFirst() where ByteOrder.compare(self[place - 1], self[place]) >= 0 { return false }
+        return true
     }
 }

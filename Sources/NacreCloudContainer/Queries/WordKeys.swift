@@ -1,0 +1,126 @@
+import NacreCloudWire
+
+/// The keys of a value's words in an index of words: in the order of their bytes, each once.
+enum WordKeys {
+    static func of(_ value: FieldValue) -> [[UInt8]] {
+        var keys = SearchWords.of(value).map { IndexKey.text($0.utf8).key }
+        keys.sort { ByteOrder.compare($0, $1) < 0 }
+        var last = -1
+        for place in keys.indices where last < 0 || keys[last] != keys[place] {
+            last += 1
+            if last != place { keys.swapAt(last, place) }
+        }
+        keys.removeSubrange((last + 1)...)
+        return keys
+    }
+
+    /// Those of `keys` that are not among `others`. Both are in their order.
+    static func without(_ others: [[UInt8]], _ keys: [[UInt8]]) -> [[UInt8]] {
+        if keys.isEmpty || others.isEmpty { return keys }
+        var place = 0
+        return keys.filter { key in
+            while place < others.count, ByteOrder.compare(others[place], key) < 0 { place += 1 }
+            return place == others.count || others[place] != key
+        }
+    }
+}
+
+/// Texts of records that have an index of words.
+struct SearchedTexts: Sendable {
+    private struct Text: Sendable {
+        let record: String
+        let field: String
+        let value: FieldValue
+    }
+
+    private var texts: [Text] = []
+    /// Of all of them, as UTF-8.
+    private(set) var bytes = 0
+    /// On this server: so many bytes of text are split where the request runs, in a millisecond or two.
+    static let shortBytes = 16 * 1024
+
+    /// Those that operations set.
+    init(of items: [ModifyBatch.Item], by schema: Schema) {
+        for item in items {
+            guard !item.operation.type.isDelete, let type = item.operation.change.recordType else { continue }
+            for field in schema.searchedFields(of: type) { add(item.operation.change.set[field], of: item.name, field) }
+        }
+    }
+
+    /// Those of records as they stand.
+    init(of records: [StoredRecord], by schema: Schema) {
+        for record in records where record.isLive {
+            for field in schema.searchedFields(of: record.row.type) { add(record.content.fields[field], of: record.row.name, field) }
+        }
+    }
+
+    private mutating func add(_ value: FieldValue?, of record: String, _ field: String) {
+        switch value {
+        case .string(let text): bytes += text.utf8.count
+        case .stringList(let list): bytes += list.reduce(0) { $0 + $1.utf8.count }
+        default: return
+        }
+        guard let value else { return }
+        texts.append(Text(record: record, field: field, value: value))
+    }
+
+    /// Lets others have their turn on its thread, every few milliseconds.
+    @concurrent
+    func words() async -> FoundWords {
+        var found = FoundWords()
+        for text in texts where found.add(text.value, of: text.record, text.field) { await Task.yield() }
+        return found
+    }
+}
+
+/// Words of texts, found before a transaction: for what is done there, others' writes wait.
+struct FoundWords: Sendable {
+    private struct Text: Sendable {
+        let value: FieldValue
+        let keys: [[UInt8]]
+    }
+
+    /// By the record's name and the field's.
+    private var texts: [String: [String: [Text]]] = [:]
+    private var count = 0
+
+    /// On this server: so many words are found at once, in some milliseconds.
+    private static let atOnce = 5000
+
+    /// - Returns: whether many were found since it was last said.
+    fileprivate mutating func add(_ value: FieldValue, of record: String, _ field: String) -> Bool {
+        let keys = WordKeys.of(value)
+        texts[record, default: [:]][field, default: []].append(Text(value: value, keys: keys))
+        let turns = count / Self.atOnce
+        count += keys.count
+        return count / Self.atOnce > turns
+    }
+
+    mutating func add(_ others: FoundWords) {
+        texts.merge(others.texts) { own, others in own.merging(others) { $0 + $1 } }
+    }
+
+    /// The keys of a value's words: known, or found now.
+    func keys(of value: FieldValue, in field: String, of record: String) -> [[UInt8]] {
+        texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? WordKeys.of(value)
+    }
+}
+
+extension Schema {
+    /// The fields of a type that have an index of words.
+    func searchedFields(of type: String) -> [String] {
+        types[type]?.fields.compactMap { name, field in field.isEncrypted || field.tokens == nil ? nil : name } ?? []
+    }
+}
+
+extension FieldValue {
+    /// Whether both are the same text or texts, by their bytes: to Swift, a letter composed and decomposed is one.
+    func hasSameTexts(as other: FieldValue) -> Bool {
+        switch (self, other) {
+        case (.string(let left), .string(let right)): ByteOrder.compare(left, right) == 0
+        case (.stringList(let left), .stringList(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { ByteOrder.compare($0, $1) == 0 }
+        default: false
+        }
+    }
+}
