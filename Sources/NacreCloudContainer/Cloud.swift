@@ -35,6 +35,7 @@ package final class Cloud: StoreClient {
     package let pushes: (any PushDelivering)?
     /// Runs what a request computes for long; nil: whoever runs the request.
     let longWork: (any TaskExecutor)?
+    let wordRoom = WordRoom()
     /// The tasks that commits have left to this process.
     let handed = HandedTasks()
     /// How much users' devices are told.

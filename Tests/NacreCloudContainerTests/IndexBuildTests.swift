@@ -50,6 +50,38 @@ import Testing
         #expect(try await isWhole(users))
     }
 
+    @Test(arguments: Engine.allCases)
+    func `long texts have the rows of all their words, and of no others: made, changed, given up and beyond the room for words`(engine: Engine)
+        async throws
+    {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("A")
+        try await ann.modify([.create("first", ["text": .string("one")])], zone: "A")
+        try await ann.askForIndexes()
+        _ = try await test.cloud.runDueTasks()
+        #expect(try await schema(ann).types["Note"]?.fields["text"]?.tokens != nil)
+        func text(_ number: Int, _ turn: Int, words: Int = 400) -> FieldValue {
+            .string((0..<words).map { "w\($0 % 50 == 0 ? turn : number)x\($0)" }.joined(separator: " "))
+        }
+        func modify(_ turn: Int, _ kind: NacreCloudWire.OperationType, words: Int = 400) async throws {
+            try await ann.modify((0..<20).map { .make(kind, "r\($0)", ["text": text($0, turn, words: words)]) }, zone: "A")
+        }
+        try await modify(1, .create)
+        #expect(try await IndexCensus(ann).isWhole())
+        try await modify(2, .forceUpdate)
+        try await modify(3, .forceReplace, words: 1000)
+        #expect(try await IndexCensus(ann).isWhole())
+        // Others have all the room.
+        #expect(test.cloud.wordRoom.take(4 * 1024 * 1024))
+        try await modify(4, .forceUpdate)
+        #expect(try await IndexCensus(ann).isWhole())
+        test.cloud.wordRoom.giveBack(4 * 1024 * 1024)
+        try await ann.modify((0..<20).map { .delete("r\($0)") } + [.make(.forceUpdate, "first", ["text": text(0, 5, words: 3000)])], zone: "A")
+        #expect(try await IndexCensus(ann).isWhole())
+        #expect(test.cloud.wordRoom.take(4 * 1024 * 1024), "all was given back")
+    }
+
     @Test(arguments: Engine.allCases) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)

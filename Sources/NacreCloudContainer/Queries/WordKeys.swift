@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreLocks
 
 /// The keys of a value's words in an index of words: in the order of their bytes, each once.
 enum WordKeys {
@@ -82,7 +83,9 @@ struct FoundWords: Sendable {
 
     /// By the record's name and the field's.
     private var texts: [String: [String: [Text]]] = [:]
-    private var count = 0
+    private(set) var count = 0
+    /// To find so many is as much work as to write a row.
+    static let countAsRow = 8
 
     /// On this server: so many words are found at once, in some milliseconds.
     private static let atOnce = 5000
@@ -97,6 +100,7 @@ struct FoundWords: Sendable {
     }
 
     mutating func add(_ others: FoundWords) {
+        count += others.count
         texts.merge(others.texts) { own, others in own.merging(others) { $0 + $1 } }
     }
 
@@ -104,6 +108,25 @@ struct FoundWords: Sendable {
     func keys(of value: FieldValue, in field: String, of record: String) -> [[UInt8]] {
         texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? WordKeys.of(value)
     }
+}
+
+/// How much text there may be whose words are found and wait to be written: they take ten to twenty times its bytes.
+final class WordRoom: Sendable {
+    private let taken = Locked(0)
+
+    /// On this server: of all requests together.
+    private static let bytesMax = 4 * 1024 * 1024
+
+    /// - Returns: whether there is room. What is taken is given back.
+    func take(_ bytes: Int) -> Bool {
+        taken.withLock { taken in
+            guard taken + bytes <= Self.bytesMax else { return false }
+            taken += bytes
+            return true
+        }
+    }
+
+    func giveBack(_ bytes: Int) { taken.withLock { $0 -= bytes } }
 }
 
 extension Schema {

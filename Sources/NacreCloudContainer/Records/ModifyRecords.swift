@@ -22,15 +22,14 @@ extension Cloud {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         let key = database.key
         let zone = try database.zone(request.zoneID)
-        var modification = try RecordModification(
+        let modification = try RecordModification(
             request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, quotas: quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
-            modification.words = try await words(of: modification, in: key, request.zoneID, by: schema.schema)
-            return try await stored(of: key, zone: request.zoneID) { [modification] in
-                try await self.carryOut(modification, with: schema, at: place)
+            try await findingWords(of: modification, in: key, request.zoneID, by: schema.schema) { modification in
+                try await stored(of: key, zone: request.zoneID) { try await self.carryOut(modification, with: schema, at: place) }
             }
         }
         tell(outcome.damaged, of: key, request.zoneID)
@@ -40,20 +39,38 @@ extension Cloud {
         return outcome.response
     }
 
-    /// The words of the texts that it brings; where these are long, of those too that may go for them, and beside who runs the request.
-    private func words(of modification: RecordModification, in key: DatabaseKey, _ zone: ZoneID, by schema: Schema) async throws -> FoundWords {
+    /// Finds the words of the texts that it brings before it is carried out; where these are long, of those too that may go for them, and beside who runs the
+    /// request. Its transaction finds those for which there is no room.
+    private func findingWords<Value>(
+        of modification: RecordModification, in key: DatabaseKey, _ zone: ZoneID, by schema: Schema,
+        _ body: (RecordModification) async throws -> Value
+    ) async throws -> Value {
+        var modification = modification
         let brought = modification.broughtTexts(by: schema)
-        guard brought.bytes > 0 else { return FoundWords() }
-        guard brought.bytes > SearchedTexts.shortBytes else { return await brought.words() }
-        var standing: SearchedTexts?
-        if modification.mayReplace {
-            standing = try await stored(of: key, zone: zone) { try await self.beside { try modification.standingTexts(on: $0, by: schema) } }
+        guard brought.bytes > SearchedTexts.shortBytes else {
+            if brought.bytes > 0 { modification.words = await brought.words() }
+            return try await body(modification)
         }
-        return await withTaskExecutorPreference(longWork) { [standing] in
-            var words = await brought.words()
-            if let standing { words.add(await standing.words()) }
+        guard wordRoom.take(brought.bytes) else { return try await body(modification) }
+        var taken = brought.bytes
+        defer { wordRoom.giveBack(taken) }
+        var texts = [brought]
+        if modification.mayReplace {
+            let standing = try await stored(of: key, zone: zone) { [modification] in
+                try await self.beside { try modification.standingTexts(on: $0, by: schema) }
+            }
+            if wordRoom.take(standing.bytes) {
+                taken += standing.bytes
+                texts.append(standing)
+            }
+        }
+        modification.words = await withTaskExecutorPreference(longWork) { [texts] in
+            var words = FoundWords()
+            for texts in texts { words.add(await texts.words()) }
             return words
         }
+        WorkMeter.current?.add(rows: modification.words.count / FoundWords.countAsRow)
+        return try await body(modification)
     }
 
     private func carryOut(

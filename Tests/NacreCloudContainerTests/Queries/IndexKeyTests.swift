@@ -136,3 +136,15 @@ struct IndexKeyTests {
             content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))
     }
 }
+
+@Suite struct WordRoomTests {
+    @Test func `words are found ahead of so much text at the same time, and of as much again when that is written`() {
+        let room = WordRoom()
+        #expect(room.take(3_000_000))
+        #expect(!room.take(2_000_000))
+        #expect(room.take(1_000_000))
+        room.giveBack(3_000_000)
+        #expect(room.take(2_000_000))
+        #expect(!room.take(.max / 2))
+    }
+}
