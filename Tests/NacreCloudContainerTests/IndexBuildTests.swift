@@ -73,13 +73,13 @@ import Testing
         try await modify(3, .forceReplace, words: 1000)
         #expect(try await IndexCensus(ann).isWhole())
         // Others have all the room.
-        #expect(test.cloud.wordRoom.take(4 * 1024 * 1024))
+        #expect(test.cloud.wordRoom.take(Limits.foundTextBytes))
         try await modify(4, .forceUpdate)
         #expect(try await IndexCensus(ann).isWhole())
-        test.cloud.wordRoom.giveBack(4 * 1024 * 1024)
+        test.cloud.wordRoom.giveBack(Limits.foundTextBytes)
         try await ann.modify((0..<20).map { .delete("r\($0)") } + [.make(.forceUpdate, "first", ["text": text(0, 5, words: 3000)])], zone: "A")
         #expect(try await IndexCensus(ann).isWhole())
-        #expect(test.cloud.wordRoom.take(4 * 1024 * 1024), "all was given back")
+        #expect(test.cloud.wordRoom.take(Limits.foundTextBytes), "all was given back")
     }
 
     @Test(arguments: Engine.allCases) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {

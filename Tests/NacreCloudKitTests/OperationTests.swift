@@ -87,7 +87,8 @@ import Testing
         urgent.cancel()
         await urgentEnd
         await backgroundEnd
-        #expect(diary.entries.last == "background ok" && discretion.waiting == 0)
+        // Who was cancelled may hear of it later.
+        #expect(diary.entries.contains("background ok") && discretion.waiting == 0)
         #expect(await cloud.paths.count == 3)
     }
 

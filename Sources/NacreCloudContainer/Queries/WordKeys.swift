@@ -114,13 +114,10 @@ struct FoundWords: Sendable {
 final class WordRoom: Sendable {
     private let taken = Locked(0)
 
-    /// On this server: of all requests together.
-    private static let bytesMax = 4 * 1024 * 1024
-
     /// - Returns: whether there is room. What is taken is given back.
     func take(_ bytes: Int) -> Bool {
         taken.withLock { taken in
-            guard taken + bytes <= Self.bytesMax else { return false }
+            guard taken + bytes <= Limits.foundTextBytes else { return false }
             taken += bytes
             return true
         }
