@@ -42,9 +42,12 @@ struct SearchedTexts: Sendable {
 
     /// Those that operations set.
     init(of items: [ModifyBatch.Item], by schema: Schema) {
+        var fields: [String: [String]] = [:]
         for item in items {
             guard !item.operation.type.isDelete, let type = item.operation.change.recordType else { continue }
-            for field in schema.searchedFields(of: type) { add(item.operation.change.set[field], of: item.name, field) }
+            let searched = fields[type] ?? schema.searchedFields(of: type)
+            fields[type] = searched
+            for field in searched { add(item.operation.change.set[field], of: item.name, field) }
         }
     }
 
