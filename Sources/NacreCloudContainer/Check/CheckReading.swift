@@ -231,7 +231,9 @@ struct CheckReading {
         rows += links.map { .link(zone, $0, name: name) }
         guard let type = schema?.types[record.row.type] else { return rows }
         let building = usable ? Set(type.indexes.filter { $0.state == .building }.map(\.index)) : []
-        rows += IndexRows(type).entries(of: record).filter { !building.contains($0.index) }.map { .index(zone, $0, name: name) }
+        for keys in IndexRows(type).keys(of: record) where !building.contains(keys.index) {
+            rows += keys.entries.map { .index(zone, $0, name: name) }
+        }
         return rows
     }
 

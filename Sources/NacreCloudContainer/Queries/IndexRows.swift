@@ -16,64 +16,53 @@ struct IndexRows: Sendable {
         }
     }
 
-    /// The rows of a live record, each once; a tombstone has none.
-    func entries(of record: StoredRecord) -> [IndexEntry] {
-        guard record.isLive else { return [] }
-        let ofPairs = pairs.flatMap { index, first, second in
-            Self.entries(of: record.value(of: first.name), first.type, record.value(of: second.name), second.type, in: index)
-        }
-        return fields.flatMap { name, definition in
-            let value = record.value(of: name)
-            let ofValue = Self.entries(ofValue: value, in: definition)
-            guard let tokens = definition.tokens, let value else { return ofValue }
-            return ofValue + WordKeys.of(value).map { IndexEntry(index: tokens.index, key: $0) }
-        } + ofPairs
-    }
+    /// The rows of a live record, those of each index once; a tombstone has none.
+    func keys(of record: StoredRecord) -> [IndexKeys] { changes(from: nil, to: record.isLive ? record : nil).come }
 
-    /// The rows that a change takes away, and those that it brings. Costs little for fields that stay as they are.
+    /// The rows that a change takes away, and those that it brings, those of each index once. Costs little for fields that stay as they are.
     ///
     /// - Parameters:
     ///   - before: the live record; nil: there was none. So is `after`.
     ///   - words: those of both, as far as they were found before.
     func changes(
         from before: StoredRecord?, to after: StoredRecord?, _ words: FoundWords = FoundWords()
-    ) -> (gone: [IndexEntry], come: [IndexEntry]) {
-        var gone: [IndexEntry] = []
-        var come: [IndexEntry] = []
+    ) -> (gone: [IndexKeys], come: [IndexKeys]) {
+        var gone: [IndexKeys] = []
+        var come: [IndexKeys] = []
+        func add(_ index: IndexID, _ left: SortedKeys, _ right: SortedKeys) {
+            let (less, more) = (left.subtracting(right), right.subtracting(left))
+            if !less.isEmpty { gone.append(IndexKeys(index: index, keys: less)) }
+            if !more.isEmpty { come.append(IndexKeys(index: index, keys: more)) }
+        }
         for (name, definition) in fields {
             let old = before?.value(of: name)
             let new = after?.value(of: name)
             if before != nil, after != nil, Self.areSurelySame(old, new) { continue }
-            let left = before == nil ? [] : Self.entries(ofValue: old, in: definition)
-            let right = after == nil ? [] : Self.entries(ofValue: new, in: definition)
-            gone += left.without(right)
-            come += right.without(left)
-            guard let tokens = definition.tokens else { continue }
-            let record = (after ?? before)?.row.name ?? ""
-            let oldWords = old.map { words.keys(of: $0, in: name, of: record) } ?? []
-            let newWords = new.map { words.keys(of: $0, in: name, of: record) } ?? []
-            gone += WordKeys.without(newWords, oldWords).map { IndexEntry(index: tokens.index, key: $0) }
-            come += WordKeys.without(oldWords, newWords).map { IndexEntry(index: tokens.index, key: $0) }
+            if let values = definition.values {
+                let left = before == nil ? SortedKeys() : Self.keys(ofValue: old, in: definition)
+                add(values.index, left, after == nil ? SortedKeys() : Self.keys(ofValue: new, in: definition))
+            }
+            if let tokens = definition.tokens {
+                let record = (after ?? before)?.row.name ?? ""
+                func keys(_ value: FieldValue?) -> SortedKeys { value.map { words.keys(of: $0, in: name, of: record) } ?? SortedKeys() }
+                add(tokens.index, keys(old), keys(new))
+            }
         }
         for (index, first, second) in pairs {
             let (old, oldOrder) = (before?.value(of: first.name), before?.value(of: second.name))
             let (new, newOrder) = (after?.value(of: first.name), after?.value(of: second.name))
             if before != nil, after != nil, Self.areSurelySame(old, new), Self.areSurelySame(oldOrder, newOrder) { continue }
-            let left = before == nil ? [] : Self.entries(of: old, first.type, oldOrder, second.type, in: index)
-            let right = after == nil ? [] : Self.entries(of: new, first.type, newOrder, second.type, in: index)
-            gone += left.without(right)
-            come += right.without(left)
+            let left = before == nil ? SortedKeys() : Self.keys(of: old, first.type, oldOrder, second.type)
+            add(index, left, after == nil ? SortedKeys() : Self.keys(of: new, first.type, newOrder, second.type))
         }
         return (gone, come)
     }
 
     /// Of a live record in an index of two fields: one for each value of the first, none where it has none.
-    private static func entries(
-        of first: FieldValue?, _ firstType: FieldType, _ second: FieldValue?, _ secondType: FieldType, in index: IndexID
-    ) -> [IndexEntry] {
-        guard let first else { return [] }
+    private static func keys(of first: FieldValue?, _ firstType: FieldType, _ second: FieldValue?, _ secondType: FieldType) -> SortedKeys {
+        guard let first else { return SortedKeys() }
         let order = second.flatMap { IndexKey.key(of: $0, as: secondType) } ?? IndexKey.none
-        return IndexKey.keys(of: first, as: firstType).map { IndexEntry(index: index, key: IndexKey.prefix($0) + order) }
+        return SortedKeys(sorting: IndexKey.keys(of: first, as: firstType).map { IndexKey.prefix($0) + order })
     }
 
     /// Whether two values have the same rows, as far as that shows at once. Texts compare by their bytes, as they do in an index: to Swift, a
@@ -91,20 +80,9 @@ struct IndexRows: Sendable {
 
     /// In the index of values.
     /// - Parameter value: a live record's; nil: it has none.
-    private static func entries(ofValue value: FieldValue?, in field: FieldDefinition) -> [IndexEntry] {
-        guard let values = field.values else { return [] }
-        var keys = value.map { IndexKey.keys(of: $0, as: field.type) } ?? []
-        if keys.isEmpty, field.isSortable { keys = [IndexKey.none] }
-        return keys.map { IndexEntry(index: values.index, key: $0) }
-    }
-}
-
-extension [IndexEntry] {
-    /// In their order.
-    fileprivate func without(_ others: [IndexEntry]) -> [IndexEntry] {
-        if isEmpty || others.isEmpty { return self }
-        let others = Set(others)
-        return filter { !others.contains($0) }
+    private static func keys(ofValue value: FieldValue?, in field: FieldDefinition) -> SortedKeys {
+        let keys = SortedKeys(sorting: value.map { IndexKey.keys(of: $0, as: field.type) } ?? [])
+        return keys.isEmpty && field.isSortable ? SortedKeys(IndexKey.none) : keys
     }
 }
 
@@ -117,6 +95,9 @@ enum SearchWords {
         default: []
         }
     }
+
+    /// Their keys in an index of words.
+    static func keys(of value: FieldValue) -> SortedKeys { SortedKeys(sorting: of(value).map { IndexKey.text($0.utf8).key }) }
 }
 
 extension SystemField {

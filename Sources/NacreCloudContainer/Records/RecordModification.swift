@@ -387,7 +387,7 @@ struct RecordModification: Sendable {
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         let assets = batch.keptAssets
         plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
-        let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
+        let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if ground.isWatched {

@@ -167,12 +167,13 @@ package struct Dependents: Hashable, Sendable {
 package struct IndexPut: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String
-    package var entries: [IndexEntry]
+    /// Of each index once.
+    package var indexed: [IndexKeys]
 
-    package init(zone: ZoneAddress, name: String, entries: [IndexEntry]) {
+    package init(zone: ZoneAddress, name: String, indexed: [IndexKeys]) {
         self.zone = zone
         self.name = name
-        self.entries = entries
+        self.indexed = indexed
     }
 }
 

@@ -236,9 +236,9 @@ package struct RecordPut: Hashable, Sendable {
     package var replacedBytes = 0
     /// Bytes of its assets' files.
     package var assetBytes = 0
-    /// Index rows that go, and that come. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
-    package var unindexed: [IndexEntry] = []
-    package var indexed: [IndexEntry] = []
+    /// Index rows that go, and that come, of each index once. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
+    package var unindexed: [IndexKeys] = []
+    package var indexed: [IndexKeys] = []
     /// Links that go, and that come.
     package var unlinked: [ReferenceLink] = []
     package var linked: [ReferenceLink] = []

@@ -107,7 +107,7 @@ extension MemoryState {
             for link in put.unlinked {
                 links[LinkKey(put.zone, link, name)] = nil
             }
-            for entry in put.unindexed {
+            for entry in put.unindexed.lazy.flatMap(\.entries) {
                 index[IndexKey(put.zone, entry, name)] = nil
             }
         }
@@ -116,12 +116,12 @@ extension MemoryState {
             for link in put.linked {
                 links[LinkKey(put.zone, link, name)] = ()
             }
-            for entry in put.indexed {
+            for entry in put.indexed.lazy.flatMap(\.entries) {
                 index[IndexKey(put.zone, entry, name)] = ()
             }
         }
         for put in plan.indexed {
-            for entry in put.entries {
+            for entry in put.indexed.lazy.flatMap(\.entries) {
                 index[IndexKey(put.zone, entry, NameBytes(put.name))] = ()
             }
         }

@@ -14,7 +14,7 @@ extension Connection {
             try changeIndexRows(of: put.row.name, in: put.zone, gone: put.unindexed, come: put.indexed)
         }
         for put in plan.indexed {
-            try changeIndexRows(of: put.name, in: put.zone, gone: [], come: put.entries)
+            try changeIndexRows(of: put.name, in: put.zone, gone: [], come: put.indexed)
         }
     }
 
@@ -44,16 +44,13 @@ extension Connection {
         }
     }
 
-    func change(_ statement: Statement, _ zone: ZoneAddress, _ entry: IndexEntry, _ name: String, id: Int64? = nil) throws {
+    func change(_ statement: Statement, _ index: ZoneIndex, _ key: UnsafeBufferPointer<UInt8>, _ name: String, id: Int64? = nil) throws {
         try use(statement) { statement in
-            statement.bind(zone)
-            statement.bind(entry.index.rawValue)
-            try entry.key.withUnsafeBufferPointer { key in
-                statement.bind(borrowed: key)
-                statement.bind(name)
-                if let id { statement.bind(id) }
-                _ = try statement.step()
-            }
+            statement.bind(index)
+            statement.bind(borrowed: key)
+            statement.bind(name)
+            if let id { statement.bind(id) }
+            _ = try statement.step()
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
         let store = try await engine.makeStore()
         var put = Sample.put("é", 1, parent: "p")
         put.linked = [ReferenceLink(target: "b", kind: .validate), ReferenceLink(target: "a", kind: .deleteSelf)]
-        put.indexed = [[], [0, 1], [0]].map { IndexEntry(index: IndexID(rawValue: 4), key: $0) }
+        put.indexed = [IndexKeys(index: IndexID(rawValue: 4), keys: SortedKeys(sorting: [[], [0, 1], [0]]))]
         let other = ZoneAddress(database: Sample.database, zone: -3)
         try await store.populate([put, Sample.put("e\u{301}", 2), Sample.put("gone", 3, isTombstone: true), Sample.put("x", 1, in: other)])
         var plan = WritePlan()

@@ -20,7 +20,7 @@ import Testing
 
     private static func put(_ name: String, _ seq: Int64, before: Int64? = nil, _ keys: [[UInt8]], in index: IndexID = index) -> RecordPut {
         var put = Sample.put(name, seq, before: before)
-        put.indexed = keys.map { IndexEntry(index: index, key: $0) }
+        put.indexed = [IndexKeys(index: index, keys: SortedKeys(sorting: keys))]
         return put
     }
 
@@ -29,7 +29,7 @@ import Testing
         var puts = Self.names.map { Self.put($0, 1, Self.keys.shuffled()) }
         // What stands around the index is none of it.
         for (offset, index) in [-1, 1].enumerated() {
-            puts[offset].indexed += Self.keys.map { IndexEntry(index: IndexID(rawValue: Self.index.rawValue + Int64(index)), key: $0) }
+            puts[offset].indexed.append(IndexKeys(index: IndexID(rawValue: Self.index.rawValue + Int64(index)), keys: SortedKeys(sorting: Self.keys)))
         }
         var sibling = Self.put("a", 1, [[97]])
         sibling.zone.zone += 1
@@ -220,7 +220,7 @@ import Testing
         let store = try await engine.makeStore()
         try await store.populate([Self.put("a", 1, [[1], [2], [1]]), Self.put("b", 1, [[1]])])
         var again = Self.put("a", 2, before: 1, [[2], [3], [4]])
-        again.unindexed = [[1], [3], [9]].map { IndexEntry(index: Self.index, key: $0) }
+        again.unindexed = [IndexKeys(index: Self.index, keys: SortedKeys(sorting: [[1], [3], [9]]))]
         try await store.apply(WritePlan(\.records, [again]))
         let rows = try await rows(Self.scan(), store)
         #expect(rows.map { "\($0.key[0])\(String(decoding: $0.name, as: UTF8.self))" } == ["1b", "2a", "3a", "4a"])
@@ -230,8 +230,8 @@ import Testing
     func `who builds an index puts rows beside those that are there`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Self.put("a", 1, [[1]]), Self.put("b", 1, [])])
-        let entries = [[1], [2]].map { IndexEntry(index: Self.index, key: $0) }
-        try await store.apply(WritePlan(\.indexed, ["a", "b"].map { IndexPut(zone: Sample.zone, name: $0, entries: entries) }))
+        let keys = IndexKeys(index: Self.index, keys: SortedKeys(sorting: [[1], [2]]))
+        try await store.apply(WritePlan(\.indexed, ["a", "b"].map { IndexPut(zone: Sample.zone, name: $0, indexed: [keys]) }))
         let rows = try await rows(Self.scan(), store)
         #expect(rows.map { "\($0.key[0])\(String(decoding: $0.name, as: UTF8.self))" } == ["1a", "1b", "2a", "2b"])
         #expect(try await store.names() == ["a", "b"])

@@ -85,7 +85,7 @@ import Testing
             let place = FeedPlace(view: Self.share, number: Sample.number(100 - Int64(index)))
             puts[index].enters.append(FeedRow(place: place, entered: place.number, isDeparture: false))
             puts[index].linked = [ReferenceLink(target: "p", kind: .deleteSelf)]
-            puts[index].indexed = [1, 2].map { IndexEntry(index: IndexID(rawValue: $0), key: [UInt8(index)]) }
+            puts[index].indexed = [1, 2].map { IndexKeys(index: IndexID(rawValue: $0), keys: SortedKeys([UInt8(index)])) }
         }
         try await store.populate(puts)
 

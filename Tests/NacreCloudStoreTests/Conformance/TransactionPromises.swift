@@ -15,9 +15,9 @@ private struct Refusal: Error, Equatable {}
         plan.zones = [Sample.zoneRow()]
         var note = Sample.put("note", 1, parent: "folder")
         note.linked = [ReferenceLink(target: "owner", kind: .deleteSelf)]
-        note.indexed = [IndexEntry(index: IndexID(rawValue: 1), key: [1])]
+        note.indexed = [IndexKeys(index: IndexID(rawValue: 1), keys: SortedKeys([1]))]
         plan.records = [note, Sample.put("gone", 1, isTombstone: true)]
-        plan.indexed = [IndexPut(zone: Sample.zone, name: "note", entries: [IndexEntry(index: IndexID(rawValue: 2), key: [1])])]
+        plan.indexed = [IndexPut(zone: Sample.zone, name: "note", indexed: [IndexKeys(index: IndexID(rawValue: 2), keys: SortedKeys([1]))])]
         plan.recordsRemoved = [RecordRemoval(zone: Sample.zone, name: "gone", leaves: [FeedPlace(view: .owner, number: Sample.number(1))])]
         plan.operations = [OperationRow(database: Sample.database, id: "op", caller: "", digest: [], result: [], expires: later)]
         plan.entries = [EntryRow(key: EntryKey(Sample.database, .user, "ann"), value: [])]

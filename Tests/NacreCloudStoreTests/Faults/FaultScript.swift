@@ -49,12 +49,12 @@ enum FaultScript {
             let body = [UInt8](repeating: number, count: bodyBytes)
             let before = try transaction.records(in: Sample.zone, named: [shared]).first?.number.seq
             var last = Sample.put(shared, seq, before: before, body: body)
-            last.unindexed = before.map { [IndexEntry(index: index, key: [0, UInt8($0)])] } ?? []
-            last.indexed = [IndexEntry(index: index, key: [0, UInt8(seq)])]
+            last.unindexed = before.map { [IndexKeys(index: index, keys: SortedKeys([0, UInt8($0)]))] } ?? []
+            last.indexed = [IndexKeys(index: index, keys: SortedKeys([0, UInt8(seq)]))]
             plan.records = [last]
             plan.records += (0..<recordsOfOwn).map { place in
                 var put = Sample.put("\(number)-\(place)", seq, body: body)
-                put.indexed = [IndexEntry(index: index, key: [number, UInt8(place)])]
+                put.indexed = [IndexKeys(index: index, keys: SortedKeys([number, UInt8(place)]))]
                 put.linked = [ReferenceLink(target: shared, kind: .deleteSelf)]
                 return put
             }

@@ -186,7 +186,7 @@ struct HistoryMaker {
             plan.records = names.sorted { $0.lexicographicallyPrecedes($1) }.map { put(String(decoding: $0, as: UTF8.self), in: zone) }
         }
         if chance(1, of: 8) {
-            plan.indexed = (0..<number(1...3)).map { _ in IndexPut(zone: zone, name: name(), entries: indexEntries()) }
+            plan.indexed = (0..<number(1...3)).map { _ in IndexPut(zone: zone, name: name(), indexed: indexKeys()) }
         }
         if chance(1, of: 8) {
             plan.recordsRemoved = (0..<number(1...3)).map { _ in removal(of: name(), in: zone) }
@@ -239,8 +239,8 @@ struct HistoryMaker {
         put.replacedBytes = self.number(0...40)
         put.unlinked = links()
         put.linked = links()
-        put.unindexed = indexEntries()
-        put.indexed = indexEntries()
+        put.unindexed = indexKeys()
+        put.indexed = indexKeys()
         return put
     }
 
@@ -251,8 +251,8 @@ struct HistoryMaker {
         }
     }
 
-    private mutating func indexEntries() -> [IndexEntry] {
-        (0..<max(number(-2...4), 0)).map { _ in IndexEntry(index: pick(Self.indexes) ?? Self.indexes[0], key: key()) }
+    private mutating func indexKeys() -> [IndexKeys] {
+        IndexKeys.of((0..<max(number(-2...4), 0)).map { _ in IndexEntry(index: pick(Self.indexes) ?? Self.indexes[0], key: key()) })
     }
 
     /// Mostly one of few, so that records share keys.

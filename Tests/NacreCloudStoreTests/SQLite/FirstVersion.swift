@@ -80,7 +80,7 @@ import Testing
         let rows = Self.records.filter { $0.zone == Sample.zone && !$0.row.isTombstone }.map(\.row)
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let index = IndexID(rawValue: 1)
-        let puts = rows.map { IndexPut(zone: Sample.zone, name: $0.name, entries: [IndexEntry(index: index, key: Array($0.name.utf8))]) }
+        let puts = rows.map { IndexPut(zone: Sample.zone, name: $0.name, indexed: [IndexKeys(index: index, keys: SortedKeys(Array($0.name.utf8)))]) }
         try await store.apply(WritePlan(\.indexed, puts))
         let scan = IndexScan(zone: Sample.zone, index: index, limit: 9, includesRecords: true)
         #expect(try await store.read { try $0.search(scan) }.map(\.record) == rows)

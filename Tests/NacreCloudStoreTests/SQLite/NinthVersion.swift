@@ -34,8 +34,8 @@ import Testing
         #expect(try folder.sql("SELECT count(*) FROM record_index WHERE index_id = 5") == ["5"])
         // Of a record with many rows all go another way, also those that others have had by themselves.
         var many = Sample.put("one", 7, before: 5)
-        many.unindexed = [IndexEntry(index: Self.index, key: [2])]
-        many.indexed = (5...9).map { IndexEntry(index: Self.index, key: [$0]) }
+        many.unindexed = [IndexKeys(index: Self.index, keys: SortedKeys([2]))]
+        many.indexed = [IndexKeys(index: Self.index, keys: SortedKeys(sorting: (5...9).map { [$0] }))]
         try await store.apply(WritePlan(\.records, [many]))
         let after = ["[1] e\u{301}", "[1] é", "[3] é", "[4] one", "[5] one", "[6] one", "[7] one", "[8] one", "[9] one"]
         #expect(try await Self.scan(store) == after)

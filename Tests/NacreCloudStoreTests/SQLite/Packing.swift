@@ -43,7 +43,10 @@ import Testing
 
     @Test func `changes that wait are found by their keys, and later ones say what is so`() throws {
         let keys: [[UInt8]] = [[], [2], [2, 97], [2, 98], [2, 98, 0], [3]]
-        let changes = try WaitingChanges(WaitingChanges.encode(keys.map { (key: $0, isGone: $0.count == 2) }))
+        let gone = SortedKeys(sorting: [[2, 98], [2, 97]])
+        let made = WaitingChanges(gone: gone, come: SortedKeys(sorting: keys.filter { $0.count != 2 }))
+        let changes = try WaitingChanges(made.bytes)
+        #expect(made.count == changes.count)
         #expect((0..<changes.count).map { Array(changes.key(at: $0)) } == keys)
         #expect((0..<changes.count).map { changes.isGone(at: $0) } == [false, false, true, true, false, false])
         for (place, key) in keys.enumerated() {
@@ -51,9 +54,14 @@ import Testing
             #expect(changes.place(of: key + [0]) > place)
         }
         #expect(changes.place(of: [4]) == keys.count && !changes.isKey([4], at: keys.count))
-        let all = changes.followed(by: [([1], false), ([2, 97], false), ([3], true), ([9], true)])
-        #expect(all.map(\.key) == [[], [1], [2], [2, 97], [2, 98], [2, 98, 0], [3], [9]])
-        #expect(all.map(\.isGone) == [false, false, false, false, true, false, true, true])
+        let later = WaitingChanges(gone: SortedKeys(sorting: [[3], [9]]), come: SortedKeys(sorting: [[2, 97], [1]]))
+        let all = try WaitingChanges(changes.followed(by: later).bytes)
+        #expect((0..<all.count).map { Array(all.key(at: $0)) } == [[], [1], [2], [2, 97], [2, 98], [2, 98, 0], [3], [9]])
+        #expect((0..<all.count).map { all.isGone(at: $0) } == [false, false, false, false, true, false, true, true])
+        // What comes is there, whatever goes.
+        let both = WaitingChanges(gone: SortedKeys(sorting: [[1], [2]]), come: SortedKeys(sorting: [[2]]))
+        #expect((0..<both.count).map { both.isGone(at: $0) } == [true, false])
+        #expect(WaitingChanges(gone: SortedKeys(), come: SortedKeys()).count == 0)
         let bytes = changes.bytes
         for length in 0..<bytes.count - 1 { #expect((try? WaitingChanges(Array(bytes[..<length])))?.count != keys.count || length > 40) }
     }
@@ -73,8 +81,8 @@ import Testing
 
     private static func words(_ name: String, _ seq: Int64, before: Int64? = nil, gone: [UInt8] = [], _ come: [UInt8]) -> RecordPut {
         var put = Sample.put(name, seq, before: before)
-        put.unindexed = gone.map { IndexEntry(index: index, key: [2, $0]) }
-        put.indexed = come.map { IndexEntry(index: index, key: [2, $0]) }
+        put.unindexed = [IndexKeys(index: index, keys: SortedKeys(sorting: gone.map { [2, $0] }))]
+        put.indexed = [IndexKeys(index: index, keys: SortedKeys(sorting: come.map { [2, $0] }))]
         return put
     }
 

@@ -25,9 +25,9 @@ import Testing
 
     private static let records: [RecordPut] = {
         var owner = Sample.put("owner", 4, in: address)
-        owner.indexed = keys.map { IndexEntry(index: index, key: $0) }
+        owner.indexed = [IndexKeys(index: index, keys: SortedKeys(sorting: keys))]
         var owned = Sample.put("owned", 5, in: address)
-        owned.indexed = [IndexEntry(index: index, key: [97]), IndexEntry(index: IndexID(rawValue: 13), key: [97])]
+        owned.indexed = [index, IndexID(rawValue: 13)].map { IndexKeys(index: $0, keys: SortedKeys([97])) }
         owned.linked = [ReferenceLink(target: "owner", kind: .deleteSelf), ReferenceLink(target: "e\u{301}", kind: .validate)]
         return [owner, owned, Sample.put("later", 7, isTombstone: true, in: address), Sample.put("first", 6, isTombstone: true, in: address)]
     }()
@@ -49,7 +49,7 @@ import Testing
         let folder = try TemporaryFolder.fixture("v2.sqlite")
         let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         try await check(store)
-        #expect(try folder.sql("SELECT key FROM record_index").count == Self.records.map(\.indexed.count).reduce(0, +))
+        #expect(try folder.sql("SELECT key FROM record_index").count == Self.records.map(\.indexed.rowCount).reduce(0, +))
         #expect(try folder.sql(TemporaryFolder.rowsAstray).isEmpty)
         await store.close()
     }

@@ -15,7 +15,7 @@ import Testing
 
     private static func put(_ name: String, _ seq: Int64, before: Int64? = nil, _ keys: [UInt8], isTombstone: Bool = false) -> RecordPut {
         var put = Sample.put(name, seq, before: before, isTombstone: isTombstone, body: [UInt8](repeating: 3, count: 700))
-        put.indexed = keys.map { IndexEntry(index: index, key: [$0]) }
+        put.indexed = [IndexKeys(index: index, keys: SortedKeys(sorting: keys.map { [$0] }))]
         return put
     }
 
@@ -23,13 +23,13 @@ import Testing
     private static func write(to store: any Store) async throws {
         try await store.populate([put("one", 1, [1, 2]), put("e\u{301}", 2, [1]), put("gone", 3, [1, 3])])
         var gone = put("gone", 4, before: 3, [], isTombstone: true)
-        gone.unindexed = [1, 3].map { IndexEntry(index: index, key: [$0]) }
+        gone.unindexed = [IndexKeys(index: index, keys: SortedKeys(sorting: [[1], [3]]))]
         var again = put("one", 5, before: 1, [2, 4])
-        again.unindexed = [IndexEntry(index: index, key: [1])]
+        again.unindexed = [IndexKeys(index: index, keys: SortedKeys([1]))]
         try await store.apply(WritePlan(\.records, [gone, again]))
         try await store.apply(WritePlan(\.recordsRemoved, [RecordRemoval(zone: Sample.zone, name: "gone", leaves: gone.enters.map(\.place))]))
         try await store.apply(WritePlan(\.records, [put("é", 6, [1, 3])]))
-        let built = IndexPut(zone: Sample.zone, name: "e\u{301}", entries: [IndexEntry(index: later, key: [])])
+        let built = IndexPut(zone: Sample.zone, name: "e\u{301}", indexed: [IndexKeys(index: later, keys: SortedKeys([]))])
         try await store.apply(WritePlan(\.indexed, [built]))
     }
 

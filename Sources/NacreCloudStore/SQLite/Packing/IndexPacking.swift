@@ -83,12 +83,11 @@ final class IndexPacking {
     }
 
     /// Adds changes of a record to those that wait.
-    /// - Parameter changes: in the order of their keys, each once.
-    func add(_ changes: [(key: [UInt8], isGone: Bool)], of name: String, _ id: Int64, in index: ZoneIndex, on connection: Connection) throws {
+    func add(_ changes: WaitingChanges, of name: String, _ id: Int64, in index: ZoneIndex, on connection: Connection) throws {
         let waiting = try connection.waiting(of: name, in: index)
         guard waiting.damaged.isEmpty else { throw StoreError.damagedIndex(index) }
         let earlier = waiting.waiting.last { $0.round == round }
-        let bytes = WaitingChanges.encode(earlier?.changes.followed(by: changes) ?? changes)
+        let bytes = (earlier?.changes.followed(by: changes) ?? changes).bytes
         let number = id == 0 ? earlier?.id ?? 0 : id
         let checksum = RowChecksum.of(index, [round, number], [], name, bytes)
         try connection.use(.waitingPut) { statement in
@@ -319,14 +318,14 @@ extension Connection {
     }
 
     func removeApart(_ row: PackedRow, of index: ZoneIndex) throws {
-        try change(.indexRemove, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: row.key), row.name)
+        try row.key.withUnsafeBufferPointer { try change(.indexRemove, index, $0, row.name) }
     }
 
     fileprivate func keepApart(_ changes: [(row: PackedRow, isGone: Bool)], of index: ZoneIndex) throws {
         for (row, isGone) in changes {
             try removeApart(row, of: index)
             guard !isGone else { continue }
-            try change(.indexPut, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: row.key), row.name, id: row.id)
+            try row.key.withUnsafeBufferPointer { try change(.indexPut, index, $0, row.name, id: row.id) }
         }
     }
 
@@ -340,7 +339,7 @@ extension Connection {
     }
 
     func removeBlock(_ key: [UInt8], _ name: String, of index: ZoneIndex) throws {
-        try change(.blockRemove, index.zone, IndexEntry(index: IndexID(rawValue: index.index), key: key), name)
+        try key.withUnsafeBufferPointer { try change(.blockRemove, index, $0, name) }
     }
 
     /// Puts rows in the place of those of a block: as one, or as many as they need. The first block of an index begins where the index does.

@@ -6,8 +6,8 @@ extension Connection {
     func admitIndexRows(of plan: WritePlan) throws {
         func rows(_ count: Int) -> Int { count > packing.bound.rowsApart ? count : 0 }
         var count = 0
-        for place in plan.records.indices { count += rows(plan.records[place].unindexed.count + plan.records[place].indexed.count) }
-        for put in plan.indexed { count += rows(put.entries.count) }
+        for place in plan.records.indices { count += rows(plan.records[place].unindexed.rowCount + plan.records[place].indexed.rowCount) }
+        for put in plan.indexed { count += rows(put.indexed.rowCount) }
         for row in [plan.derivedRemoved, plan.derived].joined() {
             if case .index = row { count += 1 }
         }
@@ -15,18 +15,31 @@ extension Connection {
     }
 
     /// What goes is taken away before what comes is put. An index that has packed rows already, or of which the record has many, goes on so.
-    func changeIndexRows(of name: String, in zone: ZoneAddress, gone: [IndexEntry], come: [IndexEntry]) throws {
+    /// - Parameters:
+    ///   - gone: of each index once. So is `come`.
+    func changeIndexRows(of name: String, in zone: ZoneAddress, gone: [IndexKeys], come: [IndexKeys]) throws {
         guard !gone.isEmpty || !come.isEmpty else { return }
         // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
         let id = come.isEmpty ? 0 : try recordID(in: zone, named: name) ?? 0
-        for part in RowChanges.parts(gone: gone, come: come) {
-            let index = ZoneIndex(zone: zone, index: part.index.rawValue)
-            if try part.gone.count + part.come.count > packing.bound.rowsApart || packing.isPacked(index, on: self) {
-                try packing.add(part.sorted, of: name, id, in: index, on: self)
-            } else {
-                for key in part.gone { try change(.indexRemove, zone, IndexEntry(index: part.index, key: key), name) }
-                for key in part.come { try change(.indexPut, zone, IndexEntry(index: part.index, key: key), name, id: id) }
-            }
+        for gone in gone {
+            let come = come.first { $0.index == gone.index }?.keys ?? SortedKeys()
+            try changeIndexRows(of: name, id, in: zone, gone.index, gone: gone.keys, come: come)
+        }
+        for come in come where !gone.contains(where: { $0.index == come.index }) {
+            try changeIndexRows(of: name, id, in: zone, come.index, gone: SortedKeys(), come: come.keys)
+        }
+    }
+
+    private func changeIndexRows(
+        of name: String, _ id: Int64, in zone: ZoneAddress, _ number: IndexID, gone: SortedKeys, come: SortedKeys
+    ) throws {
+        guard !gone.isEmpty || !come.isEmpty else { return }
+        let index = ZoneIndex(zone: zone, index: number.rawValue)
+        if try gone.count + come.count > packing.bound.rowsApart || packing.isPacked(index, on: self) {
+            try packing.add(WaitingChanges(gone: gone, come: come), of: name, id, in: index, on: self)
+        } else {
+            try gone.forEach { try change(.indexRemove, index, $0, name) }
+            try come.forEach { try change(.indexPut, index, $0, name, id: id) }
         }
     }
 
@@ -47,7 +60,7 @@ extension Connection {
         for (zone, names) in changes {
             for (name, change) in names {
                 try clearDamage(at: change.gone + change.come, of: name.string, in: zone)
-                try changeIndexRows(of: name.string, in: zone, gone: change.gone, come: change.come)
+                try changeIndexRows(of: name.string, in: zone, gone: IndexKeys.of(change.gone), come: IndexKeys.of(change.come))
             }
         }
     }
@@ -77,7 +90,7 @@ extension Connection {
                 // There may be more of it: these wait to be taken out.
                 try packing.admit(rows: found.count)
                 let id = IndexID(rawValue: index.index)
-                for row in found { try changeIndexRows(of: row.name, in: zone, gone: [IndexEntry(index: id, key: row.key)], come: []) }
+                for row in found { try changeIndexRows(of: row.name, in: zone, gone: [IndexKeys(index: id, keys: SortedKeys(row.key))], come: []) }
             } else {
                 for row in found { try removeApart(row, of: index) }
                 if packed.isPacked { try packing.removeAll(of: index, on: self) }
@@ -95,57 +108,5 @@ extension Connection {
     /// The next index that has rows of any kind.
     func nextIndex(after index: ZoneIndex) throws -> ZoneIndex? {
         try [Statement.indexNext, .waitingNext, .blocksNext].compactMap { try nextIndex(after: index, $0) }.min { $0.isBefore($1) }
-    }
-}
-
-/// What goes and comes of a record in one index.
-private struct RowChanges {
-    var index: IndexID
-    var gone: [[UInt8]] = []
-    var come: [[UInt8]] = []
-
-    /// Rows of one index mostly follow each other.
-    static func parts(gone: [IndexEntry], come: [IndexEntry]) -> [RowChanges] {
-        var parts: [RowChanges] = []
-        var place = 0
-        func find(_ index: IndexID) {
-            if parts.indices.contains(place), parts[place].index == index { return }
-            place = parts.firstIndex { $0.index == index } ?? parts.count
-            if place == parts.count { parts.append(RowChanges(index: index)) }
-        }
-        for entry in gone {
-            find(entry.index)
-            parts[place].gone.append(entry.key)
-        }
-        for entry in come {
-            find(entry.index)
-            parts[place].come.append(entry.key)
-        }
-        return parts
-    }
-
-    /// In the order of their keys, each once. What comes is there, whatever goes.
-    var sorted: [(key: [UInt8], isGone: Bool)] {
-        // The words of a text come so.
-        if gone.isEmpty, come.isSorted { return come.map { (key: $0, isGone: false) } }
-        if come.isEmpty, gone.isSorted { return gone.map { (key: $0, isGone: true) } }
-        var changes = come.map { (key: $0, isGone: false) } + gone.map { (key: $0, isGone: true) }
-        changes.sort { left, right in
-            let order = ByteOrder.compare(left.key, right.key)
-            return order != 0 ? order < 0 : !left.isGone && right.isGone
-        }
-        var last: [UInt8]?
-        return changes.filter { change in
-            defer { last = change.key }
-            return last != change.key
-        }
-    }
-}
-
-extension [[UInt8]] {
-    /// Whether they are in the order of their bytes, each once.
-    fileprivate var isSorted: Bool {
-        for place in indices.dropFirst() where ByteOrder.compare(self[place - 1], self[place]) >= 0 { return false }
-        return true
     }
 }

@@ -24,21 +24,48 @@ struct WaitingChanges: Sendable {
         }
     }
 
-    /// - Parameter changes: in the order of their keys, each once.
-    static func encode(_ changes: [(key: [UInt8], isGone: Bool)]) -> [UInt8] {
-        var bytes: [UInt8] = [version]
-        bytes.reserveCapacity(changes.reduce(headBytes) { $0 + placeBytes + 1 + $1.key.count })
-        append(changes.count, to: &bytes)
-        var place = 0
-        for change in changes {
-            append(place, to: &bytes)
-            place += 1 + change.key.count
+    /// - Parameters:
+    ///   - gone: keys of what is taken away.
+    ///   - come: those of what is there then, whatever goes.
+    init(gone: SortedKeys, come: SortedKeys) {
+        if gone.isEmpty || come.isEmpty {
+            self.init(gone.isEmpty ? come : gone, areGone: come.isEmpty)
+        } else {
+            self = Self(gone, areGone: true).followed(by: Self(come, areGone: false))
         }
-        for change in changes {
-            bytes.append(change.isGone ? 1 : 0)
-            bytes.append(contentsOf: change.key)
+    }
+
+    private init(_ keys: SortedKeys, areGone: Bool) {
+        var list = List(count: keys.count, keyBytes: keys.byteCount)
+        keys.forEach { list.append($0, isGone: areGone) }
+        self.init(list)
+    }
+
+    private init(_ list: List) {
+        count = list.places.count
+        var bytes: [UInt8] = [Self.version]
+        bytes.reserveCapacity(Self.headBytes + Self.placeBytes * count + list.items.count)
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: count).littleEndian) { bytes.append(contentsOf: $0) }
+        list.places.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        bytes += list.items
+        self.bytes = bytes
+    }
+
+    /// Changes that are put behind each other.
+    private struct List {
+        private(set) var places: [UInt32] = []
+        private(set) var items: [UInt8] = []
+
+        init(count: Int, keyBytes: Int) {
+            places.reserveCapacity(count)
+            items.reserveCapacity(count + keyBytes)
         }
-        return bytes
+
+        mutating func append(_ key: UnsafeBufferPointer<UInt8>, isGone: Bool) {
+            places.append(UInt32(truncatingIfNeeded: items.count).littleEndian)
+            items.append(isGone ? 1 : 0)
+            items.append(contentsOf: key)
+        }
     }
 
     func key(at place: Int) -> ArraySlice<UInt8> { bytes[(start(place) + 1)..<start(place + 1)] }
@@ -60,12 +87,14 @@ struct WaitingChanges: Sendable {
 
     /// Below, at or above zero as the key at a place stands before, at or behind this one.
     private func order(_ place: Int, to key: [UInt8]) -> Int {
-        let (start, end) = (start(place) + 1, start(place + 1))
-        return bytes.withUnsafeBufferPointer { bytes in
-            key.withUnsafeBufferPointer { key in
-                ByteOrder.compare(UnsafeBufferPointer(rebasing: bytes[start..<end]), key)
-            }
+        bytes.withUnsafeBufferPointer { bytes in
+            key.withUnsafeBufferPointer { ByteOrder.compare(self.key(at: place, of: bytes), $0) }
         }
+    }
+
+    /// - Parameter bytes: its own.
+    private func key(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[(start(place) + 1)..<start(place + 1)])
     }
 
     private var keysFrom: Int { Self.headBytes + Self.placeBytes * count }
@@ -74,33 +103,34 @@ struct WaitingChanges: Sendable {
         place < count ? keysFrom + Self.number(bytes, at: Self.headBytes + Self.placeBytes * place) : bytes.count
     }
 
-    private static func append(_ number: Int, to bytes: inout [UInt8]) {
-        withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian) { bytes.append(contentsOf: $0) }
-    }
-
     private static func number(_ bytes: [UInt8], at place: Int) -> Int {
         bytes.withUnsafeBytes { Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self))) }
     }
 
     /// These with later ones, which say what is so.
-    /// - Parameter later: in the order of their keys, each once.
-    func followed(by later: [(key: [UInt8], isGone: Bool)]) -> [(key: [UInt8], isGone: Bool)] {
-        var all: [(key: [UInt8], isGone: Bool)] = []
-        all.reserveCapacity(count + later.count)
-        var next = 0
-        for change in later {
-            while next < count, order(next, to: change.key) < 0 {
-                all.append((Array(key(at: next)), isGone(at: next)))
-                next += 1
+    func followed(by later: WaitingChanges) -> WaitingChanges {
+        var all = List(count: count + later.count, keyBytes: bytes.count + later.bytes.count)
+        bytes.withUnsafeBufferPointer { own in
+            later.bytes.withUnsafeBufferPointer { others in
+                var next = 0
+                for place in 0..<later.count {
+                    let key = later.key(at: place, of: others)
+                    while next < count {
+                        let earlier = self.key(at: next, of: own)
+                        let order = ByteOrder.compare(earlier, key)
+                        if order < 0 { all.append(earlier, isGone: isGone(at: next)) }
+                        if order <= 0 { next += 1 }
+                        if order >= 0 { break }
+                    }
+                    all.append(key, isGone: later.isGone(at: place))
+                }
+                while next < count {
+                    all.append(self.key(at: next, of: own), isGone: isGone(at: next))
+                    next += 1
+                }
             }
-            if isKey(change.key, at: next) { next += 1 }
-            all.append(change)
         }
-        while next < count {
-            all.append((Array(key(at: next)), isGone(at: next)))
-            next += 1
-        }
-        return all
+        return WaitingChanges(all)
     }
 }
 

@@ -1,31 +1,6 @@
 import NacreCloudWire
 import NacreLocks
 
-/// The keys of a value's words in an index of words: in the order of their bytes, each once.
-enum WordKeys {
-    static func of(_ value: FieldValue) -> [[UInt8]] {
-        var keys = SearchWords.of(value).map { IndexKey.text($0.utf8).key }
-        keys.sort { ByteOrder.compare($0, $1) < 0 }
-        var last = -1
-        for place in keys.indices where last < 0 || keys[last] != keys[place] {
-            last += 1
-            if last != place { keys.swapAt(last, place) }
-        }
-        keys.removeSubrange((last + 1)...)
-        return keys
-    }
-
-    /// Those of `keys` that are not among `others`. Both are in their order.
-    static func without(_ others: [[UInt8]], _ keys: [[UInt8]]) -> [[UInt8]] {
-        if keys.isEmpty || others.isEmpty { return keys }
-        var place = 0
-        return keys.filter { key in
-            while place < others.count, ByteOrder.compare(others[place], key) < 0 { place += 1 }
-            return place == others.count || others[place] != key
-        }
-    }
-}
-
 /// Texts of records that have an index of words.
 struct SearchedTexts: Sendable {
     private struct Text: Sendable {
@@ -81,7 +56,7 @@ struct SearchedTexts: Sendable {
 struct FoundWords: Sendable {
     private struct Text: Sendable {
         let value: FieldValue
-        let keys: [[UInt8]]
+        let keys: SortedKeys
     }
 
     /// By the record's name and the field's.
@@ -95,7 +70,7 @@ struct FoundWords: Sendable {
 
     /// - Returns: whether many were found since it was last said.
     fileprivate mutating func add(_ value: FieldValue, of record: String, _ field: String) -> Bool {
-        let keys = WordKeys.of(value)
+        let keys = SearchWords.keys(of: value)
         texts[record, default: [:]][field, default: []].append(Text(value: value, keys: keys))
         let turns = count / Self.atOnce
         count += keys.count
@@ -108,12 +83,12 @@ struct FoundWords: Sendable {
     }
 
     /// The keys of a value's words: known, or found now.
-    func keys(of value: FieldValue, in field: String, of record: String) -> [[UInt8]] {
-        texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? WordKeys.of(value)
+    func keys(of value: FieldValue, in field: String, of record: String) -> SortedKeys {
+        texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? SearchWords.keys(of: value)
     }
 }
 
-/// How much text there may be whose words are found and wait to be written: they take ten to twenty times its bytes.
+/// How much text there may be whose words are found and wait to be written.
 final class WordRoom: Sendable {
     private let taken = Locked(0)
 
