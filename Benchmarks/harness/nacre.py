@@ -22,9 +22,11 @@ class Nacre:
     name = "nacre"
     scope = "private"
 
-    def __init__(self, binary, folder, prefix=(), options=()):
-        """`prefix`: a command that the server is the last words of; `options`: more words behind it, or what makes them of the port."""
+    def __init__(self, binary, folder, prefix=(), options=(), has_rates=False):
+        """`prefix`: a command that the server is the last words of; `options`: more words behind it, or what makes them of the port. `has_rates`: users are
+        kept to rates, as on a server that nobody told otherwise; mostly one user sends what thousands would."""
         self.binary, self.folder, self.prefix, self.options = binary, folder, prefix, options
+        self.rates = () if has_rates else ("--request-rate", "0")
         self.log = open(folder + ".log", "ab")
         self.start()
 
@@ -34,8 +36,7 @@ class Nacre:
         options = self.options(self.port) if callable(self.options) else self.options
         self.process = subprocess.Popen(
             [*self.prefix, self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
-             # One user sends what thousands would.
-             "--request-rate", "0", *options],
+             *self.rates, *options],
             stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_until_ready(self.process, self.port, "/readyz")

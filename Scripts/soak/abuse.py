@@ -1,6 +1,6 @@
 """Attacks with an API token alone, with no credential and as one user, and users who want much and mean no harm: memory stays bounded, another user's
 lookups and saves take about as long as alone, health is answered, nothing that was said to be saved is lost, and all is over when the attacker is gone. SIGTERM
-ends the server whatever runs. Rates are off, so that turns and budgets alone keep users apart."""
+ends the server whatever runs. Rates are off, so that turns and budgets alone keep users apart, but for one attack that is done with them, too."""
 
 import functools
 import subprocess
@@ -104,10 +104,10 @@ def factor(alone, beside):
 
 def most(what, alone, attack):
     """What an answer may take, in milliseconds. An attack states where a bound is wider, and why."""
-    floor = getattr(attack, "floors", {}).get(what)
+    floors = getattr(attack, "floors", {})
     if what == "health":
-        return floor or HEALTH_MILLISECONDS_MAX
-    return max(FACTOR_MAX * hundredth(alone[what]), floor or MILLISECONDS_FLOOR)
+        return floors.get(what, HEALTH_MILLISECONDS_MAX)
+    return max(FACTOR_MAX * hundredth(alone[what]), floors.get(what, MILLISECONDS_FLOOR))
 
 
 def recover(neighbour, alone, attack):

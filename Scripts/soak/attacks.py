@@ -298,16 +298,21 @@ def searchable_texts(server):
     server.define("Article", {"text": {"value": "x"}}, {"text": ["searchable"]})
 
 
-# All of a request is one transaction: a save waits for one, and this one writes 100,000 words. What words they are was found before.
-@made_by(searchable_texts, floors={"saves": 150})
+@made_by(searchable_texts)
 def new_words(server, sockets):
-    """200 texts of 500 words, none of which was ever seen, in a request."""
+    """200 texts of 500 words, none of which was ever seen, in a request. All of it is one transaction, and a save waits for one."""
     def body(number, turn):
         return json.dumps({"zoneID": {"zoneName": nacre.ZONE}, "operations": [
             {"operationType": "create", "record": {"recordName": f"w{number}-{turn}-{place}", "recordType": "Article", "fields": {"text": {
                 "value": " ".join(f"w{number}x{turn}x{place}x{word}" for word in range(500))}}}} for place in range(200)]})
 
     send_for_ever(server, sockets, "records/modify", body, 1)
+
+
+@made_by(searchable_texts, server={"has_rates": True}, floors={"saves": 20})
+def new_words_at_rate(server, sockets):
+    """The same on a server that has its rates: a request costs what a user may have in eleven seconds."""
+    new_words(server, sockets)
 
 
 @made_by(lambda server: server.seed(6000))
@@ -318,4 +323,4 @@ def first_syncs(server, sockets):
 
 ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, idle_connections,
        abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
-       deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words, first_syncs)
+       deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words, new_words_at_rate, first_syncs)

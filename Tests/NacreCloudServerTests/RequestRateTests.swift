@@ -112,6 +112,31 @@ import Testing
         #expect(answer.records.isEmpty && meter.cost > 100, "\(meter.cost)")
     }
 
+    @Test func `a change pays for the records that it looks at, and not only for what it brings`() async throws {
+        let server = try await TestServer()
+        let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .private)
+        let ada = Caller(.user(server.names["ada.name"] ?? ""), client: .framework)
+        let large = RecordFields([.init("text", .string(String(repeating: "x", count: 400_000))), .init("number", .int64(1))])
+        for number in 0..<3 {
+            let save = RecordOperation(.create, RecordChange(recordName: "large\(number)", recordType: "Large", set: large))
+            _ = try await server.cloud.modifyRecords(RecordsModifyRequest(operations: [save]), in: target, by: ada, digest: [])
+        }
+        func cost(of count: Int, _ type: OperationType) async throws -> Int {
+            let small = RecordFields([.init("number", .int64(2))])
+            let changes = (0..<count).map { RecordOperation(type, RecordChange(recordName: "large\($0)", recordType: "Large", set: small)) }
+            let meter = WorkMeter()
+            _ = try await WorkMeter.$current.withValue(meter) {
+                try await server.cloud.modifyRecords(RecordsModifyRequest(operations: changes), in: target, by: ada, digest: [])
+            }
+            return meter.cost
+        }
+        // What is more than the writer may look at is looked at twice.
+        #expect((400..<450).contains(try await cost(of: 1, .forceUpdate)))
+        #expect((2400..<4000).contains(try await cost(of: 3, .forceUpdate)))
+        // Nothing of it is done: a conflict.
+        #expect((400..<900).contains(try await cost(of: 1, .create)))
+    }
+
     @Test func `a save pays for the rows of indexes that it writes and takes away`() async throws {
         let server = try await TestServer()
         let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .private)

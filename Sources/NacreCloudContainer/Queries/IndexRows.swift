@@ -97,7 +97,13 @@ enum SearchWords {
     }
 
     /// Their keys in an index of words.
-    static func keys(of value: FieldValue) -> SortedKeys { SortedKeys(sorting: of(value).map { IndexKey.text($0.utf8).key }) }
+    static func keys(of value: FieldValue) -> SortedKeys {
+        SortedKeys(
+            sorting: of(value).map { word in
+                var word = word
+                return word.withUTF8 { IndexKey.text($0).key }
+            })
+    }
 }
 
 extension SystemField {

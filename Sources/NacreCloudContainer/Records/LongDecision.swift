@@ -15,14 +15,17 @@ package enum DecisionPlace: Sendable {
     case snapshot
 }
 
-/// How much a decision may look at.
+/// How much a decision may look at. The request in whose task it is made pays for what is.
 struct Patience: Sendable {
     private(set) var bytes: Int
+    private let meter = WorkMeter.current
 
     /// Of others' writes, which wait for it.
-    static let ofWriter = Patience(bytes: Limits.decidedAtWriterBytes)
+    static var ofWriter: Patience { Patience(bytes: Limits.decidedAtWriterBytes) }
     /// Of nobody else: there is another limit for what it looks at.
-    static let endless = Patience(bytes: .max)
+    static var endless: Patience { Patience(bytes: .max) }
+
+    private init(bytes: Int) { self.bytes = bytes }
 
     /// How many bytes to read, where so many are enough: one more than there may be tells that there are too many.
     func bytes(upTo most: Int) -> Int { bytes < most ? bytes + 1 : most }
@@ -30,6 +33,7 @@ struct Patience: Sendable {
     mutating func take(_ rows: [RecordRow]) throws { try take(rows.bodyBytes) }
 
     mutating func take(_ more: Int) throws {
+        meter?.add(bytes: more)
         guard more <= bytes else { throw LongDecision() }
         bytes -= more
     }

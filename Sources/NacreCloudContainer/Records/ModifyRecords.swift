@@ -76,13 +76,14 @@ extension Cloud {
     private func carryOut(
         _ modification: RecordModification, with schema: KnownSchema, at place: DecisionPlace?
     ) async throws -> RecordModification.Outcome {
+        let (ofWriter, endless) = (Patience.ofWriter, Patience.endless)
         if place != .snapshot {
             do {
-                return try await store.write { try modification.run($0, with: schema, .ofWriter) }
+                return try await store.write { try modification.run($0, with: schema, ofWriter) }
             } catch is LongDecision where place == nil {}
         }
-        if let unwritten = try await beside({ try modification.unwritten(on: $0, with: schema) }) { return unwritten }
-        return try await store.write { try modification.run($0, with: schema, .endless) }
+        if let unwritten = try await beside({ try modification.unwritten(on: $0, with: schema, endless) }) { return unwritten }
+        return try await store.write { try modification.run($0, with: schema, endless) }
     }
 
     /// Reads among those who read much, and not before who wants little.

@@ -123,12 +123,12 @@ struct RecordModification: Sendable {
     /// What the request is answered where nothing of it is to be written; nil: something may be, which the writer has to decide.
     ///
     /// Who changes nothing may as well have come when the snapshot was taken: what was answered before the request came is in it.
-    func unwritten(on snapshot: any ReadTransaction, with schema: KnownSchema) throws -> Outcome? {
+    func unwritten(on snapshot: any ReadTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Outcome? {
         let standing = try snapshot.standing(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
         guard let standing else { return nil }
         do {
-            guard case .unwritten(let outcome) = try decision(from: standing, schema, .endless, snapshot, counted: { standing.database }) else {
+            guard case .unwritten(let outcome) = try decision(from: standing, schema, patience, snapshot, counted: { standing.database }) else {
                 return nil
             }
             return outcome

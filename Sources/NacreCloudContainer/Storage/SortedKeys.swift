@@ -32,7 +32,7 @@ package struct SortedKeys: Hashable, Sendable {
     package var byteCount: Int { bytes.count }
 
     /// Gives the keys in their order. They are not to be kept.
-    package func forEach(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) rethrows {
+    package func each(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) rethrows {
         try withUnsafeKeys { keys in
             for place in 0..<keys.count { try body(keys[place]) }
         }
@@ -105,7 +105,7 @@ package struct IndexKeys: Hashable, Sendable {
     package var entries: [IndexEntry] {
         var entries: [IndexEntry] = []
         entries.reserveCapacity(keys.count)
-        keys.forEach { entries.append(IndexEntry(index: index, key: Array($0))) }
+        keys.each { entries.append(IndexEntry(index: index, key: Array($0))) }
         return entries
     }
 }

@@ -26,10 +26,16 @@ struct Writer: Sendable {
         var log = LogLength()
         var delayed = Delayed()
         var next: Write? = first
+        var wasPutOff = false
         while let write = next {
+            let begun = ContinuousClock.now
             let following = serveGroup(write, &delayed)
             keepShort(&log)
-            next = self.next(following, &delayed, &log)
+            // Who waited for a large write does not wait for packing too; the next one does.
+            let isLate = ContinuousClock.now - begun > SQLiteLimits.groupDuration * 2 && (following != nil || queue.count > 0)
+            wasPutOff = isLate && !wasPutOff
+            if !wasPutOff, connection.packing.packs(isIdle: false) { _ = pack(&log) }
+            next = following ?? self.next(&delayed, &log)
         }
     }
 
@@ -40,11 +46,8 @@ struct Writer: Sendable {
         var hadTurn = false
     }
 
-    /// The write that begins the next group. Before it some rows of indexes are packed where many wait, and while nobody writes.
-    /// - Parameter following: one that was taken already.
-    private func next(_ following: Write?, _ delayed: inout Delayed, _ log: inout LogLength) -> Write? {
-        if connection.packing.packs(isIdle: false) { _ = pack(&log) }
-        if let following { return following }
+    /// The write that begins the next group. While nobody writes rows of indexes are packed.
+    private func next(_ delayed: inout Delayed, _ log: inout LogLength) -> Write? {
         while true {
             let hasRoom = !delayed.writes.isEmpty && connection.packing.hasRoom
             let isTheirTurn = hasRoom && !delayed.hadTurn

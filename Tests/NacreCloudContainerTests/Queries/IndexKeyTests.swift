@@ -132,7 +132,7 @@ struct IndexKeyTests {
 
     private static func list(_ keys: SortedKeys) -> [[UInt8]] {
         var list: [[UInt8]] = []
-        keys.forEach { list.append(Array($0)) }
+        keys.each { list.append(Array($0)) }
         return list
     }
 

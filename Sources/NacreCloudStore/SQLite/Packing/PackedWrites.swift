@@ -38,8 +38,8 @@ extension Connection {
         if try gone.count + come.count > packing.bound.rowsApart || packing.isPacked(index, on: self) {
             try packing.add(WaitingChanges(gone: gone, come: come), of: name, id, in: index, on: self)
         } else {
-            try gone.forEach { try change(.indexRemove, index, $0, name) }
-            try come.forEach { try change(.indexPut, index, $0, name, id: id) }
+            try gone.each { try change(.indexRemove, index, $0, name) }
+            try come.each { try change(.indexPut, index, $0, name, id: id) }
         }
     }
 

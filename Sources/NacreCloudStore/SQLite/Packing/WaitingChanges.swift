@@ -36,35 +36,61 @@ struct WaitingChanges: Sendable {
     }
 
     private init(_ keys: SortedKeys, areGone: Bool) {
-        var list = List(count: keys.count, keyBytes: keys.byteCount)
-        keys.forEach { list.append($0, isGone: areGone) }
-        self.init(list)
+        self.init(most: keys.count, keyBytes: keys.byteCount) { changes in
+            keys.each { changes.append($0, isGone: areGone) }
+        }
     }
 
-    private init(_ list: List) {
-        count = list.places.count
-        var bytes: [UInt8] = [Self.version]
-        bytes.reserveCapacity(Self.headBytes + Self.placeBytes * count + list.items.count)
-        withUnsafeBytes(of: UInt32(truncatingIfNeeded: count).littleEndian) { bytes.append(contentsOf: $0) }
-        list.places.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        bytes += list.items
-        self.bytes = bytes
+    /// Written where they stay: others' writes wait for the 100,000 of a request.
+    /// - Parameters:
+    ///   - most: how many changes there are at most.
+    ///   - keyBytes: those of their keys at most.
+    ///   - write: gives them in the order of their keys, each once.
+    private init(most: Int, keyBytes: Int, _ write: (inout Room) -> Void) {
+        var count = 0
+        bytes = [UInt8](unsafeUninitializedCapacity: Self.headBytes + (Self.placeBytes + 1) * most + keyBytes) { buffer, used in
+            var room = Room(UnsafeMutableRawBufferPointer(buffer), most: most)
+            write(&room)
+            (count, used) = (room.count, room.finish())
+        }
+        self.count = count
     }
 
-    /// Changes that are put behind each other.
-    private struct List {
-        private(set) var places: [UInt32] = []
-        private(set) var items: [UInt8] = []
+    /// Places from the front, and behind the last that there may be what is at them.
+    private struct Room {
+        private let buffer: UnsafeMutableRawBufferPointer
+        private let itemsFrom: Int
+        private var end: Int
+        private(set) var count = 0
 
-        init(count: Int, keyBytes: Int) {
-            places.reserveCapacity(count)
-            items.reserveCapacity(count + keyBytes)
+        init(_ buffer: UnsafeMutableRawBufferPointer, most: Int) {
+            self.buffer = buffer
+            itemsFrom = headBytes + placeBytes * most
+            end = itemsFrom
         }
 
         mutating func append(_ key: UnsafeBufferPointer<UInt8>, isGone: Bool) {
-            places.append(UInt32(truncatingIfNeeded: items.count).littleEndian)
-            items.append(isGone ? 1 : 0)
-            items.append(contentsOf: key)
+            put(end - itemsFrom, at: headBytes + placeBytes * count)
+            buffer[end] = isGone ? 1 : 0
+            UnsafeMutableRawBufferPointer(rebasing: buffer[(end + 1)...]).copyMemory(from: UnsafeRawBufferPointer(key))
+            end += 1 + key.count
+            count += 1
+        }
+
+        /// - Returns: how many bytes there are.
+        func finish() -> Int {
+            buffer[0] = version
+            put(count, at: 1)
+            let keysFrom = headBytes + placeBytes * count
+            if keysFrom < itemsFrom {
+                let items = UnsafeRawBufferPointer(rebasing: buffer[itemsFrom..<end])
+                UnsafeMutableRawBufferPointer(rebasing: buffer[keysFrom...]).copyMemory(from: items)
+            }
+            return keysFrom + end - itemsFrom
+        }
+
+        private func put(_ number: Int, at place: Int) {
+            buffer.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: place, as: UInt32.self)
         }
     }
 
@@ -109,28 +135,25 @@ struct WaitingChanges: Sendable {
 
     /// These with later ones, which say what is so.
     func followed(by later: WaitingChanges) -> WaitingChanges {
-        var all = List(count: count + later.count, keyBytes: bytes.count + later.bytes.count)
-        bytes.withUnsafeBufferPointer { own in
-            later.bytes.withUnsafeBufferPointer { others in
-                var next = 0
-                for place in 0..<later.count {
-                    let key = later.key(at: place, of: others)
-                    while next < count {
-                        let earlier = self.key(at: next, of: own)
-                        let order = ByteOrder.compare(earlier, key)
-                        if order < 0 { all.append(earlier, isGone: isGone(at: next)) }
-                        if order <= 0 { next += 1 }
-                        if order >= 0 { break }
+        WaitingChanges(most: count + later.count, keyBytes: bytes.count + later.bytes.count) { all in
+            bytes.withUnsafeBufferPointer { own in
+                later.bytes.withUnsafeBufferPointer { others in
+                    var next = 0
+                    for place in 0..<later.count {
+                        let key = later.key(at: place, of: others)
+                        while next < count {
+                            let earlier = self.key(at: next, of: own)
+                            let order = ByteOrder.compare(earlier, key)
+                            if order < 0 { all.append(earlier, isGone: isGone(at: next)) }
+                            if order <= 0 { next += 1 }
+                            if order >= 0 { break }
+                        }
+                        all.append(key, isGone: later.isGone(at: place))
                     }
-                    all.append(key, isGone: later.isGone(at: place))
-                }
-                while next < count {
-                    all.append(self.key(at: next, of: own), isGone: isGone(at: next))
-                    next += 1
+                    for place in next..<count { all.append(self.key(at: place, of: own), isGone: isGone(at: place)) }
                 }
             }
         }
-        return WaitingChanges(all)
     }
 }
 
