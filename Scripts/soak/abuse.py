@@ -103,7 +103,7 @@ def factor(alone, beside):
 
 
 def most(what, alone, attack):
-    """What an answer may take, in milliseconds. An attack states where a bound is wider, and why."""
+    """What an answer may take, in milliseconds. An attack states where a bound is another, and why."""
     floors = getattr(attack, "floors", {})
     if what == "health":
         return floors.get(what, HEALTH_MILLISECONDS_MAX)

@@ -2,7 +2,7 @@
 
 An attack is a function of the server as the attacker's user sees it and of the list in which its sockets are kept. It may have `prepare`, which makes
 what is asked for; `server`, how the server is started; `witnesses`, what else is asked beside it; and `floors`, the milliseconds that answers may take whatever
-they took alone, where they are more than `abuse` says."""
+they took alone, where they are others than `abuse` says."""
 
 import functools
 import http.client
@@ -311,7 +311,8 @@ def new_words(server, sockets):
 
 @made_by(searchable_texts, server={"has_rates": True}, floors={"saves": 20})
 def new_words_at_rate(server, sockets):
-    """The same on a server that has its rates: a request costs what a user may have in eleven seconds."""
+    """The same on a server that has its rates: a user who was quiet has six such requests at once, and then one in eleven seconds, so they are few among
+    another's saves, and the bound is that of the others."""
     new_words(server, sockets)
 
 

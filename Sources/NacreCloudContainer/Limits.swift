@@ -139,8 +139,8 @@ extension Limits {
     /// Bytes of records that a modify is decided with where others' writes wait for it; what would look at more is decided beside the writer first. On this
     /// server: as much as one record may have, and what stands around its values, so that a save of one record is decided once.
     static let decidedAtWriterBytes = recordBytes + recordBytes / 10
-    /// Bytes of searched text whose words are found before their transactions, of all requests together: keys of short words take twice as much. On this server:
-    /// two requests of texts alone, or one that replaces as much.
+    /// Bytes of searched text whose words are found before their transactions, of all requests together: keys of short words take three and a half times as
+    /// much. On this server: two requests of texts alone, or one that replaces as much.
     static let foundTextBytes = 2 * bodyBytes
     /// Records that those of one request may refer to with more than a pointer, those counted that it sets. On this server: each is looked up, and kept as a
     /// link, while others' writes wait.

@@ -15,17 +15,22 @@ package enum DecisionPlace: Sendable {
     case snapshot
 }
 
-/// How much a decision may look at. The request in whose task it is made pays for what is.
+/// How much a decision may look at.
 struct Patience: Sendable {
     private(set) var bytes: Int
-    private let meter = WorkMeter.current
+    private var meter: WorkMeter?
 
     /// Of others' writes, which wait for it.
-    static var ofWriter: Patience { Patience(bytes: Limits.decidedAtWriterBytes) }
+    static let ofWriter = Patience(bytes: Limits.decidedAtWriterBytes)
     /// Of nobody else: there is another limit for what it looks at.
-    static var endless: Patience { Patience(bytes: .max) }
+    static let endless = Patience(bytes: .max)
 
-    private init(bytes: Int) { self.bytes = bytes }
+    /// - Parameter meter: of the request that pays for what is looked at, each time that it is.
+    func paid(by meter: WorkMeter?) -> Patience {
+        var patience = self
+        patience.meter = meter
+        return patience
+    }
 
     /// How many bytes to read, where so many are enough: one more than there may be tells that there are too many.
     func bytes(upTo most: Int) -> Int { bytes < most ? bytes + 1 : most }

@@ -56,8 +56,9 @@ extension Cloud {
         defer { wordRoom.giveBack(taken) }
         var texts = [brought]
         if modification.mayReplace {
+            let patience = Patience.endless.paid(by: .current)
             let standing = try await stored(of: key, zone: zone) { [modification] in
-                try await self.beside { try modification.standingTexts(on: $0, by: schema) }
+                try await self.beside { try modification.standingTexts(on: $0, by: schema, patience) }
             }
             if wordRoom.take(standing.bytes) {
                 taken += standing.bytes
@@ -76,7 +77,8 @@ extension Cloud {
     private func carryOut(
         _ modification: RecordModification, with schema: KnownSchema, at place: DecisionPlace?
     ) async throws -> RecordModification.Outcome {
-        let (ofWriter, endless) = (Patience.ofWriter, Patience.endless)
+        let ofWriter = Patience.ofWriter.paid(by: .current)
+        let endless = Patience.endless.paid(by: .current)
         if place != .snapshot {
             do {
                 return try await store.write { try modification.run($0, with: schema, ofWriter) }

@@ -98,12 +98,14 @@ struct RecordModification: Sendable {
     var mayReplace: Bool { items.contains { $0.operation.type != .create } }
 
     /// The searched texts of the records that it changes, as they stand. Costs two calls of the store.
-    func standingTexts(on snapshot: any ReadTransaction, by schema: Schema) throws -> SearchedTexts {
+    func standingTexts(on snapshot: any ReadTransaction, by schema: Schema, _ patience: Patience) throws -> SearchedTexts {
+        var patience = patience
         guard let zone = try snapshot.zones(in: database, named: [request.zoneID.zoneName]).first?.address else {
             return SearchedTexts(of: [] as [StoredRecord], by: schema)
         }
         let searched = FieldNames(Set(items.compactMap(\.operation.change.recordType)).flatMap(schema.searchedFields))
         let rows = try snapshot.records(in: zone, named: Array(Set(items.map(\.name))), bytesMax: Limits.answerBytes)
+        try patience.take(rows)
         return SearchedTexts(of: rows.map { StoredRecord($0, in: zone, only: searched) }, by: schema)
     }
 

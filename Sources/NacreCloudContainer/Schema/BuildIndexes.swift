@@ -121,8 +121,8 @@ struct IndexWalk: Sendable {
         let (rows, isWhole) = try transaction.portion(of: zone, after: last, limit: Limits.indexBuildChunk, bytesMax: Limits.pageBytes)
         for row in rows {
             // A damaged record gets its rows when it is saved again.
-            guard let rows = indexRows[row.type]?.keys(of: StoredRecord(row, in: zone)) else { continue }
-            if !rows.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, indexed: rows)) }
+            guard let keys = indexRows[row.type]?.keys(of: StoredRecord(row, in: zone)) else { continue }
+            if !keys.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, indexed: keys)) }
         }
         last = rows.last?.name
         return isWhole

@@ -236,7 +236,8 @@ package struct RecordPut: Hashable, Sendable {
     package var replacedBytes = 0
     /// Bytes of its assets' files.
     package var assetBytes = 0
-    /// Index rows that go, and that come, of each index once. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
+    /// Index rows that go, and that come, each index once in each. It is not an error where one that goes is not there, or one that comes is there already: an
+    /// index may be half built.
     package var unindexed: [IndexKeys] = []
     package var indexed: [IndexKeys] = []
     /// Links that go, and that come.

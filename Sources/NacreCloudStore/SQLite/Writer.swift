@@ -28,14 +28,14 @@ struct Writer: Sendable {
         var next: Write? = first
         var wasPutOff = false
         while let write = next {
-            let begun = ContinuousClock.now
-            let following = serveGroup(write, &delayed)
+            let group = serveGroup(write, &delayed)
             keepShort(&log)
-            // Who waited for a large write does not wait for packing too; the next one does.
-            let isLate = ContinuousClock.now - begun > SQLiteLimits.groupDuration * 2 && (following != nil || queue.count > 0)
-            wasPutOff = isLate && !wasPutOff
-            if !wasPutOff, connection.packing.packs(isIdle: false) { _ = pack(&log) }
-            next = following ?? self.next(&delayed, &log)
+            if connection.packing.packs(isIdle: false) {
+                let writesWait = delayed.writes.isEmpty && (group.following != nil || queue.count > 0)
+                wasPutOff = PackingBound.isPutOff(wasLong: group.wasLong, writesWait: writesWait, wasPutOff: wasPutOff)
+                if !wasPutOff { _ = pack(&log) }
+            }
+            next = group.following ?? self.next(&delayed, &log)
         }
     }
 
@@ -92,19 +92,28 @@ struct Writer: Sendable {
         return true
     }
 
-    /// - Returns: one that was taken and is of the next group.
-    private func serveGroup(_ first: Write, _ delayed: inout Delayed) -> Write? {
-        var group = [first]
+    /// What is known of a group when it was served.
+    private struct ServedGroup {
+        /// One that was taken and is of the next group.
         var following: Write?
+        /// Its writes took far longer than those of a group may, the commit not counted: one of them was large.
+        var wasLong = false
+    }
+
+    private func serveGroup(_ first: Write, _ delayed: inout Delayed) -> ServedGroup {
+        var group = [first]
+        var served = ServedGroup()
         let waiting = connection.packing.waitingBytes
         defer { queue.end(group) }
         if let lost = disk.lost {
             answer(group, with: lost)
-            return nil
+            return served
         }
         do {
             try connection.sync(!first.turn.isDoneAgain)
-            following = try gather(&group, &delayed)
+            let begun = ContinuousClock.now
+            served.following = try gather(&group, &delayed)
+            served.wasLong = ContinuousClock.now - begun > SQLiteLimits.groupDuration * 2
             if connection.isInTransaction {
                 try commit()
             }
@@ -117,7 +126,7 @@ struct Writer: Sendable {
             recover(group, from: failure)
         }
         statistics.count(.writes, group.count)
-        return following
+        return served
     }
 
     /// Runs the first write of a group and those whose turn is next, until none waits, the next is a large one, or the group is as long or as large as a

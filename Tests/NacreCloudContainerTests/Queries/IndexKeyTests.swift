@@ -118,7 +118,7 @@ struct IndexKeyTests {
             let right = turn % 2 == 0 ? twin.1 : Bool.random(using: &data.random) ? left : data.value(type)
             let (before, after) = (state(left), state(right))
             let rows = IndexRows(definition)
-            func all(_ record: StoredRecord?) -> Set<IndexEntry> { Set(record.map { rows.keys(of: $0).flatMap(\.entries) } ?? []) }
+            func all(_ record: StoredRecord?) -> Set<IndexEntry> { record.map(definition.indexEntries) ?? [] }
             let (old, new) = (all(before), all(after))
             // Words that were found before: of one of both, of the twin of one, of both, or of none.
             let found = [left, right].filter { _ in Bool.random(using: &data.random) }

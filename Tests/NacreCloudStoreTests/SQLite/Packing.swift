@@ -58,6 +58,9 @@ import Testing
         let all = try WaitingChanges(changes.followed(by: later).bytes)
         #expect((0..<all.count).map { Array(all.key(at: $0)) } == [[], [1], [2], [2, 97], [2, 98], [2, 98, 0], [3], [9]])
         #expect((0..<all.count).map { all.isGone(at: $0) } == [false, false, false, false, true, false, true, true])
+        // As they are in files.
+        let kept = WaitingChanges(gone: SortedKeys([2]), come: SortedKeys(sorting: [[3, 4], []]))
+        #expect(kept.bytes == [1, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 1, 2, 0, 3, 4])
         // What comes is there, whatever goes.
         let both = WaitingChanges(gone: SortedKeys(sorting: [[1], [2]]), come: SortedKeys(sorting: [[2]]))
         #expect((0..<both.count).map { both.isGone(at: $0) } == [true, false])
@@ -75,6 +78,16 @@ import Testing
         for (rows, waiting, isAdmitted) in [
             (1_000_000, 999, true), (51, 1000, false), (50, 1000, true), (50, 1999, true), (50, 2000, false), (1, 2000, false), (0, 9999, true),
         ] { #expect(bound.admits(rows: rows, waiting: waiting) == isAdmitted, "\(rows) \(waiting)") }
+    }
+
+    @Test func `packing is put off for a write that waited for a long one, and not twice in a row`() {
+        for (wasLong, writesWait, wasPutOff, isPutOff) in [
+            (true, true, false, true), (true, true, true, false), (true, false, false, false), (false, true, false, false),
+            (false, false, true, false),
+        ] {
+            let found = PackingBound.isPutOff(wasLong: wasLong, writesWait: writesWait, wasPutOff: wasPutOff)
+            #expect(found == isPutOff, "\(wasLong) \(writesWait) \(wasPutOff)")
+        }
     }
 
     // MARK: Stores

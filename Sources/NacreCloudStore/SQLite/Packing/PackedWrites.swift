@@ -16,25 +16,23 @@ extension Connection {
 
     /// What goes is taken away before what comes is put. An index that has packed rows already, or of which the record has many, goes on so.
     /// - Parameters:
-    ///   - gone: of each index once. So is `come`.
+    ///   - gone: each index once. So is `come`.
     func changeIndexRows(of name: String, in zone: ZoneAddress, gone: [IndexKeys], come: [IndexKeys]) throws {
         guard !gone.isEmpty || !come.isEmpty else { return }
         // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
         let id = come.isEmpty ? 0 : try recordID(in: zone, named: name) ?? 0
-        for gone in gone {
-            let come = come.first { $0.index == gone.index }?.keys ?? SortedKeys()
-            try changeIndexRows(of: name, id, in: zone, gone.index, gone: gone.keys, come: come)
+        assert(Set(gone.map(\.index)).count == gone.count && Set(come.map(\.index)).count == come.count)
+        for left in gone {
+            let entered = come.first { $0.index == left.index }?.keys ?? SortedKeys()
+            try changeIndexRows(of: name, id, in: ZoneIndex(zone: zone, index: left.index.rawValue), gone: left.keys, come: entered)
         }
-        for come in come where !gone.contains(where: { $0.index == come.index }) {
-            try changeIndexRows(of: name, id, in: zone, come.index, gone: SortedKeys(), come: come.keys)
+        for entered in come where !gone.contains(where: { $0.index == entered.index }) {
+            try changeIndexRows(of: name, id, in: ZoneIndex(zone: zone, index: entered.index.rawValue), gone: SortedKeys(), come: entered.keys)
         }
     }
 
-    private func changeIndexRows(
-        of name: String, _ id: Int64, in zone: ZoneAddress, _ number: IndexID, gone: SortedKeys, come: SortedKeys
-    ) throws {
+    private func changeIndexRows(of name: String, _ id: Int64, in index: ZoneIndex, gone: SortedKeys, come: SortedKeys) throws {
         guard !gone.isEmpty || !come.isEmpty else { return }
-        let index = ZoneIndex(zone: zone, index: number.rawValue)
         if try gone.count + come.count > packing.bound.rowsApart || packing.isPacked(index, on: self) {
             try packing.add(WaitingChanges(gone: gone, come: come), of: name, id, in: index, on: self)
         } else {

@@ -35,6 +35,9 @@ package struct PackingBound: Sendable, Equatable {
         isUnderWay || waiting >= (isIdle ? idleBytes : busyBytes)
     }
 
+    /// Whether packing that is due is put off once more: a write that waited for a long one does not wait for packing too, and the next one does.
+    static func isPutOff(wasLong: Bool, writesWait: Bool, wasPutOff: Bool) -> Bool { wasLong && writesWait && !wasPutOff }
+
     /// Whether a write with so many rows of indexes may be done now. What waits has the bytes of two full lists at most, and of one write.
     func admits(rows: Int, waiting: Int) -> Bool {
         waiting < fullBytes || rows == 0 || (rows <= smallWriteRows && waiting < 2 * fullBytes)
