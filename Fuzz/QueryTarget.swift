@@ -52,7 +52,7 @@ enum QueryTarget {
             content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))
     }()
 
-    private static let rows = IndexRows(schema.types["T"] ?? RecordTypeDefinition(name: "T")).entries(of: record)
+    private static let rows = IndexRows(schema.types["T"] ?? RecordTypeDefinition(name: "T")).keys(of: record).flatMap(\.entries)
 
     private static func request(_ json: UnsafeRawBufferPointer) {
         guard let request = try? RecordsQueryRequest(json: json) else { return }
