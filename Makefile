@@ -32,10 +32,10 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract push dist dist-check install format coverage docs clean
+.PHONY: help setup run test bench soak browsers contract push dist dist-check release-check install format coverage docs clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the Debian packages that are missing; check Swift
 	@Scripts/setup
@@ -82,6 +82,11 @@ dist: ## build what is handed out into build/dist: a tarball that needs no Swift
 # As root: clean roots need it.
 dist-check: ## try them in clean roots of Debian 12, without a network
 	@Scripts/dist/check
+
+# As root, ten minutes on two cores. CI leaves it out: packaging changes seldom.
+release-check: ## before a release, and when packaging changes: make dist and dist-check
+	@$(MAKE) --no-print-directory dist
+	@$(MAKE) --no-print-directory dist-check
 
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -138,6 +138,11 @@ let package = Package(
                 "NacreCloudTestSupport", "NacreCrypto",
             ]),
         tests("NacreTidyTests", []),
+        // The fuzzers' targets over the inputs that they once found.
+        .testTarget(
+            name: "NacreFuzzTests",
+            dependencies: ["CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer"],
+            path: "Fuzz", exclude: ["LibFuzzer.swift", "build", "corpus"], swiftSettings: settings),
     ]
 )
 

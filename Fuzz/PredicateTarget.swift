@@ -1,5 +1,9 @@
 @testable import NacreCloudWire
 
+#if canImport(CloudKit)
+    @testable import CloudKit
+#endif
+
 /// Predicate formats of apps: read, turned into filters, written, and read as the same.
 ///
 /// The sources of `CloudKit/Predicates` are compiled into the fuzzer: the rest of that module needs Foundation.

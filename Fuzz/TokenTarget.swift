@@ -1,5 +1,9 @@
 @testable import NacreCloudContainer
 
+#if canImport(NacreCloudServer)
+    @testable import NacreCloudServer
+#endif
+
 /// Change tokens: their bytes, and the sealed text that clients hold.
 enum TokenTarget {
     /// Fixed, so that the corpus has texts that open.

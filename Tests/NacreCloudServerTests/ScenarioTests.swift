@@ -13,7 +13,10 @@ import Testing
         try await run.run()
     }
 
-    @Test(arguments: all) func `a scenario comes true through a socket`(_ scenario: Scenario) async throws {
+    /// Scenarios of all kinds: the router's answers are the same, so that what a socket adds is seen in some of them.
+    private static let throughSocket = stride(from: 0, to: all.count, by: all.count / 20).map { all[$0] }
+
+    @Test(arguments: throughSocket) func `a scenario comes true through a socket`(_ scenario: Scenario) async throws {
         var run = try await ScenarioRun(scenario, overSocket: true)
         try await run.run()
     }

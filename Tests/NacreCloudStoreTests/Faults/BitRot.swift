@@ -8,7 +8,7 @@ import Testing
 /// Bits of the database file flip while nobody looks: what is answered after that is an error or the truth, never another record.
 @Suite struct BitRot {
     /// `NACRE_ROT_ROUNDS`: more of them for a longer look.
-    private static let rounds = ProcessInfo.processInfo.environment["NACRE_ROT_ROUNDS"].flatMap { Int($0) } ?? 400
+    private static let rounds = ProcessInfo.processInfo.environment["NACRE_ROT_ROUNDS"].flatMap { Int($0) } ?? 150
     private static let users = ["_ann", "_bob"]
     private static let names = (0..<24).map { "r\($0)" }
     private static let zones = ["Notes", "Ideas"]

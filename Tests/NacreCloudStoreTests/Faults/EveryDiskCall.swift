@@ -3,7 +3,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import Testing
 
-/// The disk fails at its first call, then at its second, and so on to the end of a short history, in every way that it knows.
+/// The disk fails at one call after the other of a short history, in every way that it knows: at each in a whole search.
 @Suite struct EveryDiskCall {
     /// A script of more calls than this would be none of a short history.
     private static let callsMax = 1000
@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: CountdownDisk.Fault.allCases)
     func `whichever call of the disk fails, each transaction is there or not, and acknowledged ones are`(fault: CountdownDisk.Fault) async throws {
         let disk = try #require(CountdownDisk())
-        for call in 1...Self.callsMax {
+        for call in LongSearch.calls(upTo: Self.callsMax, every: 4) {
             disk.arm(fault, at: call)
             let folder = try TemporaryFolder(on: .memory)
             let run = try await Self.run(on: disk, in: folder)
