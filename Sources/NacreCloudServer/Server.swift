@@ -60,9 +60,10 @@ package final class Server: Sendable {
     }
 
     /// Opens the store and listens.
-    /// - Throws: `StoreError` (the folder is in use, or newer), `ServerStartError` (the port is taken), or what the system says. Nothing
+    /// - Throws: `StoreError` (the folder is in use, or newer; backups cannot be written), `ServerStartError` (the port is taken), or what the system says. Nothing
     ///   stays open then.
     package func start() async throws -> Addresses {
+        try configuration.backups?.makeFolder()
         let store = try await openStore()
         do {
             return try await start(over: store)
@@ -139,7 +140,7 @@ package final class Server: Sendable {
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder, assets)
         let sweep = BackgroundWork()
-        let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
+        let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger, telemetry) }
 
         var http = httpConfiguration(configuration.listen)
         http.connectionsMax = connectionsMax(configuration.connectionsMax)

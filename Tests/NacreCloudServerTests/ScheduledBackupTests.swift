@@ -4,6 +4,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks
+import NacreTelemetry
 import Testing
 
 @testable import NacreCloudServer
@@ -18,6 +19,7 @@ import Testing
         let clock = TestClock()
         let log = LogLines()
         let fails = Locked(false)
+        let telemetry = Telemetry()
         let scheduled: ScheduledBackups
 
         init(keep: Int) async throws {
@@ -34,7 +36,7 @@ import Testing
             }
             scheduled = ScheduledBackups(
                 BackupSchedule(folder: place.path, everySeconds: ScheduledBackupTests.day, keep: keep), runner, clock: clock.serverClock,
-                logger: log.logger)
+                logger: log.logger, telemetry)
         }
 
         func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() }
@@ -73,6 +75,7 @@ import Testing
         scene.scheduled.start()
         await scene.clock.sleeps(1)
         let line = try #require(scene.log.objects("A scheduled backup failed and will be tried again").first)
+        #expect(scene.telemetry.prometheusText().contains("nacre_backup_failing 1\n"))
         #expect(line["level"] == .string("error") && line["reason"] == .string("make room, or name a file on another disk"))
         scene.clock.advance(Double(BackupSchedule.retrySeconds))
         await scene.clock.sleeps(2)
@@ -81,10 +84,28 @@ import Testing
         scene.clock.advance(Double(BackupSchedule.retrySeconds))
         await scene.clock.sleeps(3)
         #expect(try scene.names().count == 1)
+        #expect(scene.telemetry.prometheusText().contains("nacre_backup_failing 0\n"))
         scene.fails.withLock { $0 = true }
         scene.clock.advance(Double(Self.day))
         await scene.clock.sleeps(4)
         // What is kept is kept until there is a better one.
+        #expect(try scene.names().count == 1)
+        await scene.scheduled.stop()
+    }
+
+    @Test func `a folder that becomes one that cannot be written is told each time, with what to do`() async throws {
+        let scene = try await Scene(keep: 1)
+        try FileManager.default.removeItem(atPath: scene.place.path)
+        try Data([1]).write(to: URL(filePath: scene.place.path))
+        scene.scheduled.start()
+        await scene.clock.sleeps(1)
+        scene.clock.advance(Double(BackupSchedule.retrySeconds))
+        await scene.clock.sleeps(2)
+        let lines = scene.log.objects("A scheduled backup failed and will be tried again")
+        #expect(lines.count == 2 && lines.allSatisfy { $0["reason"]?.text?.contains("--backup-dir") == true }, "\(lines)")
+        try FileManager.default.removeItem(atPath: scene.place.path)
+        scene.clock.advance(Double(BackupSchedule.retrySeconds))
+        await scene.clock.sleeps(3)
         #expect(try scene.names().count == 1)
         await scene.scheduled.stop()
     }

@@ -1,4 +1,5 @@
 import Glibc
+import NacreCloudContainer
 import NacreCloudStore
 import NacreCloudWire
 import NacreTelemetry
@@ -15,6 +16,19 @@ package struct BackupSchedule: Hashable, Sendable {
         self.keep = keep
     }
 
+    /// Makes the folder where it is missing. Blocks for a moment.
+    /// - Throws: `StoreError` where backups cannot be written there.
+    func makeFolder() throws(StoreError) {
+        // The dot makes a file of this name an error, too.
+        if mkdir(folder, 0o700) == 0 || errno == EEXIST, access(folder + "/.", W_OK | X_OK) == 0 { return }
+        throw StoreError(
+            .unavailable, "Backups cannot be written into the folder of --backup-dir",
+            [
+                "path": folder, "reason": String(cString: strerror(errno)),
+                "remedy": "see that the disk is there and that this user may write in that folder, or name another with --backup-dir",
+            ])
+    }
+
     /// Seconds after which one that failed is tried again, where the schedule's own are more.
     static let retrySeconds = 600
 
@@ -26,19 +40,25 @@ package struct BackupSchedule: Hashable, Sendable {
     }
 }
 
+extension MetricKey {
+    static let backupFailing = MetricKey("nacre_backup_failing", help: "1 while the last scheduled backup has failed, else 0.")
+}
+
 /// Makes backups by a schedule for as long as the server runs, and removes old ones. It counts and removes only finished backups of its own data folder.
 final class ScheduledBackups: Sendable {
     private let schedule: BackupSchedule
     private let runner: BackupRunner
     private let clock: ServerClock
     private let logger: Logger
+    private let failing: Gauge
     private let work = BackgroundWork()
 
-    init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger) {
+    init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger, _ telemetry: Telemetry) {
         self.schedule = schedule
         self.runner = runner
         self.clock = clock
         self.logger = logger
+        failing = telemetry.gauge(.backupFailing)
     }
 
     func start() {
@@ -69,20 +89,19 @@ final class ScheduledBackups: Sendable {
     private func makeOne() async -> Bool {
         let path = schedule.folder + "/" + FolderBackup.name(now)
         do {
-            guard mkdir(schedule.folder, 0o700) == 0 || errno == EEXIST else {
-                throw PrivateFileError(.system(errno), schedule.folder)
-            }
+            try schedule.makeFolder()
             let backup = try await runner.make(path)
             logger.log(.notice, "A backup is made", [.path: .string(backup.path), .bytes: .int(Int(backup.bytes))])
+            failing.set(0)
             await prune()
             return true
         } catch {
             guard !Task.isCancelled else { return false }
-            let fault = (error as? PrivateFileError).map { ("\($0.path): \($0.text)", "see that this user may write there") }
-            let known = BackupFault(error, file: path)
+            failing.set(1)
+            let fault = BackupFault(error, file: path)
             logger.log(
                 .error, "A scheduled backup failed and will be tried again",
-                [.path: .string(path), .error: .string(fault?.0 ?? known.text), .reason: .string(fault?.1 ?? known.remedy ?? "")])
+                [.path: .string(path), .error: .string(fault.text), .reason: .string(fault.remedy ?? "")])
             return false
         }
     }

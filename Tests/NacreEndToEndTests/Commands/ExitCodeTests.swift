@@ -23,6 +23,8 @@ struct ExitCodeTests {
     private static let rows = [
         Row(code: .success, words: ["version"], says: "0."), Row(code: .success, words: ["help", "serve"], says: "USAGE: nacre serve"),
         Row(code: .failure, words: ["serve", "--data", "/dev/null/data"], says: "/dev/null/data"),
+        Row(code: .failure, words: ["serve", "--data", "data", "--backup-dir", "broken/backups"], says: "--backup-dir"),
+        Row(code: .failure, words: ["serve", "--data", "data", "--backup-dir", "broken"], says: "Not a directory"),
         Row(code: .failure, words: ["backup", "verify", "missing"], says: "missing"),
         Row(code: .damaged, words: ["schema", "validate", "broken"], says: "broken"),
         Row(code: .damaged, words: ["backup", "verify", "broken"], says: "broken"),
