@@ -52,7 +52,13 @@ struct CommandFailure: Error {
     }
 
     init(_ fault: BackupFault) {
-        self.init(fault.kind == .damaged ? .damaged : .failure, fault.text, remedy: fault.remedy)
+        let code: ExitCode =
+            switch fault.kind {
+            case .damaged: .damaged
+            case .interrupted: .interrupted
+            case .failed, .inUse: .failure
+            }
+        self.init(code, fault.text, remedy: fault.remedy)
     }
 
     init(_ fault: StartFault) {

@@ -9,17 +9,21 @@ package struct BackupFault: Error, Hashable, Sendable {
         case damaged
         /// A server, or another backup, has what is needed.
         case inUse
+        /// A signal or an administrator ended it.
+        case interrupted
     }
 
     package var kind: Kind
     package var text: String
     package var remedy: String?
 
-    init(_ error: any Error, file: String? = nil) {
+    /// - Parameter interrupted: what an interrupt left, in place of the text for a backup that is made.
+    init(_ error: any Error, file: String? = nil, interrupted: String? = nil) {
         switch error {
         case let error as BackupFault: self = error
         case let error as BackupFile.Damage:
             self.init(.damaged, "\(file ?? "the file") is damaged: \(error.text)", "keep it, and take another backup: nacre backup verify FILE")
+        case let error as StoreError where error == BackupControl.cancelled: self.init(.interrupted, interrupted ?? error.text, nil)
         case let error as StoreError:
             let values = error.values.filter { !["remedy", "code", "errno"].contains($0.key) }.sorted { $0.key < $1.key }
             let details = values.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

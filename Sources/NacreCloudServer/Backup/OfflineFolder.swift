@@ -54,7 +54,7 @@ package enum OfflineFolder {
             try AssetBackup.verify(path, cancellation.control)
             return AdminMessages.Backup(manifest, path: path)
         } catch {
-            throw BackupFault(error, file: path)
+            throw BackupFault(error, file: path, interrupted: "The check was interrupted")
         }
     }
 
@@ -66,7 +66,7 @@ package enum OfflineFolder {
             try AssetBackup.share(AssetBackup.folder(besides: path), with: folder + "/assets")
             return Restored(backup: AdminMessages.Backup(outcome.manifest, path: path), replaced: outcome.replaced)
         } catch {
-            throw BackupFault(error, file: path)
+            throw BackupFault(error, file: path, interrupted: "The restore was interrupted; the data folder has the data of before")
         }
     }
 

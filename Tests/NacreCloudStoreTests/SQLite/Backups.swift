@@ -209,6 +209,23 @@ import Testing
         }
     }
 
+    @Test func `a restore that is interrupted leaves the data of before`() async throws {
+        let (store, place) = try await populated(20)
+        let path = place.path + "/twenty.backup"
+        _ = try await store.store.backUp(order(path, store.folder.path))
+        await store.close()
+        let folder = store.folder.path
+        let before = try names(in: folder)
+        let holder = Locked<BackupControl?>(nil)
+        let control = BackupControl { progress in
+            if progress.phase == .copying { holder.withLock { $0 }?.cancel() }
+        }
+        holder.withLock { $0 = control }
+        #expect(throws: BackupControl.cancelled) { try FolderRestore.restore(path, to: folder, replaces: true, control) }
+        #expect(try names(in: folder) == before)
+        holder.withLock { $0 = nil }
+    }
+
     @Test func `a restore that did not finish refuses the folder until it is run again`() async throws {
         let (store, place) = try await populated(3)
         let path = place.path + "/three.backup"

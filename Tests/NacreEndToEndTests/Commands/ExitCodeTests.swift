@@ -69,6 +69,14 @@ struct ExitCodeTests {
             #expect(await appearance.wait(while: backup, seconds: RunningServer.patienceSeconds))
             backup.signal(SIGINT)
             #expect(await backup.ended() == ExitCode.interrupted.rawValue)
+            // Without a server the command works itself, as verify and restore do.
+            await server.kill()
+            let again = try FileAppearance(of: "alone.part", in: server.scratch)
+            let alone = try Launched(["backup", "create", server.scratch + "/alone", "--data", server.data, "--bandwidth", "1K"], in: server.scratch)
+            #expect(await again.wait(while: alone, seconds: RunningServer.patienceSeconds))
+            alone.signal(SIGINT)
+            #expect(await alone.ended() == ExitCode.interrupted.rawValue)
+            try await server.start()
         }
     }
 }

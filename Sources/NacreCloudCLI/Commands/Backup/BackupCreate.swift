@@ -1,6 +1,5 @@
 import Foundation
 import NacreCloudServer
-import NacreLocks
 
 /// `nacre backup`
 enum BackupCommands {
@@ -14,13 +13,9 @@ enum BackupCommands {
 
     /// Runs what blocks on a thread that may, and ends it at SIGINT, SIGTERM or SIGHUP.
     static func run<Value: Sendable>(_ body: @escaping @Sendable (OfflineFolder.Cancellation) throws -> Value) async throws -> Value {
-        let signals = StopSignals()
         let cancellation = OfflineFolder.Cancellation()
-        let watching = Task {
-            await signals.first()
-            if !Task.isCancelled { cancellation.cancel() }
-        }
-        defer { watching.cancel() }
+        let interruption = Interruption { cancellation.cancel() }
+        defer { interruption.end() }
         return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(with: Result { try body(cancellation) })
@@ -81,21 +76,16 @@ enum BackupCreate {
     }
 
     private static func make(_ asked: AdminMessages.NewBackup, _ admin: AdminClient) async throws -> AdminMessages.Backup {
-        let signals = StopSignals()
-        let isInterrupted = Locked(false)
-        let watching = Task {
-            await signals.first()
-            if !Task.isCancelled { isInterrupted.withLock { $0 = true } }
-        }
-        defer { watching.cancel() }
+        let interruption = Interruption()
+        defer { interruption.end() }
         var status = try await admin.start(asked)
         while status.state == .running {
-            if isInterrupted.withLock({ $0 }) { _ = try await admin.cancelBackup() }
+            if interruption.isAsked { _ = try await admin.cancelBackup() }
             try await Task.sleep(for: .milliseconds(pollMilliseconds))
             status = try await admin.backupStatus()
         }
         if let backup = status.backup, status.state == .done { return backup }
         throw CommandFailure(
-            isInterrupted.withLock({ $0 }) ? .interrupted : .failure, status.problem ?? "the server knows of no backup", remedy: status.remedy)
+            interruption.isAsked ? .interrupted : .failure, status.problem ?? "the server knows of no backup", remedy: status.remedy)
     }
 }
