@@ -107,8 +107,7 @@ package final class Server: Sendable {
         guard configuration.engine == .sqlite else { return MemoryAssets() }
         let home = AssetHome(folder: configuration.dataFolder)
         guard let bucket = configuration.assetBucket else {
-            try home.requireFiles()
-            return try await AssetFiles.open(folder: home.files)
+            return try await home.open(over: store)
         }
         let mayBegin = try home.mayBegin(bucket)
         let registry = Registry(store: store, clock: configuration.clock.now, random: { Self.random() })

@@ -8,7 +8,8 @@ enum CheckCommand {
     static let command = Command(
         "check", "Look through everything that a running server keeps.",
         discussion: """
-            Goes through databases, zones, records, feeds, links, indexes, accounts, tokens and tasks, a few hundred rows at a time, so that nobody waits. \
+            Goes through databases, zones, records, feeds, links, indexes, accounts, tokens and tasks, a few hundred rows at a time, so that nobody waits; \
+            then it looks for files of records of which bytes are missing (nacre assets verify reads those that are there). \
             A damaged record stays an error to its app until that saves it again whole, or you take it away with --remove-lost. What only a backup \
             can bring back is named. Exit status: 0 nothing is wrong (any more), 2 something is.
             """,
@@ -26,6 +27,15 @@ enum CheckCommand {
             if !isSilent { for finding in part.findings { try Output.data(finding.line) } }
             next = part.next
         } while next != nil
+        var lostFiles: Set<AdminMessages.CheckFinding> = []
+        repeat {
+            let part = try await admin.verify(AdminMessages.NewAssetVerification(after: next, onlySizes: true))
+            for finding in part.findings.map(AdminMessages.CheckFinding.init) where lostFiles.insert(finding).inserted {
+                whole.findings.append(finding)
+                if !isSilent { try Output.data(finding.line) }
+            }
+            next = part.next
+        } while next != nil
         if isSilent { try Output.json(whole) }
         let left = whole.findings.count { $0.outcome != .mended }
         if !isSilent { try Output.data("\(whole.rows) rows, \(whole.findings.count) wrong, \(whole.findings.count - left) of them mended") }
@@ -34,6 +44,13 @@ enum CheckCommand {
 }
 
 extension AdminMessages.CheckFinding {
+    /// A file of which a chunk is not there, or not in its size. A file with several such chunks is found once.
+    fileprivate init(_ finding: AdminMessages.AssetFinding) {
+        self.init(
+            table: "assets", database: finding.database, zone: finding.zone, record: finding.record,
+            what: "The file of its field \(finding.field) is not whole", outcome: .lost)
+    }
+
     /// For people: where it is, what it is, and what became of it.
     fileprivate var line: String {
         let place = [table, database, zone, record].filter { !$0.isEmpty }.joined(separator: " ")
@@ -57,6 +74,10 @@ extension AdminMessages.CheckReport {
         let outcomes = Set(findings.map(\.outcome))
         if outcomes.contains(.mendable) { return "nacre check --repair puts right what can be made again." }
         if outcomes.contains(.beyondRepair) { return "What is beyond repair comes back with a backup." }
+        if findings.contains(where: { $0.table == "assets" && $0.outcome == .lost }) {
+            return "A lost file comes back when its app saves it again, or when what lies in the folder assets beside a backup is put into the "
+                + "folder assets of the data. Lost records come back when their apps save them whole; --remove-lost takes those away."
+        }
         return "Lost records come back when their apps save them whole; --remove-lost takes them away."
     }
 }

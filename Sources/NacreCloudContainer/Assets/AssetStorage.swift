@@ -147,6 +147,15 @@ package struct AssetChunk: Hashable, Sendable {
     }
 }
 
+extension StoreError {
+    private static let missingChunk = "A chunk of an asset is missing"
+
+    /// A chunk that rows name and that is not there.
+    package static func missing(_ chunk: ChunkName) -> StoreError { StoreError(.corrupt, missingChunk, ["chunk": chunk.text]) }
+
+    var isMissingChunk: Bool { text == Self.missingChunk }
+}
+
 /// What a receiver has taken in.
 package struct ReceivedAsset: Hashable, Sendable {
     package var size: Int64

@@ -182,6 +182,7 @@ extension Cloud {
         met.values["recordName"] = place?.recordName
         met.values["field"] = place?.fieldName
         failed(met)
+        if error.isMissingChunk { return .assetLost(place?.fieldName) }
         return error.code == .corrupt ? .assetDamaged(place?.fieldName) : ServerError(error)
     }
 }
@@ -240,6 +241,13 @@ extension ServerError {
         ServerError(
             .internalError, "asset is damaged on the server", native: .assetNotAvailable, field: field,
             remedy: "Save the file again in its field, or clear the field. The administrator: nacre assets verify.")
+    }
+
+    /// - Parameter field: where it is known.
+    static func assetLost(_ field: String?) -> ServerError {
+        ServerError(
+            .notFound, "the file of the asset is lost on the server", native: .assetNotAvailable, field: field,
+            remedy: "Save the file again in its field, or clear the field. The administrator: nacre check names each file that is lost.")
     }
 
     static let downloadExpired = ServerError(

@@ -138,8 +138,7 @@ extension Cloud {
             } catch let error as StoreError where error.code == .corrupt {
                 // It may have gone with its asset while the others were read.
                 guard try await isThere(asset.id, in: database) else { return AssetSlice(next: slice.next) }
-                let isThere = try await storage.chunks(in: chunk.name.bytes.first ?? 0).contains { $0.name == chunk.name }
-                add(isThere ? .damaged : .missing, chunk)
+                add(error.isMissingChunk ? .missing : .damaged, chunk)
             }
         }
         return slice
@@ -229,37 +228,26 @@ extension Cloud {
     /// The names of a part that assets have, in all databases.
     private func usedChunks(in part: UInt8) async throws -> Set<ChunkName> {
         let prefix = HexText.encode([part])
-        var used: Set<ChunkName> = []
-        var last: KeptPlace? = .database(DatabaseID(rawValue: .min))
-        repeat {
-            let place = last
-            let (names, next) = try await store.read { transaction -> (Set<ChunkName>, KeptPlace?) in
-                let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
-                var names: Set<ChunkName> = []
-                for database in rows.compactMap(\.place.database) {
-                    names.formUnion(try transaction.chunkNames(withPrefix: prefix, in: database))
-                    names.formUnion(try transaction.announcedChunks(withFirst: part, in: database))
-                }
-                return (names, rows.last?.place)
-            }
-            used.formUnion(names)
-            last = next
-        } while last != nil
-        return used
+        return try await store.eachDatabase { database, transaction in
+            let names = try transaction.chunkUses(withPrefix: prefix, in: database).map(\.chunk)
+            return try transaction.announcedChunks(withFirst: part, in: database).union(names)
+        }.reduce(into: []) { $0.formUnion($1) }
     }
 }
 
 extension ReadTransaction {
-    /// The chunks that assets of a database have, of one snapshot: of one that goes from one asset to another, one of the two is seen.
-    fileprivate func chunkNames(withPrefix prefix: String, in database: DatabaseID) throws -> Set<ChunkName> {
-        var names: Set<ChunkName> = []
+    /// The chunks that assets of a database have, with the key of the asset, of one snapshot: of one that goes from one asset to another, one of the two
+    /// is seen.
+    func chunkUses(withPrefix prefix: String, in database: DatabaseID) throws -> [(chunk: ChunkName, asset: String)] {
+        var uses: [(chunk: ChunkName, asset: String)] = []
         var last = prefix
         while true {
             let page = try entries(in: database, .chunkUse, after: last, limit: Limits.checkRows).prefix { $0.key.key.hasPrefix(prefix) }
             for row in page {
-                if let name = ChunkName(text: row.key.key.prefix { $0 != "/" }) { names.insert(name) }
+                let parts = row.key.key.split(separator: "/", maxSplits: 1)
+                if parts.count == 2, let name = ChunkName(text: parts[0]) { uses.append((name, String(parts[1]))) }
             }
-            guard let next = page.last?.key.key else { return names }
+            guard let next = page.last?.key.key else { return uses }
             last = next
         }
     }

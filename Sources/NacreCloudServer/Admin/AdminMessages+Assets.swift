@@ -5,8 +5,13 @@ extension AdminMessages {
     package struct NewAssetVerification: Codable, Hashable, Sendable {
         /// `next` of the part before; nil: from the beginning.
         package var after: String?
+        /// Holds names and sizes of chunks against what is kept, and reads none. Nothing is said of chunks that no asset has.
+        package var onlySizes: Bool?
 
-        package init(after: String?) { self.after = after }
+        package init(after: String?, onlySizes: Bool? = nil) {
+            self.after = after
+            self.onlySizes = onlySizes
+        }
     }
 
     /// `POST /admin/1/assets/collect`: the next part of a search for chunks that no asset has.

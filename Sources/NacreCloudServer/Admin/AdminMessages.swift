@@ -266,6 +266,15 @@ package enum AdminMessages {
         package var record: String
         package var what: String
         package var outcome: Outcome
+
+        package init(table: String, database: String, zone: String, record: String, what: String, outcome: Outcome) {
+            self.table = table
+            self.database = database
+            self.zone = zone
+            self.record = record
+            self.what = what
+            self.outcome = outcome
+        }
     }
 
     package struct CheckPart: Codable, Hashable, Sendable {
@@ -386,6 +395,8 @@ package enum AdminMessages {
         /// Of the database in it.
         package var bytes: Int64
         package var sha256: String
+        /// Files of records of which chunks are not beside it.
+        package var lostFiles: Int
     }
 
     /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.

@@ -11,8 +11,13 @@ package struct AssetReviewing: Sendable {
     private static let partSteps = 200
 
     package func verify(_ asked: AdminMessages.NewAssetVerification) async throws -> AdminMessages.AssetReview {
-        var place: AssetPlace? = try Self.place(asked.after) ?? .start
         var part = AdminMessages.AssetReview()
+        if asked.onlySizes == true {
+            guard case .part(let number) = try Self.place(asked.after) ?? .firstPart else { throw Self.unknownPlace }
+            part.add(AdminMessages.AssetReview(try await cloud.checkAssets(in: number)))
+            return part
+        }
+        var place: AssetPlace? = try Self.place(asked.after) ?? .start
         for _ in 0..<Self.partSteps {
             guard let here = place, part.bytes < Self.partBytes else { break }
             let slice = try await cloud.verifyAssets(from: here)

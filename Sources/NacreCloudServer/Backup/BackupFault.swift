@@ -22,7 +22,9 @@ package struct BackupFault: Error, Hashable, Sendable {
         switch error {
         case let error as BackupFault: self = error
         case let error as BackupFile.Damage:
-            self.init(.damaged, "\(file ?? "the file") is damaged: \(error.text)", "keep it, and take another backup: nacre backup verify FILE")
+            self.init(
+                .damaged, "\(file ?? "the file") \(error.verdict): \(error.text)",
+                error.remedy ?? "keep it, and take another backup: nacre backup verify FILE")
         case let error as StoreError where error == BackupControl.cancelled: self.init(.interrupted, interrupted ?? error.text, nil)
         case let error as StoreError:
             let values = error.values.filter { !["remedy", "code", "errno"].contains($0.key) }.sorted { $0.key < $1.key }
@@ -51,9 +53,10 @@ package struct BackupFault: Error, Hashable, Sendable {
 }
 
 extension AdminMessages.Backup {
-    init(_ manifest: BackupManifest, path: String) {
+    init(_ manifest: BackupManifest, path: String, lostFiles: Int) {
         self.init(
             path: path, nacre: manifest.nacre, schemaVersion: manifest.schemaVersion, time: manifest.time, folder: manifest.folder,
-            containers: manifest.containers, databases: manifest.databases, bytes: manifest.databaseBytes, sha256: manifest.sha256)
+            containers: manifest.containers, databases: manifest.databases, bytes: manifest.databaseBytes, sha256: manifest.sha256,
+            lostFiles: lostFiles)
     }
 }

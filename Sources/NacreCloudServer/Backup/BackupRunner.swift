@@ -78,7 +78,8 @@ final class BackupRunner: Sendable {
             try await share(pool, control)
             let manifest = try await make(order, control)
             try await share(pool, control)
-            result = .success(AdminMessages.Backup(manifest, path: path))
+            let lostFiles = try await AssetBackup.lostFiles(of: path, control)
+            result = .success(AdminMessages.Backup(manifest, path: path, lostFiles: lostFiles))
         } catch {
             result = .failure(BackupFault(error, file: path))
         }

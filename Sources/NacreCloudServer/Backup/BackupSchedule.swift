@@ -92,6 +92,11 @@ final class ScheduledBackups: Sendable {
             try schedule.makeFolder()
             let backup = try await runner.make(path)
             logger.log(.notice, "A backup is made", [.path: .string(backup.path), .bytes: .int(Int(backup.bytes))])
+            if backup.lostFiles > 0 {
+                logger.log(
+                    .warning, "A backup lacks files of records; nacre check names them",
+                    [.path: .string(backup.path), .count: .int(backup.lostFiles)])
+            }
             failing.set(0)
             await prune()
             return true

@@ -10,6 +10,8 @@ package enum OfflineFolder {
         package var backup: AdminMessages.Backup
         /// Where the data lie that were there before; nil where there were none.
         package var replaced: String?
+        /// Files of records that are lost, because their chunks are not beside the backup.
+        package var lostFiles: Int
     }
 
     package struct Migration: Codable, Sendable {
@@ -40,8 +42,9 @@ package enum OfflineFolder {
             let path = named(path)
             let order = BackupOrder(path: path, folder: absolute(folder), nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
             let manifest = try FolderBackup.create(order, cancellation.control)
-            try AssetBackup.share(order.folder + "/assets", with: AssetBackup.folder(besides: path))
-            return AdminMessages.Backup(manifest, path: path)
+            try AssetBackup.share(order.folder + "/assets", with: AssetBackup.folder(besides: path)) { cancellation.control.isCancelled }
+            let lostFiles = try AssetBackup.look(path, reads: false, cancellation.control).lostFiles
+            return AdminMessages.Backup(manifest, path: path, lostFiles: lostFiles)
         } catch {
             throw BackupFault(error)
         }
@@ -51,20 +54,21 @@ package enum OfflineFolder {
     package static func verify(_ path: String, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
         do {
             let manifest = try BackupFile.verify(path, cancellation.control)
-            try AssetBackup.verify(path, cancellation.control)
-            return AdminMessages.Backup(manifest, path: path)
+            try AssetBackup.look(path, cancellation.control).requireWhole()
+            return AdminMessages.Backup(manifest, path: path, lostFiles: 0)
         } catch {
             throw BackupFault(error, file: path, interrupted: "The check was interrupted")
         }
     }
 
     /// - Throws: `BackupFault`.
-    package static func restore(_ path: String, to folder: String, replaces: Bool, _ cancellation: Cancellation) throws -> Restored {
+    package static func restore(
+        _ path: String, to folder: String, replaces: Bool, withoutAssets: Bool, _ cancellation: Cancellation
+    ) throws -> Restored {
         do {
-            let outcome = try FolderRestore.restore(path, to: folder, replaces: replaces, cancellation.control)
-            // What is there already has the same names where it is the same.
-            try AssetBackup.share(AssetBackup.folder(besides: path), with: folder + "/assets")
-            return Restored(backup: AdminMessages.Backup(outcome.manifest, path: path), replaced: outcome.replaced)
+            let outcome = try FolderRestore.restore(path, to: folder, replaces: replaces, withoutAssets: withoutAssets, cancellation.control)
+            let backup = AdminMessages.Backup(outcome.manifest, path: path, lostFiles: outcome.lostFiles)
+            return Restored(backup: backup, replaced: outcome.replaced, lostFiles: outcome.lostFiles)
         } catch {
             throw BackupFault(error, file: path, interrupted: "The restore was interrupted; the data folder has the data of before")
         }
@@ -111,8 +115,7 @@ package enum OfflineFolder {
             throw BackupFault(error)
         }
         do {
-            try AssetHome(folder: folder).requireFiles()
-            assets = try await AssetFiles.open(folder: folder + "/assets")
+            assets = try await AssetHome(folder: folder).open(over: store)
         } catch {
             await store.close()
             throw BackupFault(error)

@@ -70,27 +70,63 @@ package enum AssetBackup {
         }
     }
 
-    /// Holds the chunks beside a backup against the assets in it. Blocks as long as the disk takes.
-    /// - Throws: `BackupFile.Damage` where one is missing or not what was kept.
-    package static func verify(_ backup: String, _ control: BackupControl) throws {
-        let pool = folder(besides: backup)
-        var (seen, count): (Set<ChunkName>, Int) = ([], 0)
-        var (missing, damaged): ([String], [String]) = ([], [])
-        try eachAsset(of: backup) { chunks, key in
-            for chunk in chunks where seen.insert(chunk.name).inserted {
-                if control.isCancelled { throw BackupControl.cancelled }
-                count += 1
-                let name = chunk.name.text
-                guard let bytes = try FileCall.contents("\(pool)/\(name.prefix(2))/\(name)", bytesMax: chunk.size) else {
-                    missing.append(name)
-                    continue
-                }
-                if (try? ChunkNaming.verify(bytes, are: chunk, under: key)) == nil { damaged.append(name) }
-            }
+    /// What a look at the chunks that a backup needs found.
+    package struct Look {
+        fileprivate var pool: String
+        fileprivate var seen: Set<ChunkName> = []
+        fileprivate var missing: Set<ChunkName> = []
+        fileprivate var damaged: Set<ChunkName> = []
+        fileprivate var first: ChunkName?
+        /// Damaged files of the data folder of which the backup has sound ones.
+        var replaced: [String] = []
+        /// Files of records of which chunks are missing or damaged.
+        package var lostFiles = 0
+
+        /// - Throws: `BackupFile.Damage` where files are lost.
+        package func requireWhole() throws {
+            guard let first else { return }
+            throw BackupFile.Damage(
+                text: "\(lostFiles == 1 ? "a file of a record is" : "\(lostFiles) files of records are") not with it: of \(seen.count) chunks "
+                    + "\(missing.count) are missing in \(pool) and \(damaged.count) damaged, first \(first.text)",
+                verdict: "is not whole",
+                remedy: "copy the folder assets that stood beside the backup to \(pool); to restore without these files, and lose them: "
+                    + "--without-assets")
         }
-        guard let first = missing.first ?? damaged.first else { return }
-        throw BackupFile.Damage(
-            text: "of \(count) chunks of its assets \(missing.count) are missing in \(pool) and \(damaged.count) damaged, first \(first)")
+    }
+
+    /// Holds the chunks beside a backup against the assets in it. Blocks as long as the disk takes.
+    /// - Parameters:
+    ///   - data: a data folder into which the backup is to be restored: chunks that are there already count too.
+    ///   - reads: false: a chunk's size is enough.
+    package static func look(_ backup: String, restoringInto data: String? = nil, reads: Bool = true, _ control: BackupControl) throws -> Look {
+        var look = Look(pool: folder(besides: backup))
+        try eachAsset(of: backup) { chunks, key in
+            for chunk in chunks where look.seen.insert(chunk.name).inserted {
+                if control.isCancelled { throw BackupControl.cancelled }
+                func state(in folder: String) throws -> (path: String, isSound: Bool?) {
+                    let path = "\(folder)/\(chunk.name.text.prefix(2))/\(chunk.name.text)"
+                    guard reads else { return (path, try FileCall.size(path).map { $0 == chunk.size }) }
+                    let bytes = try FileCall.contents(path, bytesMax: chunk.size)
+                    return (path, bytes.map { (try? ChunkNaming.verify($0, are: chunk, under: key)) != nil })
+                }
+                let there = try data.map { try state(in: $0 + "/assets") }
+                if there?.isSound == true { continue }
+                switch try state(in: look.pool).isSound {
+                case true?: if let there, there.isSound == false { look.replaced.append(there.path) }
+                case false?: look.damaged.insert(chunk.name)
+                case nil: look.missing.insert(chunk.name)
+                }
+            }
+            guard let bad = chunks.first(where: { look.missing.contains($0.name) || look.damaged.contains($0.name) }) else { return }
+            look.lostFiles += 1
+            if look.first == nil { look.first = bad.name }
+        }
+        return look
+    }
+
+    /// How many files of records a backup has no bytes of beside it, by the sizes of chunks. Off the thread that asks.
+    package static func lostFiles(of backup: String, _ control: BackupControl) async throws -> Int {
+        try await onThread { try look(backup, reads: false, control).lostFiles }
     }
 
     /// Takes away what no backup of a folder needs any more. While a backup is made there it does nothing, and so it does where a backup cannot be read.

@@ -67,7 +67,7 @@ package final class AssetFiles: AssetStorage {
         return try await threads.run { [self] in
             willRead(chunk.name)
             guard let file = try FileCall.open(path) else {
-                throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text])
+                throw StoreError.missing(chunk.name)
             }
             let (state, now) = (file.state, clock())
             let bytes = try FileCall.contents(of: file, path, bytesMax: chunk.size)

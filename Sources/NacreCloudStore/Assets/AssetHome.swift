@@ -24,6 +24,22 @@ package struct AssetHome: Sendable {
             ])
     }
 
+    /// Opens the folder of chunks, and makes it for data without any.
+    /// - Throws: `StoreError` where the chunks are in a bucket, or where the folder is missing though the store names chunks.
+    package func open(over store: any Store) async throws -> AssetFiles {
+        try requireFiles()
+        if access(files, F_OK) != 0, errno == ENOENT, try await store.namesChunks() {
+            throw StoreError(
+                .unavailable, "The files of assets are missing",
+                [
+                    "folder": files,
+                    "remedy": "put the folder assets that belongs to these data there; to go on without those files, make an empty folder "
+                        + "of this name, and nacre check says which are lost",
+                ])
+        }
+        return try await AssetFiles.open(folder: files)
+    }
+
     /// Whether the server's assets may begin in this bucket: they are nowhere yet.
     /// - Returns: false where they are in a bucket already, and in this one only if it has them.
     /// - Throws: `StoreError.inUse` where the chunks are in the folder.

@@ -19,7 +19,7 @@ package final class MemoryAssets: AssetStorage {
 
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         let bytes = state.withLock { $0.chunks[chunk.name] }
-        guard let bytes else { throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text]) }
+        guard let bytes else { throw StoreError.missing(chunk.name) }
         try ChunkNaming.verify(bytes, are: chunk, under: key)
         return bytes
     }

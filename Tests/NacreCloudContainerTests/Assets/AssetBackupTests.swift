@@ -54,7 +54,7 @@ struct AssetBackupTests {
     /// Whether each chunk that a backup needs is beside it. Their names are not held against their bytes: the keys of this cloud are a test's.
     private func hasAll(_ backups: String, _ name: String) -> Bool {
         do {
-            try AssetBackup.verify("\(backups)/\(name)", BackupControl())
+            try AssetBackup.look("\(backups)/\(name)", BackupControl()).requireWhole()
             return true
         } catch {
             return "\(error)".contains(" 0 are missing")

@@ -55,6 +55,29 @@ import Testing
         }
     }
 
+    @Test func `a look at sizes finds what is gone and what is cut, and nothing in sound files and in bytes that it does not read`() async throws {
+        let scene = try await AssetCloud()
+        var names: [ChunkName] = []
+        func found() async throws -> [AssetFinding] {
+            var findings: [AssetFinding] = []
+            for part in Set(names.compactMap(\.bytes.first)) { findings += try await scene.cloud.cloud.checkAssets(in: part).findings }
+            return findings
+        }
+        _ = try await scene.save(.asset(try await scene.upload(someBytes(1_500_000, seed: 2), "r")), in: "r")
+        _ = try await scene.save(.asset(try await scene.upload([1, 2, 3], "small")), in: "small")
+        names = scene.files.chunkNames.sorted { $0.text < $1.text }
+        try #require(names.count >= 3)
+        scene.files.damage(names[2]) { $0[5] ^= 1 }
+        #expect(try await found().isEmpty)
+        scene.files.damage(names[0]) { $0.removeLast() }
+        try await scene.files.remove([names[1]]) { _ in [] }
+        let findings = try await found()
+        #expect(Set(findings.map { "\($0.kind) \($0.chunk)" }) == ["damaged \(names[0].text)", "missing \(names[1].text)"])
+        #expect(findings.allSatisfy { [$0.zone, $0.record, $0.field] == ["Z", "r", "f"] && $0.database.contains("/development/private/") })
+        try await scene.files.remove(names) { _ in [] }
+        await #expect(throws: ServerError.assetLost("f")) { _ = try await scene.download(scene.lookUp("r")) }
+    }
+
     @Test func `a chunk whose row of use is lost is no orphan: its asset proves it, and the row is written anew`() async throws {
         let scene = try await AssetCloud()
         let bytes = someBytes(1_500_000, seed: 12)

@@ -99,6 +99,69 @@ struct AssetCommandTests {
         }
     }
 
+    @Test func `a backup without its files of records is restored only on the word that they may be lost; then they are named, and may come back`()
+        async throws
+    {
+        try await withFiles { server, files in
+            let (manager, file, pool) = (FileManager.default, server.scratch + "/b/one.backup", server.scratch + "/b/assets")
+            try manager.createDirectory(atPath: server.scratch + "/b", withIntermediateDirectories: true)
+            #expect(try await run(server, "backup", "create", file).status == 0)
+            #expect(try await server.stop() == 0)
+            try manager.moveItem(atPath: pool, toPath: server.scratch + "/aside")
+            let refused = try await Nacre.run(["backup", "restore", file, "--data", "new"], in: server.scratch)
+            #expect(refused.status == 2 && refused.messages.contains("a file of a record is not with it"), "\(refused)")
+            #expect(refused.messages.contains(pool) && refused.messages.contains("--without-assets"), "\(refused)")
+            #expect(!manager.fileExists(atPath: server.scratch + "/new"))
+            // The data folder has them still.
+            let here = try await run(server, "backup", "restore", file, "--replace")
+            #expect(here.status == 0 && !here.messages.contains("Lost"), "\(here)")
+            let replaced = try #require(try manager.contentsOfDirectory(atPath: server.data).first { $0.hasPrefix("replaced-") })
+            #expect(try server.assetChunks(in: server.data + "/" + replaced).count == server.assetChunks().count)
+
+            try manager.moveItem(atPath: server.data + "/assets", toPath: server.scratch + "/old")
+            let served = try await run(server, "serve", "--listen", "127.0.0.1:0")
+            #expect(served.status == 1 && served.messages.contains("The files of assets are missing"), "\(served)")
+            #expect(try await run(server, "backup", "restore", file, "--replace").status == 2)
+            let restored = try await run(server, "backup", "restore", file, "--replace", "--without-assets", "--json")
+            #expect(restored.status == 0)
+            #expect(try restored.object()["lostFiles"] as? Double == 1)
+            try await server.start()
+            #expect(try await files.bytes(of: "small") == [1, 2, 3])
+            await #expect { _ = try await files.bytes(of: "large") } throws: { error in
+                guard let answer = error as? UnexpectedAnswer else { return false }
+                return answer.status == 404 && answer.body.contains("the file of the asset is lost")
+            }
+            let check = try await run(server, "check")
+            #expect(check.status == 2 && check.output.contains(" Photos large: The file of its field image is not whole"), "\(check)")
+            #expect(check.output.contains(", 1 wrong,") && check.messages.contains("folder assets beside a backup"), "\(check)")
+            let lacking = try await run(server, "backup", "create", server.scratch + "/b/two.backup")
+            #expect(lacking.status == 0 && lacking.messages.contains("missing before: 1"), "\(lacking)")
+
+            try manager.removeItem(atPath: server.data + "/assets")
+            try manager.moveItem(atPath: server.scratch + "/aside", toPath: server.data + "/assets")
+            #expect(try await run(server, "check").status == 0)
+            #expect(try await files.bytes(of: "large") == Self.large)
+        }
+    }
+
+    @Test func `a restore puts a sound chunk in the place of a damaged one`() async throws {
+        try await withFiles { server, files in
+            let file = server.scratch + "/b/one.backup"
+            try FileManager.default.createDirectory(atPath: server.scratch + "/b", withIntermediateDirectories: true)
+            #expect(try await run(server, "backup", "create", file).status == 0)
+            #expect(try await server.stop() == 0)
+            let damaged = try #require(try server.assetChunks().first)
+            let whole = try Data(contentsOf: URL(filePath: damaged))
+            // A file of its own: the backup's is another name of the one that was there.
+            try FileManager.default.removeItem(atPath: damaged)
+            try whole.dropLast().write(to: URL(filePath: damaged))
+            #expect(try await run(server, "backup", "restore", file, "--replace").status == 0)
+            #expect(try Data(contentsOf: URL(filePath: damaged)) == whole)
+            try await server.start()
+            #expect(try await files.bytes(of: "large") == Self.large)
+        }
+    }
+
     @Test func `a backup is verified with its chunks, and one that lacks some is damaged`() async throws {
         try await withFiles { server, _ in
             let file = server.scratch + "/b/one.backup"

@@ -36,7 +36,7 @@ struct HelpTests {
         Documented("backup verify", "json"),
         Documented("assets verify", "data server token-file json"),
         Documented("assets collect", "dry-run data server token-file json"),
-        Documented("backup restore", "data replace json"),
+        Documented("backup restore", "data replace without-assets json"),
         Documented("migrate", "data dry-run no-migration-backup json"),
         Documented("demo", "data server token-file json"),
         Documented("container create", "just-in-time data server token-file json"),

@@ -29,6 +29,9 @@ enum BackupCommands {
         Output.message(
             "\(message): \(backup.containers) containers, \(backup.databases) databases, \(backup.bytes) bytes, of \(backup.time), by nacre \(backup.nacre)."
         )
+        if backup.lostFiles > 0 {
+            Output.message("Files of records that are not with it, because they were missing before: \(backup.lostFiles). nacre check names them.")
+        }
     }
 }
 

@@ -70,7 +70,7 @@ package final class S3Assets: AssetStorage {
     private func whole(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         try requireOpen()
         guard let bytes = try await bucket.get(Self.key(of: chunk.name), bytesMax: chunk.size) else {
-            throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text])
+            throw StoreError.missing(chunk.name)
         }
         try ChunkNaming.verify(bytes, are: chunk, under: key)
         return bytes

@@ -55,7 +55,7 @@ package final class BackupControl: Sendable {
 
     package static let cancelled = StoreError(.closed, "The backup was cancelled; nothing is left of it")
 
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// - Throws: `cancelled`.
     func reached(_ phase: Phase, _ bytes: Int64, of all: Int64) throws {

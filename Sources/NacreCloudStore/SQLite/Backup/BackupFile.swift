@@ -17,6 +17,10 @@ package enum BackupFile {
     package struct Damage: Error, Hashable, Sendable {
         /// For people.
         package var text: String
+        /// What of it is not as it should be: the words between its name and `text`.
+        package var verdict = "is damaged"
+        /// What to do; nil: another backup is to be taken.
+        package var remedy: String?
     }
 
     static let unfinished = Damage(text: "it is unfinished, cut off, or no backup: its end is missing")

@@ -10,6 +10,8 @@ package enum FolderRestore {
         package var manifest: BackupManifest
         /// Where the data lie that were there before; nil where there were none.
         package var replaced: String?
+        /// Files of records that are lost, because their chunks are not beside the backup.
+        package var lostFiles: Int
     }
 
     private static let marker = "nacre-restore-unfinished"
@@ -17,9 +19,13 @@ package enum FolderRestore {
 
     /// Checks all of the backup, copies it beside the data and puts it in their place. Blocks.
     ///
-    /// - Parameter replaces: whether data that are there may be put aside.
+    /// - Parameters:
+    ///   - replaces: whether data that are there may be put aside.
+    ///   - withoutAssets: goes on where chunks beside the backup are missing or damaged.
     /// - Throws: `BackupFile.Damage`; `StoreError` `.inUse` where a server has the folder.
-    package static func restore(_ backup: String, to folder: String, replaces: Bool, _ control: BackupControl) throws -> Outcome {
+    package static func restore(
+        _ backup: String, to folder: String, replaces: Bool, withoutAssets: Bool = false, _ control: BackupControl
+    ) throws -> Outcome {
         let manifest = try BackupFile.verify(backup, control)
         guard manifest.schemaVersion <= Migration.current else {
             throw StoreError(
@@ -29,6 +35,8 @@ package enum FolderRestore {
                     "remedy": "restore it with nacre \(manifest.nacre) or later",
                 ])
         }
+        let assets = try AssetBackup.look(backup, restoringInto: folder, control)
+        if !withoutAssets { try assets.requireWhole() }
         let lock = try FolderLock(folder: folder)
         defer { lock.release() }
         let old = ["nacre.sqlite", "nacre.sqlite-wal"].filter { exists(folder + "/" + $0) }
@@ -40,6 +48,8 @@ package enum FolderRestore {
         let new = folder + "/" + newName
         do {
             try copy(backup, manifest, to: new, control)
+            // Before the data: a restore that ends here leaves the old data, beside chunks of which a server takes away what it does not need.
+            try bring(assets, of: backup, to: folder + "/assets", control)
         } catch {
             unlink(new)
             throw error
@@ -51,7 +61,16 @@ package enum FolderRestore {
         try FolderLock.syncFolder(folder)
         unlink(folder + "/" + marker)
         try FolderLock.syncFolder(folder)
-        return Outcome(manifest: manifest, replaced: aside)
+        return Outcome(manifest: manifest, replaced: aside, lostFiles: assets.lostFiles)
+    }
+
+    private static func bring(_ look: AssetBackup.Look, of backup: String, to assets: String, _ control: BackupControl) throws {
+        for path in look.replaced { try FileCall.remove(path) }
+        // What is there already has the same names where it is the same.
+        try AssetBackup.share(AssetBackup.folder(besides: backup), with: assets) { control.isCancelled }
+        // The folder says that nobody forgot it: a server starts only with it.
+        if look.lostFiles > 0 { try FileCall.makeFolder(assets) }
+        if control.isCancelled { throw BackupControl.cancelled }
     }
 
     /// - Throws: where a restore ended in the middle: the folder may hold the data of before in part.
@@ -104,6 +123,8 @@ package enum FolderRestore {
             number += 1
             aside = "\(stem)-\(number)"
         }
+        // The files of records stay where they are, for the data that come, and get a second name.
+        try AssetBackup.share(folder + "/assets", with: aside + "/assets")
         for name in names { try move(folder + "/" + name, to: aside + "/" + name) }
         try FolderLock.syncFolder(aside)
         return aside

@@ -1,0 +1,76 @@
+import NacreCloudWire
+
+extension Cloud {
+    /// One step of a look for files that are lost: chunks of one part that assets have, held against what the storage has, by name and size. It reads no
+    /// chunk.
+    ///
+    /// Costs a listing of the part, a row for each use of its chunks, and a row for each asset that has one of them.
+    package func checkAssets(in part: UInt8) async throws -> AssetSlice {
+        var slice = AssetSlice(next: part < .max ? .part(part + 1) : nil)
+        let prefix = HexText.encode([part])
+        // Rows first: what they name was kept before them, so a listing that comes later has it.
+        let keys = try await stored {
+            try await self.store.eachDatabase { database, transaction in
+                (database, Set(try transaction.chunkUses(withPrefix: prefix, in: database).map(\.asset)).sorted())
+            }
+        }
+        guard keys.contains(where: { !$0.1.isEmpty }) else { return slice }
+        let listed = try await stored { try await self.assetStorage().chunks(in: part) }
+        let sizes = Dictionary(listed.map { ($0.name, $0.size) }) { first, _ in first }
+        for (database, keys) in keys {
+            for start in stride(from: 0, to: keys.count, by: Limits.checkRows) {
+                let some = Array(keys[start..<min(start + Limits.checkRows, keys.count)])
+                // An asset that has gone since is not found: nothing is said of its chunks.
+                let (assets, name) = try await stored {
+                    try await self.store.read { transaction in
+                        let assets = try transaction.entries(in: database, .asset, keys: some).map { try StoredAsset($0) }
+                        return (assets, try transaction.databases([database]).first?.key.text ?? String(database.rawValue))
+                    }
+                }
+                for asset in assets { slice.add(asset, of: name, part, sizes) }
+            }
+        }
+        return slice
+    }
+}
+
+extension AssetSlice {
+    /// Notes which chunks of a part an asset lacks, or has in another size.
+    fileprivate mutating func add(_ asset: StoredAsset, of database: String, _ part: UInt8, _ sizes: [ChunkName: Int]) {
+        for chunk in Set(asset.chunks) where chunk.name.bytes.first == part {
+            chunks += 1
+            bytes += Int64(chunk.size)
+            let size = sizes[chunk.name]
+            guard size != chunk.size else { continue }
+            findings.append(
+                AssetFinding(
+                    kind: size == nil ? .missing : .damaged, database: database, zone: asset.place.zoneName, record: asset.place.recordName,
+                    field: asset.place.fieldName, chunk: chunk.name.text, bytes: Int64(chunk.size)))
+        }
+    }
+}
+
+extension Store {
+    /// What a read finds in each database: some hundred databases a call.
+    func eachDatabase<Value: Sendable>(
+        _ read: @escaping @Sendable (DatabaseID, any ReadTransaction) throws -> Value
+    ) async throws -> [Value] {
+        var values: [Value] = []
+        var last: KeptPlace? = .database(DatabaseID(rawValue: .min))
+        repeat {
+            let place = last
+            let (found, next) = try await self.read { transaction -> ([Value], KeptPlace?) in
+                let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
+                return (try rows.compactMap(\.place.database).map { try read($0, transaction) }, rows.last?.place)
+            }
+            values += found
+            last = next
+        } while last != nil
+        return values
+    }
+
+    /// Whether any asset has chunks.
+    package func namesChunks() async throws -> Bool {
+        try await eachDatabase { try !$1.entries(in: $0, .chunkUse, after: "", limit: 1).isEmpty }.contains(true)
+    }
+}
