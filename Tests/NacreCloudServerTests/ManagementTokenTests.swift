@@ -163,7 +163,7 @@ struct ManagementTokenTests {
         test.clock.advance(Limits.lastUseSeconds - 1)
         #expect(await ask(byToken) == 200)
         #expect(await used(api) == first)
-        test.clock.advance(Remembered<Bool>.secondsMax)
+        test.clock.advance(Remembered<String, Bool>.secondsMax)
         let second = JSON.number(Double(test.clock.now.millisecondsSince1970))
         #expect(await ask(byToken) == 200)
         #expect(await used(api) == second)

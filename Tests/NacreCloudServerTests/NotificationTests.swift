@@ -58,6 +58,29 @@ import Testing
         await scene.server.server.shutdown()
     }
 
+    @Test func `the ID of a device that the server has just heard from is no bearer, in any spelling`() async throws {
+        let scene = try await Scene()
+        let courier = try await scene.courier(as: "ada.device")
+        try await scene.subscribe(Self.loud)
+        try await scene.save("a", as: "ada")
+        // The URL stands for the device, so the server knows the device by its ID from here on.
+        #expect(try await scene.get(courier).status == 200)
+        let (server, id) = (scene.server, scene.server.names["ada.device.id"] ?? "?")
+        let root = "/database/1/\(TestServer.container)/development/private/"
+        let api = server.names["api"] ?? ""
+        for text in ["url \(id)", id, "device \(id)", " \(id)"] {
+            for (path, body) in [
+                ("records/lookup", Body.lookup("a")), ("records/modify", Body.modify("create", Body.note("b"))),
+                ("users/web-auth-token", #"{"apiToken":"\#(api)"}"#),
+            ] {
+                let question = Question(method: "POST", target: root + path, headers: ["Authorization": "Bearer \(text)"], body: Array(body.utf8))
+                let answer = try await ask(question, port: scene.port)
+                #expect(answer.status == 401 && answer.json?["webAuthToken"] == nil, "\(path) \(text) \(answer.text)")
+            }
+        }
+        await server.server.shutdown()
+    }
+
     @Test func `an event stream brings what happens, and after a pause what it missed`() async throws {
         let scene = try await Scene()
         try await scene.subscribe(Self.loud)

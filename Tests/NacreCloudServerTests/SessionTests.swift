@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `what is read while it ends is not remembered`() async throws {
-        let remembered = Remembered<Int>()
+        let remembered = Remembered<String, Int>()
         let now = Timestamp(secondsSince2001: 0)
         let first = try await remembered.value("a", at: now) { () -> Int? in
             remembered.forget { $0 == 7 }

@@ -190,7 +190,7 @@ import Testing
                 "the end of the API token", 401,
                 { server in
                     _ = try await server.cloud.registry.revokeAppCredential(server.names["api"] ?? "")
-                    server.clock.advance(Remembered<APITokenEntry>.secondsMax)
+                    server.clock.advance(Remembered<String, APITokenEntry>.secondsMax)
                 }
             ),
         ]

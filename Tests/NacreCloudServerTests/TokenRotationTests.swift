@@ -30,7 +30,7 @@ struct TokenRotationTests {
         let new = try #require(answer.json?["token"]?.text)
         #expect(answer.status == 201 && new.count == 64 && new != old && answer.json?["oldEnds"] == nil && !answer.text.contains(old))
         #expect(await status(server, new) == 200)
-        server.server.clock.advance(Remembered<APITokenEntry>.secondsMax)
+        server.server.clock.advance(Remembered<String, APITokenEntry>.secondsMax)
         #expect(await status(server, old) == 401)
         #expect(await server.sessionStatus() == 401)
         #expect(await status(server, new) == 200)
@@ -54,7 +54,7 @@ struct TokenRotationTests {
         server.server.clock.advance(3595)
         #expect(await status(server, old) == 200)
         #expect(await status(server, new) == 200)
-        server.server.clock.advance(5 + Remembered<APITokenEntry>.secondsMax)
+        server.server.clock.advance(5 + Remembered<String, APITokenEntry>.secondsMax)
         #expect(await status(server, old) == 401)
         #expect(await status(server, new) == 200)
         #expect(await self.line(server, old) == nil)
@@ -107,7 +107,7 @@ struct ContainerRateTests {
     private func set(_ server: AdministeredServer, _ members: String) async -> Answer {
         let answer = await server.administrate("POST", "/admin/1/rates/change", #"{"container":"\#(TestServer.container)",\#(members)}"#)
         // As long as it may take until it counts.
-        server.server.clock.advance(Remembered<RateEntry>.secondsMax)
+        server.server.clock.advance(Remembered<String, RateEntry>.secondsMax)
         return answer
     }
 

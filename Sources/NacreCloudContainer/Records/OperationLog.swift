@@ -9,11 +9,16 @@ struct OperationLog: Hashable, Sendable {
     /// Seconds since the client sent the request for the first time, as it says with each repetition; nil: this is the first time.
     let age: Double?
 
-    /// nil when the request has no operation ID.
+    /// nil when the request has no operation ID and nobody signed it.
+    ///
+    /// A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
+    /// protected by that name, which its signature covers, and is the same operation under a new date. User record names have neither slash nor space:
+    /// an ID that a client chose is never one that a signature makes.
     init?(_ request: RequestExtension, by caller: Caller, digest: [UInt8], age: Double?) {
-        guard let id = request.operationID else { return nil }
-        self.caller = caller.userRecordName ?? ""
-        self.id = "\(self.caller)/\(id)"
+        let name = caller.userRecordName ?? ""
+        guard let id = request.operationID.map({ "\(name)/\($0)" }) ?? caller.signedOperationID.map({ "\(name) signed \($0)" }) else { return nil }
+        self.caller = name
+        self.id = id
         self.digest = digest
         self.age = age
     }

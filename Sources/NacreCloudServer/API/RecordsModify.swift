@@ -34,10 +34,6 @@ extension API {
     private func modified(
         _ request: RecordsModifyRequest, _ body: [UInt8], at place: DecisionPlace, _ call: Call
     ) async throws -> RecordsResponse {
-        var request = request
-        // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
-        // protected by that name, which its signature covers, and is the same operation under a new date.
-        if let id = call.caller.signedOperationID { request.extension.operationID = request.extension.operationID ?? id }
         var answer = try await cloud.modifyRecords(
             request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request), at: place)
         let refused = answer.records.compactMap { result -> ServerError? in

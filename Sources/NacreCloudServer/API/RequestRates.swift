@@ -51,7 +51,7 @@ package final class RequestRates: Sendable {
     private let clock: ServerClock
     private let overload: OverloadLog
     /// What administrators have set, by container.
-    private let entries = Remembered<RateEntry>()
+    private let entries = Remembered<String, RateEntry>()
     private let buckets = Locked([TokenBuckets<Payer>](repeating: TokenBuckets(most: bucketsMax), count: Payer.Kind.allCases.count))
 
     package convenience init(perSecond: Int?, clock: ServerClock) {

@@ -55,6 +55,24 @@ package final class Authenticator: Sendable {
         var apiToken: String
     }
 
+    /// Text as a client sent it, which may be any.
+    private struct SentText: Hashable {
+        var text: String
+        init(_ text: String) { self.text = text }
+    }
+
+    /// The ID of an entry: from a seal that this server made, or from the registry. It opens nothing by itself.
+    private struct EntryID: Hashable {
+        var id: String
+        init(_ id: String) { self.id = id }
+    }
+
+    /// A token or key whose use was noted.
+    private struct NotedUse: Hashable {
+        var kind: EntryKind
+        var id: String
+    }
+
     /// What an account token allows: containers, and who its account is in each.
     private struct Device: Sendable {
         var id: String
@@ -79,13 +97,14 @@ package final class Authenticator: Sendable {
     private let cloud: Cloud
     let sealer: TokenSealer
     private let clock: ServerClock
-    private let apiTokens = Remembered<APITokenEntry>()
-    private let sessions = Remembered<SessionEntry>()
-    private let openedTokens = Remembered<OpenedToken>()
-    private let devices = Remembered<Device>()
-    private let serverKeys = Remembered<ServerKey>()
-    private let accountStates = Remembered<AccountState>()
-    private let notedUses = Remembered<Bool>()
+    private let apiTokens = Remembered<SentText, APITokenEntry>()
+    private let openedTokens = Remembered<SentText, OpenedToken>()
+    private let openedAccountTokens = Remembered<SentText, AccountToken>()
+    private let sessions = Remembered<EntryID, SessionEntry>()
+    private let devices = Remembered<EntryID, Device>()
+    private let serverKeys = Remembered<SentText, ServerKey>()
+    private let accountStates = Remembered<EntryID, AccountState>()
+    private let notedUses = Remembered<NotedUse, Bool>()
 
     package init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
         self.cloud = cloud
@@ -100,7 +119,9 @@ package final class Authenticator: Sendable {
     ) async throws -> Identity {
         var identity = try await shown(request, by: credential, container: container, environment: environment)
         guard let account = identity.caller.account else { return identity }
-        let state = try await accountStates.value(account, at: identity.known) { try await cloud.registry.account(id: account)?.accountState }
+        let state = try await accountStates.value(EntryID(account), at: identity.known) {
+            try await cloud.registry.account(id: account)?.accountState
+        }
         identity.caller = identity.caller.with(state ?? .noAccount)
         return identity
     }
@@ -159,18 +180,15 @@ package final class Authenticator: Sendable {
             return Identity(caller: Self.world(token), readableBy: origin, known: now)
         case .session(let id, let account, let apiToken):
             let origin = try await origin(of: request, for: apiToken, container: container, environment: environment)
-            guard let session = try await sessions.value(id, at: now, { try await cloud.registry.session(id, of: account) }),
+            guard let session = try await sessions.value(EntryID(id), at: now, { try await cloud.registry.session(id, of: account) }),
                 session.apiToken == apiToken
             else { throw ServerError.authenticationRequired }
             return Identity(caller: Self.user(of: session), readableBy: origin, known: now)
         case .device(let id, let account):
-            let device = try await devices.value(Self.keyOfURLs(id), at: now) {
-                guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
-                return try await Device(entry, in: cloud)
-            }
+            let device = try await device(id, of: account, at: now)
             return Identity(caller: try Self.user(of: device, container: container, environment: environment), known: now)
         case .serverKey(let id):
-            guard let key = try await serverKeys.value(id, at: now, { try await serverKey(id) }), key.container == container,
+            guard let key = try await serverKeys.value(SentText(id), at: now, { try await serverKey(id) }), key.container == container,
                 key.environment == environment
             else { throw ServerError.signatureFailed }
             return Identity(caller: Self.owner(of: key, id), known: now)
@@ -184,7 +202,7 @@ package final class Authenticator: Sendable {
         _ identity: Identity, _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws {
         let seconds = abs(clock.now().secondsSince2001 - identity.known.secondsSince2001)
-        guard identity.body == nil, seconds >= Remembered<SessionEntry>.secondsMax else { return }
+        guard identity.body == nil, seconds >= Remembered<EntryID, SessionEntry>.secondsMax else { return }
         let again = try await identify(request, by: credential, container: container, environment: environment)
         guard again.caller == identity.caller else { throw ServerError.authenticationFailed }
     }
@@ -216,7 +234,7 @@ package final class Authenticator: Sendable {
     func forget(account: String) {
         sessions.forget { $0.account == account }
         devices.forget { $0.account == account }
-        accountStates.forget(account)
+        accountStates.forget(EntryID(account))
     }
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
@@ -232,14 +250,14 @@ package final class Authenticator: Sendable {
     func noteUse(of entry: some UsedEntry, _ id: String) async {
         let now = clock.now()
         guard entry.isUseToBeNoted(at: now) else { return }
-        _ = try? await notedUses.value(id, at: now) {
+        _ = try? await notedUses.value(NotedUse(kind: type(of: entry).kind, id: id), at: now) {
             try? await cloud.registry.noteUse(of: type(of: entry), id)
             return true
         }
     }
 
     func apiTokenEntry(_ token: String) async throws -> APITokenEntry? {
-        try await apiTokens.value(token, at: clock.now()) { try await cloud.registry.apiToken(token) }
+        try await apiTokens.value(SentText(token), at: clock.now()) { try await cloud.registry.apiToken(token) }
     }
 
     /// The one origin whose pages may read what is answered to a request, also where it is refused; nil: any.
@@ -267,13 +285,13 @@ package final class Authenticator: Sendable {
         let (token, _) = try await session(text, apiToken: apiToken)
         if let entry = try await apiTokenEntry(apiToken) { try Self.requireOrigin(of: request, for: entry) }
         try await cloud.registry.endSession(token.session, of: token.account)
-        sessions.forget(token.session)
+        sessions.forget(EntryID(token.session))
     }
 
     private func session(_ text: String, apiToken: String) async throws -> (WebAuthToken, SessionEntry) {
         let now = clock.now()
         guard let token = try await opened(text, apiToken: apiToken, at: now),
-            let session = try await sessions.value(token.session, at: now, { try await admitted(token) }),
+            let session = try await sessions.value(EntryID(token.session), at: now, { try await admitted(token) }),
             session.apiToken == apiToken
         else { throw ServerError.authenticationRequired }
         let lifetime = session.isKept ? Limits.keptSessionSeconds : Limits.sessionSeconds
@@ -285,7 +303,7 @@ package final class Authenticator: Sendable {
     /// each request more than all else that finds its sender.
     /// - Returns: nil for a text that was not made for that API token.
     private func opened(_ text: String, apiToken: String, at now: Timestamp) async throws -> WebAuthToken? {
-        let known = try await openedTokens.value(text, at: now) { () -> OpenedToken? in
+        let known = try await openedTokens.value(SentText(text), at: now) { () -> OpenedToken? in
             sealer.open(WebAuthToken.self, text, for: .webAuth, binding: apiToken).map { OpenedToken(token: $0, apiToken: apiToken) }
         }
         return known?.apiToken == apiToken ? known?.token : nil
@@ -304,7 +322,7 @@ package final class Authenticator: Sendable {
     private func prolong(_ session: SessionEntry, at now: Timestamp) async {
         guard now.secondsSince2001 - (session.prolonged ?? session.created) >= Limits.sessionProlongSeconds else { return }
         try? await cloud.registry.prolongSession(session.id, of: session.account)
-        sessions.forget(session.id)
+        sessions.forget(EntryID(session.id))
     }
 
     private func renewed(_ token: WebAuthToken, _ text: String, _ apiToken: String) throws -> String {
@@ -325,8 +343,7 @@ package final class Authenticator: Sendable {
     func signOut(accountToken text: String) async throws {
         guard let token = sealer.open(AccountToken.self, text, for: .account) else { throw ServerError.authenticationFailed }
         try await cloud.registry.revokeAccountToken(token.id, of: token.account)
-        devices.forget(text)
-        devices.forget(Self.keyOfURLs(token.id))
+        devices.forget(EntryID(token.id))
         sessions.forget { $0.device == token.id }
     }
 
@@ -345,18 +362,22 @@ package final class Authenticator: Sendable {
         return String(Substring(rest.dropFirst()))
     }
 
-    /// By which a device is kept where a URL names it, and not its token's text. No text of a token looks so.
-    private static func keyOfURLs(_ id: String) -> String { "url \(id)" }
-
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
+        let now = clock.now()
         // Kept by the text: to open its seal and read what is inside would cost each request more than all else that finds its sender.
-        let device = try await devices.value(text, at: clock.now()) { () -> Device? in
-            guard let token = sealer.open(AccountToken.self, text, for: .account),
-                let entry = try await cloud.registry.accountToken(token.id, of: token.account)
-            else { return nil }
+        // What is inside is the same for as long as the text is, whatever becomes of the device.
+        let token = try await openedAccountTokens.value(SentText(text), at: now) { sealer.open(AccountToken.self, text, for: .account) }
+        guard let token else { throw ServerError.authenticationFailed }
+        return try Self.user(of: try await device(token.id, of: token.account, at: now), container: container, environment: environment)
+    }
+
+    /// - Returns: nil where the account has no such device, or none any more.
+    private func device(_ id: String, of account: String, at now: Timestamp) async throws -> Device? {
+        let device = try await devices.value(EntryID(id), at: now) {
+            guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
             return try await Device(entry, in: cloud)
         }
-        return try Self.user(of: device, container: container, environment: environment)
+        return device?.account == account ? device : nil
     }
 
     private static func user(of device: Device?, container: String, environment: DatabaseKey.Environment) throws -> Caller {
@@ -377,7 +398,7 @@ extension Authenticator {
     private func signer(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
         let now = clock.now()
         guard let signed = SignedRequest(request), signed.isFresh(at: now),
-            let key = try await serverKeys.value(signed.keyID, at: now, { try await serverKey(signed.keyID) }),
+            let key = try await serverKeys.value(SentText(signed.keyID), at: now, { try await serverKey(signed.keyID) }),
             key.container == container, key.environment == environment
         else { throw ServerError.signatureFailed }
         let body = try await request.body.collect(upTo: Limits.bodyBytes)

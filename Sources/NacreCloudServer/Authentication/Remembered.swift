@@ -2,7 +2,9 @@ import NacreCloudWire
 import NacreLocks
 
 /// Values read from the registry, kept for a few seconds: what was revoked is refused that much later.
-final class Remembered<Value: Sendable>: Sendable {
+///
+/// A memory has keys of one kind. Text that a client sends and text that this server makes are never keys of one memory, since the one may look like the other.
+final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// On this server: what was signed out is refused five seconds later at most.
     static var secondsMax: Double { 5 }
     /// Beyond it the memory starts afresh. On this server.
@@ -14,7 +16,7 @@ final class Remembered<Value: Sendable>: Sendable {
     }
 
     private struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [Key: Entry] = [:]
         /// How often something was forgotten: what was read before that is not kept.
         var forgotten = 0
     }
@@ -22,7 +24,7 @@ final class Remembered<Value: Sendable>: Sendable {
     private let state = Locked(State())
 
     /// The value kept, or the one that `read` finds, which is then kept; nothing is kept of a nil.
-    func value(_ key: String, at now: Timestamp, _ read: () async throws -> Value?) async throws -> Value? {
+    func value(_ key: Key, at now: Timestamp, _ read: () async throws -> Value?) async throws -> Value? {
         let (known, forgotten) = state.withLock { ($0.entries[key], $0.forgotten) }
         if let known, abs(now.secondsSince2001 - known.read.secondsSince2001) < Self.secondsMax { return known.value }
         let value = try await read()
@@ -39,7 +41,7 @@ final class Remembered<Value: Sendable>: Sendable {
     }
 
     /// To be called after a commit that ends something: who asks from now on does not meet it, and nor does a value come back that somebody reads just now.
-    func forget(_ key: String) {
+    func forget(_ key: Key) {
         state.withLock { state in
             state.forgotten += 1
             state.entries[key] = nil

@@ -78,7 +78,7 @@ struct CredentialServer {
         ]
         _ = try await registry.revokeAppCredential(revoked)
         // The session was begun with it, so this process remembers it.
-        test.clock.advance(Remembered<APITokenEntry>.secondsMax)
+        test.clock.advance(Remembered<String, APITokenEntry>.secondsMax)
     }
 
     private mutating func addDevices(_ test: TestServer) async throws {
