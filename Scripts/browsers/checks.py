@@ -379,6 +379,7 @@ def asking(browser, scene):
     mail = until("a mail", lambda: scene.sink.mails[before:])[0]
     browser.go([line for line in mail.splitlines() if "/verify-address?" in line][0])
     heading(browser, "Is this your address?")
+    browser.type("#password", scene.password)
     browser.click("button.main")
     heading(browser, "The address is verified")
     zone, _, url = scene.share(mails=True, asks=True)
@@ -553,6 +554,7 @@ def verified(browser, scene):
     browser.go([line for line in mail.splitlines() if "/verify-address?" in line][0])
     heading(browser, "Is this your address?")
     yield "verify-address"
+    browser.type("#password", scene.password)
     browser.click("button.main")
     heading(browser, "The address is verified")
     yield "address-verified"

@@ -55,9 +55,16 @@ import Testing
             }
             #expect(try await isVerified(server, "eve@example.com") == false)
             let form = browser
+            // Who reads the mail and has not made the account cannot verify it for somebody else.
+            for wrong in [[:], ["password": "a wrong one"]] as [[String: String]] {
+                browser = form
+                let refused = await browser.post(browser.hidden.merging(wrong) { $1 }, path: "/verify-address")
+                #expect(refused.status == 401 && refused.text.contains("It is my account"))
+                #expect(try await isVerified(server, "eve@example.com") == false)
+            }
             for _ in 0..<2 {
                 browser = form
-                let done = await browser.post(browser.hidden, path: "/verify-address")
+                let done = await browser.post(browser.hidden.merging(["password": TestServer.password]) { $1 }, path: "/verify-address")
                 #expect(done.status == 200 && done.text.contains("The address is verified"))
                 #expect(try await isVerified(server, "eve@example.com"))
             }
@@ -85,7 +92,7 @@ import Testing
             try await deliver(server)
             let mail = try #require(sink.mails.last { $0.to == "<eva@example.com>" })
             await browser.go("/verify-address" + (mail.link ?? ""))
-            #expect(await browser.post(browser.hidden, path: "/verify-address").status == 200)
+            #expect(await browser.post(browser.hidden.merging(["password": TestServer.password]) { $1 }, path: "/verify-address").status == 200)
             #expect(try await isVerified(server, "eva@example.com"))
             // And back: that it was verified once is over.
             let back = Self.signUp.replacing("eve@", with: "eva@").dropLast() + #","newEmail":"eve@example.com"}"#

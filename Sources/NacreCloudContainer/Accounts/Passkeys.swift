@@ -30,6 +30,7 @@ extension Registry {
         try await lookUp(PasskeyEntry.self, id, in: .account(account))
     }
 
+    /// Gives an account a passkey. A mail tells of it.
     /// - Parameters:
     ///   - account: as it was when it signed in.
     ///   - challenge: which is used up by it, in the same transaction.
@@ -39,7 +40,7 @@ extension Registry {
         using challenge: UsedConsent
     ) async throws -> PasskeyEntry {
         try await write(.account(account.id)) { database, now, transaction in
-            try transaction.requireUnchanged(account, in: database, at: now)
+            let kept = try transaction.requireUnchanged(account, in: database, at: now)
             let known = try transaction.all(PasskeyEntry.self, in: database, at: now)
             guard known.count < Limits.passkeysPerAccount else { throw ServerError.tooManyPasskeys }
             guard !known.contains(where: { $0.id == made.id }) else {
@@ -48,10 +49,13 @@ extension Registry {
             let entry = PasskeyEntry(
                 id: made.id, publicKey: publicKey, counter: made.counter, name: name,
                 created: now.secondsSince2001)
-            try transaction.put([
+            var plan = WritePlan()
+            plan.entries = [
                 try entry.row(entry.id, in: database),
                 try transaction.accountUsing(challenge, account.id, in: database, at: now),
-            ])
+            ]
+            plan.tasks = try SendLetter.notice(.newPasskey, to: kept, in: database, at: now)
+            try transaction.apply(plan)
             return .commit(entry)
         }
     }

@@ -37,32 +37,40 @@ extension Registry {
         }
     }
 
-    /// Sets a new password by a code, which is used up. All sign-ins end with it, in the same transaction.
+    /// Sets a new password by a code, which is used up. All sign-ins and passkeys end with it, in the same transaction, as in `recover`.
     /// - Parameter digest: of the code.
     /// - Returns: how many sign-ins ended; nil: the code opens nothing.
     package func resetPassword(of account: String, digest: String, to passwordHash: String) async throws -> Int? {
         try await write(.account(account)) { database, now, transaction in
             let entry = try transaction.entry(AccountEntry.self, account, in: database, at: now)
             guard let entry, entry.reset?.isOpened(by: digest, at: now) == true else { return .rollback(nil) }
-            return .commit(try transaction.setPassword(passwordHash, of: entry, in: database, at: now) { _ in true })
+            return .commit(try transaction.recover(entry, wasVerified: entry.isEmailVerified, to: passwordHash, in: database, at: now))
         }
     }
 }
 
 extension WriteTransaction {
-    /// - Parameter ends: whether a sign-in ends with the old password.
-    /// - Returns: how many did.
-    fileprivate func setPassword(
-        _ passwordHash: String, of account: AccountEntry, in database: DatabaseID, at now: Timestamp, ending ends: (SignIn) -> Bool
+    /// Sets a password, and leaves a mail that tells of it.
+    /// - Parameters:
+    ///   - more: what is done beside.
+    ///   - ends: whether a sign-in ends with the old password. The sessions of a device end with it.
+    /// - Returns: how many sign-ins ended.
+    func setPassword(
+        _ passwordHash: String, of account: AccountEntry, in database: DatabaseID, at now: Timestamp, with more: WritePlan = WritePlan(),
+        ending ends: (SignIn) -> Bool
     ) throws -> Int {
         var entry = account
         entry.passwordHash = passwordHash
         entry.reset = nil
         let ended = try signIns(in: database, at: now).filter(ends)
-        var plan = WritePlan()
-        plan.entries = [try entry.row(entry.id, in: database)]
-        plan.entriesRemoved = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
+        let keys = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
+        let devices = Set(ended.filter { $0.kind == .account }.map(\.id))
+        let sessions = try sessions(ofDevices: devices, in: database, at: now).filter { !keys.contains($0) }
+        var plan = more
+        plan.entries.append(try entry.row(entry.id, in: database))
+        plan.entriesRemoved += keys + sessions
+        plan.tasks += try SendLetter.notice(.passwordChanged, to: entry, in: database, at: now)
         try apply(plan)
-        return ended.count
+        return keys.count + sessions.count
     }
 }

@@ -55,7 +55,7 @@ extension SessionEntry {
 
 /// Beginning sign-ins, and finding and ending those of an account.
 extension Registry {
-    /// Starts a session of an account under an API token. Of more than `Limits.sessionsPerAccount` the oldest end.
+    /// Starts a session of an account under an API token. Of more than `Limits.sessionsPerAccount` the oldest end. A mail tells of one that is kept.
     /// - Parameters:
     ///   - account: as it was when its password was checked.
     ///   - user: the account's name in the token's container, by `Cloud.admit`.
@@ -68,8 +68,9 @@ extension Registry {
             id: hex(2), account: account.id, container: entry.container, environment: entry.environment, apiToken: apiToken,
             userRecordName: user, created: clock().secondsSince2001, isKept: isKept)
         return try await write(.account(account.id)) { database, now, transaction in
-            try transaction.requireUnchanged(account, in: database, at: now)
+            let kept = try transaction.requireUnchanged(account, in: database, at: now)
             var plan = WritePlan()
+            if isKept { plan.tasks = try SendLetter.notice(.newSignIn, to: kept, in: database, at: now) }
             plan.entriesRemoved = Self.oldest(try transaction.all(SessionEntry.self, in: database, at: now), in: database)
             plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
             if let consent { plan.entries.append(try transaction.accountUsing(consent, account.id, in: database, at: now)) }
@@ -140,7 +141,7 @@ extension Registry {
         try await lookUp(SessionEntry.self, id, in: .account(account))
     }
 
-    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked.
+    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked. A mail tells of it.
     /// - Parameter account: as it was when its password was checked.
     /// - Throws: `ServerError.tooManyDevices`, and as `startSession`.
     package func createAccountToken(
@@ -148,14 +149,17 @@ extension Registry {
     ) async throws -> AccountTokenEntry {
         let id = hex(2)
         return try await write(.account(account.id)) { database, now, transaction in
-            try transaction.requireUnchanged(account, in: database, at: now)
+            let kept = try transaction.requireUnchanged(account, in: database, at: now)
             guard try transaction.all(AccountTokenEntry.self, in: database, at: now).count < Limits.devicesPerAccount else {
                 throw ServerError.tooManyDevices
             }
             let entry = AccountTokenEntry(
                 id: id, account: account.id, containers: containers, environment: environment.rawValue, device: device,
                 created: now.secondsSince2001)
-            try transaction.put([try entry.row(id, in: database)])
+            var plan = WritePlan()
+            plan.entries = [try entry.row(id, in: database)]
+            plan.tasks = try SendLetter.notice(.newSignIn, to: kept, in: database, at: now)
+            try transaction.apply(plan)
             return .commit(entry)
         }
     }
@@ -270,7 +274,7 @@ extension ReadTransaction {
     }
 
     /// The sessions that devices asked for, and that end with them.
-    fileprivate func sessions(ofDevices devices: Set<String>, in database: DatabaseID, at now: Timestamp) throws -> [EntryKey] {
+    func sessions(ofDevices devices: Set<String>, in database: DatabaseID, at now: Timestamp) throws -> [EntryKey] {
         if devices.isEmpty { return [] }
         return try all(SessionEntry.self, in: database, at: now).filter { $0.device.map(devices.contains) ?? false }.map {
             EntryKey(database, .session, $0.id)

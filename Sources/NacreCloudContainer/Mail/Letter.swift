@@ -10,6 +10,12 @@ package struct Letter: Codable, Hashable, Sendable {
         case verifyAddress
         /// To the address that the account has had.
         case addressChanged
+        /// The notice of a device, or of a session that is kept.
+        case newSignIn
+        /// The notice of a passkey.
+        case newPasskey
+        /// The notice of another password.
+        case passwordChanged
         /// A text message with the code by which who has an account shows that they read texts to a number.
         case phoneCode
 
@@ -18,7 +24,7 @@ package struct Letter: Codable, Hashable, Sendable {
             switch self {
             case .newPassword: Limits.passwordLinkSeconds
             case .verifyAddress: Limits.addressLinkSeconds
-            case .addressChanged: Limits.noticeSeconds
+            case .addressChanged, .newSignIn, .newPasskey, .passwordChanged: Limits.noticeSeconds
             case .phoneCode: Limits.phoneCodeSeconds
             }
         }
@@ -45,6 +51,7 @@ package struct Letter: Codable, Hashable, Sendable {
         case .newPassword: account != nil
         case .verifyAddress: account.map { !$0.isEmailVerified } ?? false
         case .addressChanged: true
+        case .newSignIn, .newPasskey, .passwordChanged: account != nil
         case .phoneCode: account?.phoneCode.map { $0.number == address && $0.expires == expires.secondsSince2001 } ?? false
         }
     }
@@ -113,6 +120,12 @@ struct SendLetter: TaskHandler {
         return TaskRow(
             key: TaskKey(database, .sendLetter, "\(letter.kind.rawValue) \(number)"),
             payload: [UInt8](try JSONEncoder().encode(letter)), due: due)
+    }
+
+    /// The notice of a new way into an account, to its address; none where nobody has verified that it is its user's.
+    static func notice(_ kind: Letter.Kind, to account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws -> [TaskRow] {
+        guard account.isEmailVerified else { return [] }
+        return [try task(Letter(kind, to: account.email, of: account.id, at: now), in: database, due: now)]
     }
 
     init(_ task: TaskRow) throws {

@@ -36,6 +36,8 @@ extension AccountAPI {
         defer { authenticator.forget(account: account.id) }
         guard let count = try await cloud.registry.resetPassword(of: account.id, digest: digest, to: hash) else { throw refused(account, request) }
         outcome = .right
+        // Where this fails, the task does it.
+        if !account.isEmailVerified { try? await cloud.refreshIdentity(of: account.id) }
         tellChange("reset", account, request)
         return try answer(AccountMessages.SessionsEnded(count: count))
     }

@@ -14,7 +14,7 @@ struct AddressPage: Sendable {
         router.get(Self.path) { request, _ in
             try await page.shown(request) {
                 let text = request.query("link") ?? ""
-                return try SignInAnswer.page(.ok, AddressViews.form(text, address: try opened(text).address))
+                return try SignInAnswer.page(.ok, AddressViews.form(text, try await account(of: text)))
             }
         }
         router.post(Self.path, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
@@ -22,36 +22,68 @@ struct AddressPage: Sendable {
         }
     }
 
-    private func opened(_ text: String) throws(ServerError) -> AddressLink {
-        guard let link = page.sealer.open(AddressLink.self, text, for: .mailAddress), link.isGood(at: page.now) else { throw .addressLinkIsOver }
-        return link
+    /// - Throws: `ServerError.addressLinkIsOver`.
+    private func account(of text: String) async throws -> AccountEntry {
+        guard let link = page.sealer.open(AddressLink.self, text, for: .mailAddress), link.isGood(at: page.now),
+            let account = try await page.accounts.cloud.registry.account(id: link.account), account.email == link.address
+        else { throw ServerError.addressLinkIsOver }
+        return account
     }
 
     private func verify(_ request: HTTPRequest) async throws -> HTTPResponse {
         try page.requireOwnForm(request)
         let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
-        let link = try opened(fields["link"] ?? "")
-        guard try await page.accounts.cloud.registry.verifyEmail(link.address, of: link.account) else { throw ServerError.addressLinkIsOver }
+        let text = fields["link"] ?? ""
+        let account = try await account(of: text)
+        do {
+            try await requirePassword(fields["password"] ?? "", of: account, request)
+        } catch let error as ServerError where error.code != .internalError {
+            let problem = page.errors.heard(error, request)
+            return try SignInAnswer.page(
+                HTTPStatus(rawValue: problem.code.status), AddressViews.form(text, account, problem: problem), retryAfter: problem.retryAfter)
+        }
+        guard try await page.accounts.cloud.registry.verifyEmail(account.email, of: account.id) else { throw ServerError.addressLinkIsOver }
         page.accounts.logger.log(
             .notice, "An address was verified",
-            [.address: .string(request.clientAddress), .user: .string(link.account), .requestID: .string(request.id)])
+            [.address: .string(request.clientAddress), .user: .string(account.id), .requestID: .string(request.id)])
         return try SignInAnswer.page(.ok, AddressViews.done)
+    }
+}
+
+extension AddressPage {
+    /// Requires the account's password: somebody who reads the mail and knows it has the account alone. Without it, a click would verify an account that
+    /// somebody else made with the reader's address, and can open. An account without a password was made by the issuer of a team's accounts.
+    private func requirePassword(_ password: String, of account: AccountEntry, _ request: HTTPRequest) async throws {
+        guard account.knownPasswordHash != nil else { return }
+        guard try await page.accounts.checked(email: account.email, password: password, of: request).id == account.id else {
+            throw ServerError.wrongPassword
+        }
     }
 }
 
 /// The page, as HTML.
 enum AddressViews {
-    static func form(_ link: String, address: String) -> SignInViews.View {
+    static func form(_ link: String, _ account: AccountEntry, problem: ServerError? = nil) -> SignInViews.View {
         SignInViews.page(
-            title: "Is this your address?",
+            title: "Is this your address?", isProblem: problem != nil,
             """
             <h1>Is this your address?</h1>
-            <p>Somebody has an account here with the address <strong>\(address)</strong>. Say so if it is you. If it is not, close this page.</p>
+            \(problem.map(SignInViews.problemLine))
+            <p>Somebody has an account here with the address <strong>\(account.email)</strong>. Say so if it is you. If it is not, close this page.</p>
             <form method="post" action="verify-address">
             <input type="hidden" name="link" value="\(link)">
-            <div class="buttons"><button class="main" data-focus>It is my account</button></div>
+            \(account.knownPasswordHash == nil ? nil : password)
+            <div class="buttons"><button class="main">It is my account</button></div>
             </form>
             """)
+    }
+
+    private static var password: HTML {
+        """
+        <label for="password">Password of the account</label>
+        <p class="hint" id="rule">If you do not know it, <a href="forgotten-password">set a new one</a>: that verifies the address too.</p>
+        <input id="password" name="password" type="password" autocomplete="current-password" required aria-describedby="rule" data-focus>
+        """
     }
 
     static var done: SignInViews.View {

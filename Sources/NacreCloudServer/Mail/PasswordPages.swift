@@ -20,7 +20,7 @@ struct PasswordPages: Sendable {
             try await page.shown(request) { try await post(request) }
         }
         router.get(Self.newPath) { request, _ in
-            try await page.shown(request) { try form(request.query("link") ?? "") }
+            try await page.shown(request) { try await form(request.query("link") ?? "") }
         }
         router.post(Self.newPath, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
             try await page.shown(request) { try await set(request) }
@@ -53,32 +53,44 @@ struct PasswordPages: Sendable {
 
     // MARK: The link
 
-    private func form(_ link: String, problem: ServerError? = nil) throws -> HTTPResponse {
-        try SignInAnswer.page(
+    private func form(_ link: String, problem: ServerError? = nil) async throws -> HTTPResponse {
+        let account = try await account(of: link)
+        let ways = try await page.accounts.cloud.registry.waysIn(of: account.id)
+        WorkMeter.current?.add(rows: ways.signIns.count + ways.passkeys.count)
+        return try SignInAnswer.page(
             problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok,
-            PasswordViews.new(link, problem: problem))
+            PasswordViews.new(link, account, ways, problem: problem))
+    }
+
+    /// - Throws: `ServerError.linkIsOver`.
+    private func account(of text: String) async throws -> AccountEntry {
+        guard let link = page.sealer.open(MailedLink.self, text, for: .mail),
+            let account = try await page.accounts.cloud.registry.account(id: link.account),
+            link.opens(account, at: page.now)
+        else { throw ServerError.linkIsOver }
+        return account
     }
 
     private func set(_ request: HTTPRequest) async throws -> HTTPResponse {
         let accounts = page.accounts
         let fields = try await fields(of: request)
         let (text, password) = (fields["link"] ?? "", fields["password"] ?? "")
-        guard let link = page.sealer.open(MailedLink.self, text, for: .mail),
-            let account = try await accounts.cloud.registry.account(id: link.account),
-            link.opens(account, at: page.now)
-        else { throw ServerError.linkIsOver }
+        let account = try await account(of: text)
         if let fault = PasswordRule.fault(password) {
-            return try form(text, problem: page.errors.heard(fault, request))
+            return try await form(text, problem: page.errors.heard(fault, request))
         }
         let hash = try await AccountAPI.hashed(accounts.overload) {
             try await accounts.passwords.hash(password)
         }
         defer { accounts.authenticator.forget(account: account.id) }
         do {
-            _ = try await accounts.cloud.registry.changePassword(of: account, to: hash)
+            let kept = Set(fields.values("keep").compactMap(WayIn.init(text:)))
+            _ = try await accounts.cloud.registry.recover(account, to: hash, keeping: kept)
         } catch let error as ServerError where error == .accountChanged {
             throw ServerError.linkIsOver
         }
+        // Where this fails, the task does it.
+        if !account.isEmailVerified { try? await accounts.cloud.refreshIdentity(of: account.id) }
         accounts.tellChange("set by mail", account, request)
         return try SignInAnswer.page(.ok, PasswordViews.done)
     }
@@ -115,13 +127,13 @@ enum PasswordViews {
             """)
     }
 
-    static func new(_ link: String, problem: ServerError?) -> SignInViews.View {
+    static func new(_ link: String, _ account: AccountEntry, _ ways: WaysIn, problem: ServerError?) -> SignInViews.View {
         SignInViews.page(
             title: "New password", isProblem: problem != nil,
             """
             <h1>New password</h1>
             \(problem.map(SignInViews.problemLine))
-            <p>It ends all sessions and devices that the old one began.</p>
+            <p>For <strong>\(account.email)</strong>. It ends all sessions, devices and passkeys of the account.</p>
             <form method="post" action="new-password">
             <input type="hidden" name="link" value="\(link)">
             <label for="password">New password</label>
@@ -129,10 +141,40 @@ enum PasswordViews {
             <input id="password" name="password" type="password" autocomplete="new-password" required minlength="\(Limits.passwordCharacters)" \
             aria-describedby="rule" data-focus>
             <p class="check" id="shown" hidden><input type="checkbox" id="show"> <label for="show">Show password</label></p>
+            \(ended(account, ways))
             <div class="buttons"><button class="main">Set the password</button></div>
             </form>
             """)
     }
+
+    /// What ends with the old password: with a box at each that keeps it, where the address is verified.
+    private static func ended(_ account: AccountEntry, _ ways: WaysIn) -> HTML? {
+        let lines = ways.signIns.map { (WayIn.signIn($0.kind, id: $0.id), line($0)) } + ways.passkeys.map { (WayIn.passkey($0.id), line($0)) }
+        guard account.isEmailVerified else {
+            var texts = lines.map(\.1)
+            if account.phone != nil { texts.append("A phone number") }
+            if texts.isEmpty { return nil }
+            return """
+                <p>Nobody has shown before that mail to this address is read, so somebody else may have prepared the account. All of this ends:</p>
+                <ul>\(HTML(joining: texts.map { "<li>\($0)</li>" }))</ul>
+                """
+        }
+        if lines.isEmpty { return nil }
+        let boxes = lines.enumerated().map { number, way -> HTML in
+            """
+            <p class="check"><input type="checkbox" name="keep" id="keep-\(number)" value="\(way.0.text)"> <label for="keep-\(number)">\(way.1)</label></p>
+            """
+        }
+        return "<fieldset><legend>All of these end. Mark what you know and want to keep.</legend>\(HTML(joining: boxes))</fieldset>"
+    }
+
+    private static func line(_ signIn: SignIn) -> String {
+        let containers = signIn.place.containers.sorted().joined(separator: ", ")
+        let place = "\(containers), \(signIn.place.environment), since \(PasskeyPage.day(signIn.created.secondsSince2001))"
+        return signIn.kind == .web ? "A browser, in \(place)" : "The device “\(signIn.device)”, in \(place)"
+    }
+
+    private static func line(_ passkey: PasskeyEntry) -> String { "The passkey “\(passkey.name)”, \(PasskeyPage.line(passkey))" }
 
     static var done: SignInViews.View {
         SignInViews.page(
@@ -141,6 +183,29 @@ enum PasswordViews {
             <h1 tabindex="-1" data-focus>The password is set</h1>
             <p role="status">Go back to the app and sign in with it.</p>
             """)
+    }
+}
+
+extension WayIn {
+    /// The text in the form's boxes: a word of ours, a space, and the ID.
+    fileprivate var text: String {
+        switch self {
+        case .signIn(let kind, let id): "\(kind.rawValue) \(id)"
+        case .passkey(let id): "passkey \(id)"
+        }
+    }
+
+    /// nil for text that no box has.
+    fileprivate init?(text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return nil }
+        if parts[0] == "passkey" {
+            self = .passkey(parts[1])
+        } else if let kind = SignIn.Kind(rawValue: parts[0]) {
+            self = .signIn(kind, id: parts[1])
+        } else {
+            return nil
+        }
     }
 }
 

@@ -41,10 +41,10 @@ extension ServerConfiguration {
     }
 }
 
-/// What a link in a mail opens: sealed, and good as long as the password is the one of when it was made.
+/// What a link in a mail opens: sealed, and good as long as address and password are those of when it was made.
 struct MailedLink: Codable, Hashable, Sendable {
     var account: String
-    /// Of the password's hash.
+    /// Of the address and the password's hash.
     var password: String
     /// Seconds since 2001.
     var issued: Double
@@ -59,7 +59,8 @@ struct MailedLink: Codable, Hashable, Sendable {
     }
 
     private static func digest(_ account: AccountEntry) -> String {
-        Hex.encode(SHA256.digest(Array(account.passwordHash.utf8)))
+        // Addresses hold no space.
+        Hex.encode(SHA256.digest(Array("\(account.email) \(account.passwordHash)".utf8)))
     }
 }
 
@@ -143,7 +144,7 @@ struct Postman: Mailing {
                 """
                 Somebody, perhaps you, wants a new password for your account at \(server).
 
-                To set it, open this page within 30 minutes:
+                To set it, open this page within 30 minutes. It shows what is signed in to the account, and ends it:
 
                 \(url)
 
@@ -158,14 +159,22 @@ struct Postman: Mailing {
                 """
                 Somebody, perhaps you, has an account at \(server) with this address.
 
-                If it is yours, open this page within a day and say so:
+                If it is yours, open this page within a day and say so. It asks for the account's password:
 
                 \(url)
 
                 If it is not, do nothing.
                 """
             )
-        default:
+        case (.newSignIn, _):
+            return notice("A new sign-in to your account at \(server)", "has signed in to your account at \(server), and stays signed in.")
+        case (.newPasskey, _):
+            return notice(
+                "A new passkey for your account at \(server)",
+                "has added a passkey to your account at \(server). It signs in without a password.")
+        case (.passwordChanged, _):
+            return notice("Another password for your account at \(server)", "has set another password for your account at \(server).")
+        case (.newPassword, nil), (.verifyAddress, nil), (.addressChanged, _), (.phoneCode, _):
             return (
                 "Your address at \(server) was changed",
                 """
@@ -175,5 +184,20 @@ struct Postman: Mailing {
                 """
             )
         }
+    }
+
+    /// A mail that tells of a new way into an account, and where its user ends it.
+    private func notice(_ subject: String, _ what: String) -> (subject: String, body: String) {
+        let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+        return (
+            subject,
+            """
+            Somebody, perhaps you, \(what)
+
+            If it was not you, set a new password here, which shows and ends what is signed in to the account:
+
+            \(root)\(PasswordPages.forgottenPath)
+            """
+        )
     }
 }

@@ -74,11 +74,11 @@ struct PasskeyPage {
             """
     }
 
-    private static func line(_ passkey: PasskeyEntry) -> String {
+    static func line(_ passkey: PasskeyEntry) -> String {
         "added \(day(passkey.created)), " + (passkey.used.map { "used \(day($0))" } ?? "never used")
     }
 
-    private static func day(_ seconds: Double) -> String {
+    static func day(_ seconds: Double) -> String {
         String(Date(timeIntervalSinceReferenceDate: seconds).formatted(.iso8601).prefix(10))
     }
 }

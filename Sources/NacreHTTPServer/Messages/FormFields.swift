@@ -15,6 +15,9 @@ package struct FormFields: Sendable {
     /// The first field of this name; nil where there is none.
     package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
+    /// The values of all fields of this name, in order.
+    package func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
         guard !bytes.contains(0) else { return nil }
         return percentDecoded(ArraySlice(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }))

@@ -59,7 +59,8 @@ struct ShareAccessTests {
         try await post("/account/1/verify-email", String(decoding: asked, as: UTF8.self), "application/json", server)
         let mail = await sink.arrivals.first { $0.to == "<\(email)>" }
         let link = try #require(mail?.link)
-        try await post("/verify-address", String(link.dropFirst()), "application/x-www-form-urlencoded", server)
+        let password = NewCloud.password.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        try await post("/verify-address", "\(link.dropFirst())&password=\(password)", "application/x-www-form-urlencoded", server)
     }
 
     private static func post(_ path: String, _ body: String, _ type: String, _ server: RunningServer) async throws {
