@@ -190,6 +190,36 @@ def guesses(server, sockets):
         in_background(sockets, functools.partial(guess, f"{number}@example.com", 1))
 
 
+OFFICE = 120
+OFFICE_ADDRESS = "127.0.0.3"
+
+
+def office(server):
+    for number in range(OFFICE):
+        server.another_user(f"office{number}@example.com")
+    return OFFICE
+
+
+def office_witnesses(server):
+    """One of the office too, who fails where a right password is refused."""
+    return {**sign_ins(server), "office sign-ins": (0.5, lambda number: server.sign_in(f"office{-number % OFFICE}@example.com", OFFICE_ADDRESS))}
+
+
+@made_by(office, witnesses=office_witnesses, floors={"known sign-ins": 4000, "new sign-ins": 4000, "office sign-ins": 15_000})
+def office_sign_ins(server, sockets, count):
+    """120 accounts that sign in from one address, 32 at once, all with the right password: none is refused."""
+    def work(number):
+        while True:
+            try:
+                server.sign_in(f"office{number % count}@example.com", OFFICE_ADDRESS)
+            except (client.Refused, OSError, http.client.HTTPException):
+                pass
+            number += 32
+
+    for number in range(32):
+        in_background(sockets, functools.partial(work, number))
+
+
 @made_by(None, server={"prefix": ("prlimit", "--nofile=1024:1024")})
 def idle_connections(server, sockets):
     """991 connections that asked once and idle, where the process may have 1,024 descriptors."""
@@ -322,6 +352,6 @@ def first_syncs(server, sockets):
     ask_for_ever(server, sockets, "changes/zone", costly_requests.same_zone(1), 16)
 
 
-ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, idle_connections,
-       abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
+ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, office_sign_ins,
+       idle_connections, abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
        deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words, new_words_at_rate, first_syncs)

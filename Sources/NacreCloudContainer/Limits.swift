@@ -311,12 +311,18 @@ extension Limits {
     package static let accountPauseSeconds: Double = 900
     /// The longest pause in seconds of sign-ins from an address or a known device. On this server: others who share it are not shut out for long.
     package static let addressPauseSeconds: Double = 60
-    /// Passwords of an account that are checked at the same time. On this server: many at once are no way round the pauses.
+    /// Passwords of an account that are checked at the same time; others wait. On this server: many at once are no way round the pauses.
     package static let passwordChecksPerAccount = 4
-    /// Passwords from an address that are checked at the same time. On this server: as for an account.
+    /// Passwords from an address that are checked at the same time; others wait. On this server: as for an account.
     package static let passwordChecksPerAddress = 8
     /// Passwords from unknown devices that may wait to be checked. On this server: of the hasher's 64, a quarter is left for known devices.
     package static let strangersPasswordChecks = 48
+    /// Sign-ins from an address, or to an account, that may wait for their turn. On this server: an office at nine o'clock.
+    package static let signInsWaitingTogether = 128
+    /// Sign-ins that may wait for their turn. On this server: several offices; each holds one request.
+    package static let signInsWaiting = 512
+    /// Seconds for which a sign-in may wait for its turn. On this server: as many as wait together take nine, at 70 ms a password.
+    package static let signInWaitSeconds: Double = 15
     /// Subscriptions of one user in a database. On this server: `subscriptions/list` answers all of them.
     package static let subscriptionsPerUser = 500
     /// Bytes of a subscription, as JSON. On this server: a predicate, and texts far longer than a notification.

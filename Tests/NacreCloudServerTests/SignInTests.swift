@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudWire
+import NacreCrypto
 import NacreHTTPServer
 import Testing
 
@@ -13,7 +14,8 @@ import Testing
     /// Seconds to wait, or nil where the password was checked.
     private func guess(_ email: String, _ address: String, _ outcome: SignInGuard.Outcome = .wrong) -> Int? {
         do {
-            attempts.end(try attempts.begin(email: email, address: address, at: clock.now), outcome, at: clock.now)
+            guard let attempt = try attempts.beginNow(email: email, address: address, at: clock.now) else { return 0 }
+            attempts.end(attempt, outcome, at: clock.now)
             return nil
         } catch {
             return (error as? ServerError)?.retryAfter ?? -1
@@ -40,6 +42,84 @@ import Testing
         }
         #expect(SignInPause.seconds(after: 49, for: .address("a")) == 0)
         #expect(SignInPause.seconds(after: 1000, for: .address("a")) == 60)
+    }
+
+    @Test func `so many are checked at once that their failures begin the pause at most, and others wait`() {
+        let (account, address) = (SignInPause.Key.account("a"), SignInPause.Key.address("a"))
+        for (key, failures, checks, left, verdict) in [
+            (account, 0, 0, 0, .goes), (account, 0, 3, 0, .goes), (account, 0, 4, 0, .waits),
+            (account, 7, 2, 0, .goes), (account, 7, 3, 0, .waits), (account, 9, 0, 0, .goes), (account, 9, 1, 0, .waits),
+            // After a pause one is checked at a time.
+            (account, 12, 0, 0, .goes), (account, 12, 1, 0, .waits),
+            (account, 12, 0, 3, .pauses(seconds: 3)), (account, 12, 4, 3, .pauses(seconds: 3)),
+            (address, 0, 7, 0, .goes), (address, 0, 8, 0, .waits), (address, 48, 1, 0, .goes), (address, 48, 2, 0, .waits),
+            (address, 60, 1, 0, .waits),
+        ] as [(SignInPause.Key, Int, Int, Double, SignInPause.Verdict)] {
+            #expect(SignInPause.verdict(failures: failures, checks: checks, left: left, for: key) == verdict, "\(key) \(failures) \(checks)")
+        }
+    }
+
+    /// How many of so many attempts that come at once are let through, and what the others hear: seconds to wait, or -1 where too many wait.
+    private func rush(
+        _ count: Int, _ outcome: SignInGuard.Outcome, _ email: @escaping @Sendable (Int) -> String
+    ) async -> (through: Int, refused: [Int]) {
+        await withTaskGroup(of: Int?.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    do {
+                        let attempt = try await attempts.begin(email: email(number), address: "203.0.113.1", clock.serverClock)
+                        await Task.yield()
+                        attempts.end(attempt, outcome, at: clock.now)
+                        return nil
+                    } catch {
+                        return (error as? ServerError) == .signInBusy ? -1 : (error as? ServerError)?.retryAfter ?? -2
+                    }
+                }
+            }
+            return await group.reduce(into: (0, [])) { result, wait in
+                if let wait { result.1.append(wait) } else { result.0 += 1 }
+            }
+        }
+    }
+
+    @Test func `all of an office that know their passwords are let through, each in its turn`() async {
+        let (through, refused) = await rush(120, .right) { "user\($0)@example.com" }
+        #expect(through == 120 && refused.isEmpty, "\(refused)")
+    }
+
+    @Test func `of many guesses at once no more are checked than one after another`() async {
+        let one = await rush(120, .wrong) { _ in "ada@example.com" }
+        #expect(one.through == Limits.wrongPasswordsPerAccount && one.refused.allSatisfy { $0 == 1 }, "\(one)")
+        clock.advance(24 * 3600 + 1)
+        let many = await rush(120, .wrong) { "user\($0)@example.com" }
+        #expect(many.through == Limits.wrongPasswordsPerAddress && many.refused.allSatisfy { $0 == 1 }, "\(many)")
+    }
+
+    @Test func `who waits too long, or behind too many, hears that the server is busy`() async throws {
+        let open = try (0..<8).map { try #require(try attempts.beginNow(email: "\($0)@example.com", address: "203.0.113.1", at: clock.now)) }
+        async let late = rush(Limits.signInsWaitingTogether, .right) { "late\($0)@example.com" }
+        await clock.sleeps(Limits.signInsWaitingTogether)
+        #expect(await rush(1, .right) { _ in "later@example.com" }.refused == [-1])
+        clock.advance(Limits.signInWaitSeconds)
+        let (through, refused) = await late
+        #expect(through == 0 && refused.count == Limits.signInsWaitingTogether && refused.allSatisfy { $0 == -1 }, "\(refused)")
+        for attempt in open { attempts.end(attempt, .unknown, at: clock.now) }
+        #expect(guess("next@example.com", "203.0.113.1", .right) == nil, "nobody holds a place")
+    }
+
+    @Test func `over the web an office of 40 signs in from one address, and no password is called wrong`() async throws {
+        let server = try await TestServer()
+        let hash = try PasswordHash.hash(TestServer.password, at: .least)
+        for number in 0..<40 { _ = try await server.cloud.registry.createAccount(email: "user\(number)@example.com", passwordHash: hash) }
+        let place = #""apiToken":"\#(server.names["api"] ?? "")","container":"\#(TestServer.container)","environment":"development""#
+        let statuses = await withTaskGroup(of: Int.self) { group in
+            for number in 0..<40 {
+                let body = #"{"email":"user\#(number)@example.com","password":"\#(TestServer.password)",\#(place)}"#
+                group.addTask { await server.respond(Question(method: "POST", target: "/account/1/sign-in", body: Array(body.utf8))).status }
+            }
+            return await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
     }
 
     @Test func `one account is guessed at a few times an hour, from however many addresses`() {
@@ -76,15 +156,19 @@ import Testing
         #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
         var open: [SignInGuard.Attempt] = []
         for number in 0..<200 {
-            if let attempt = try? attempts.begin(email: "ada@example.com", address: "203.0.113.\(number)", at: clock.now) { open.append(attempt) }
+            if let attempt = try? attempts.beginNow(email: "ada@example.com", address: "203.0.113.\(number)", at: clock.now) {
+                open.append(attempt)
+            }
         }
         #expect(open.count == 4, "of one account")
         for number in 0..<200 {
-            if let attempt = try? attempts.begin(email: "\(number)@example.com", address: "203.0.113.1", at: clock.now) { open.append(attempt) }
+            if let attempt = try? attempts.beginNow(email: "\(number)@example.com", address: "203.0.113.1", at: clock.now) { open.append(attempt) }
         }
         #expect(open.count <= 4 + 8, "of one address")
         for number in 0..<200 {
-            if let attempt = try? attempts.begin(email: "\(number)@example.net", address: "192.0.2.\(number)", at: clock.now) { open.append(attempt) }
+            if let attempt = try? attempts.beginNow(email: "\(number)@example.net", address: "192.0.2.\(number)", at: clock.now) {
+                open.append(attempt)
+            }
         }
         #expect(open.count == Limits.strangersPasswordChecks, "of all")
         #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)

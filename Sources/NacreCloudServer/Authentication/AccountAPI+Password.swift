@@ -24,7 +24,7 @@ extension AccountAPI {
     func resetPassword(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PasswordByCode.self, of: request)
         if let fault = PasswordRule.fault(asked.newPassword, field: "newPassword") { throw fault }
-        let attempt = try begin(email: asked.email, request)
+        let attempt = try await begin(email: asked.email, request)
         var outcome = SignInGuard.Outcome.unknown
         defer { attempts.end(attempt, outcome, at: clock.now()) }
         let hash = try await Self.hashed(overload) { try await passwords.hash(asked.newPassword) }

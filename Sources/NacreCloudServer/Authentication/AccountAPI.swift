@@ -134,7 +134,7 @@ struct AccountAPI: Sendable {
 
     /// The account whose password this is. An unknown address costs the same time, and gets the same answer.
     func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
-        let attempt = try begin(email: email, request)
+        let attempt = try await begin(email: email, request)
         var outcome = SignInGuard.Outcome.unknown
         defer { attempts.end(attempt, outcome, at: clock.now()) }
         let account = try await cloud.registry.account(email: email)
@@ -150,12 +150,13 @@ struct AccountAPI: Sendable {
         return account
     }
 
-    /// - Throws: `THROTTLED`, before anything is looked at. What it answers is to be ended.
-    func begin(email: String, _ request: HTTPRequest) throws -> SignInGuard.Attempt {
+    /// Waits for the turn of an attempt, which is to be ended.
+    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before anything is looked at.
+    func begin(email: String, _ request: HTTPRequest) async throws -> SignInGuard.Attempt {
         do {
-            return try attempts.begin(email: email, address: request.clientAddress, at: clock.now())
-        } catch {
-            tell("paused", nil, request)
+            return try await attempts.begin(email: email, address: request.clientAddress, clock)
+        } catch let error as ServerError {
+            if error == .signInBusy { overload.tell(.passwords) } else { tell("paused", nil, request) }
             throw error
         }
     }
@@ -219,7 +220,8 @@ extension ServerError {
         .accessDenied, "sign-up is closed", remedy: "Ask the administrator: nacre user create EMAIL, or nacre serve --open-sign-up.")
     static let wrongPassword = ServerError(
         .authenticationFailed, "wrong e-mail address or password", remedy: "Check both; an administrator makes accounts with nacre user create.")
-    static let signInBusy = ServerError(.tryAgainLater, "too many sign-ins are under way", retryAfter: 2)
+    static let signInBusy = ServerError(
+        .tryAgainLater, "too many sign-ins are under way", remedy: "Try again in a moment: the password was not looked at.", retryAfter: 2)
 
     /// What is wrong with the JSON of an endpoint of our own.
     init(_ error: any Error) {
