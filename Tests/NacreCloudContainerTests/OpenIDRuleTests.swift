@@ -106,6 +106,15 @@ struct OpenIDRuleTests {
         }
     }
 
+    @Test func `an account gives its address to the issuer's user where it might have verified it and has not`() {
+        for (isVerified, isOfIssuer, sendsMail, givesWay) in [
+            (false, false, true, true), (true, false, true, false), (false, true, true, false), (true, true, true, false),
+            (false, false, false, false), (true, false, false, false), (false, true, false, false), (true, true, false, false),
+        ] {
+            #expect(OpenIDRule.givesWay(isVerified: isVerified, isOfIssuer: isOfIssuer, sendsMail: sendsMail) == givesWay)
+        }
+    }
+
     @Test func `claims are read as issuers write them, and nothing but true verifies`() throws {
         func read(_ more: String) -> IDTokenClaims? {
             IDTokenClaims(json: Array(#"{"iss":"i","sub":"s","exp":2,"iat":1\#(more)}"#.utf8))

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct OpenIDTests {
     /// A server and its issuer, for the time of a body.
     private func withIssuer(
-        opensSignUp: Bool = true, publicURL: String? = nil,
+        opensSignUp: Bool = true, publicURL: String? = nil, mail: MailConfiguration? = nil,
         _ body: (TestServer, TestIssuer) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -17,7 +17,7 @@ import Testing
         do {
             let server = try await TestServer(
                 publicURL: publicURL, openID: try issuer.configuration(opensSignUp: opensSignUp),
-                clock: clock)
+                mail: mail, clock: clock)
             try await body(server, issuer)
         } catch {
             await issuer.close()
@@ -102,6 +102,34 @@ import Testing
             #expect(
                 try await server.cloud.registry.account(email: "ada@example.com")?.openID == nil)
             #expect(await browser.signIn().text.contains("Allow access?"))
+        }
+    }
+
+    @Test
+    func `an account that nobody has verified gives its address to the issuer's user, and a verified one gives nothing`() async throws {
+        let mail = try #require(MailConfiguration(url: "smtp://127.0.0.1:9", password: nil, from: "nacre@cloud.example"))
+        try await withIssuer(publicURL: "http://localhost", mail: mail) { server, issuer in
+            let registry = server.cloud.registry
+            let bob = try #require(try await registry.account(email: "bob@example.com"))
+            #expect(try await registry.verifyEmail("bob@example.com", of: bob.id))
+            let squatter = try #require(try await registry.account(email: "ada@example.com"))
+            issuer.say { $0.email = "ada@example.com" }
+            var browser = TestBrowser(server)
+            let question = await browser.go(path(try issuer.agree(try await leave(&browser))))
+            #expect(question.status == 200 && question.text.contains("ada@example.com"), "\(question.text)")
+            let made = try #require(try await registry.account(email: "ada@example.com"))
+            #expect(made.openID != nil && made.id != squatter.id)
+            let left = try #require(try await registry.account(id: squatter.id))
+            #expect(left.email == "\(squatter.id)@unverified.invalid" && left.passwordHash == squatter.passwordHash && left.openID == nil)
+            #expect(try await registry.signIns(of: squatter.id, in: nil, after: nil).page.isEmpty == false)
+            issuer.say {
+                $0.subject = "another"
+                $0.email = "bob@example.com"
+            }
+            browser = TestBrowser(server)
+            let refused = await browser.go(path(try issuer.agree(try await leave(&browser))))
+            #expect(refused.status == 409 && refused.text.contains("delete that account or give it another address"), "\(refused.text)")
+            #expect(try await registry.account(email: "bob@example.com")?.id == bob.id)
         }
     }
 

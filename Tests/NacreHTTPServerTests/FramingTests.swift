@@ -101,6 +101,27 @@ import Testing
         }
     }
 
+    @Test func `the host of an absolute target counts, whatever Host says, and one with a user or without a name is refused`() async throws {
+        let routes = routing { router in
+            router.get("/host") { request, _ in .text("\(request.headerValues("Host")) \(request.header("X") ?? "") \(request.target)") }
+        }
+        try await withServer(routes: routes) { server in
+            for (target, host) in [
+                ("http://evil.example/host?q=/", "evil.example"), ("HTTPS://evil.example:8443/host?q=/", "evil.example:8443"),
+                ("http://[::1]:80/host?q=/", "[::1]:80"), ("/host?q=/", "a"),
+            ] {
+                for (version, field) in [("1.1", "Host: a\r\n"), ("1.1", "hOST:a\r\n"), ("1.0", ""), ("1.0", "Host: a\r\n")] {
+                    if target.hasPrefix("/"), field.isEmpty { continue }
+                    let response = try await server.exchange("GET \(target) HTTP/\(version)\r\n\(field)X: y\r\n\r\n")
+                    #expect(response.text == "[\"\(host)\"] y /host?q=/", "\(target) \(field)")
+                }
+            }
+            for target in ["http:///host", "https://?q", "http://", "http://a@b/host", "http://a:b@c/host"] {
+                #expect(try await server.exchange("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n").status == 400, "\(target)")
+            }
+        }
+    }
+
     @Test func `usual requests are not refused`() async throws {
         try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
             for (request, text) in [

@@ -42,7 +42,7 @@ enum Settings {
     static func add(to call: inout Call, of command: Command, all: [Option], environment: [String: String]) throws(CommandFailure) {
         guard !command.settings.isEmpty else { return }
         let named = call.value(file) ?? environment[variable(of: file)]
-        let settings = if let named { try SettingsFile.read(named) } else { try SettingsFile.read(ifThere: usualFile) }
+        let settings = if let named { try SettingsFile.read(named) } else { try SettingsFile.read(ifThere: usualFile, isNamed: false) }
         call.settings = try found(all, environment: environment, file: settings).filter { name, _ in command.settings.contains { $0.name == name } }
     }
 
@@ -122,19 +122,45 @@ struct SettingsFile {
     }
 
     static func read(_ path: String) throws(CommandFailure) -> SettingsFile {
-        guard let file = try read(ifThere: path) else {
+        guard let file = try read(ifThere: path, isNamed: true) else {
             throw CommandFailure(.usage, "\(path): there is no such file", remedy: "Name a file of settings with --config or NACRE_CONFIG.")
         }
         return file
     }
 
-    /// nil where there is no file.
-    static func read(ifThere path: String) throws(CommandFailure) -> SettingsFile? {
+    /// The fault of a file that was found and not named: somebody else can write it, or has put it there, and would decide what the server does.
+    static func fault(mode: mode_t, owner: uid_t, user: uid_t, path: String) -> CommandFailure? {
+        guard owner == 0 || owner == user else {
+            return CommandFailure(
+                .usage, "\(path) belongs to another user", remedy: "Run the command in another folder, make the file yours, or name it with --config."
+            )
+        }
+        guard mode & 0o022 == 0 else {
+            return CommandFailure(.usage, "others may write \(path)", remedy: "chmod go-w \(path), or name the file with --config.")
+        }
+        return nil
+    }
+
+    /// - Parameter isNamed: the file was named, and not only found in the folder where the command runs.
+    /// - Returns: nil where there is no file.
+    static func read(ifThere path: String, isNamed: Bool) throws(CommandFailure) -> SettingsFile? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw CommandFailure(.failure, "\(path) cannot be read: \(String(cString: strerror(errno)))")
         }
         defer { try? file.close() }
+        if !isNamed {
+            var (link, status) = (stat(), stat())
+            guard lstat(path, &link) == 0, fstat(file.fileDescriptor, &status) == 0 else {
+                throw CommandFailure(.failure, "\(path) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            // A link has no mode of its own; whoever put it there is its owner.
+            if let fault = fault(mode: status.st_mode, owner: status.st_uid, user: geteuid(), path: path)
+                ?? fault(mode: 0, owner: link.st_uid, user: geteuid(), path: path)
+            {
+                throw fault
+            }
+        }
         let data = (try? file.read(upToCount: bytesMax + 1)) ?? Data()
         guard data.count <= bytesMax, let text = String(data: data, encoding: .utf8) else {
             throw CommandFailure(.usage, "\(path) is not a file of settings")

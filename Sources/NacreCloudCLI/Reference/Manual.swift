@@ -93,7 +93,7 @@ enum Manual {
 
             - on the command line, `--admin-listen 127.0.0.1:9000`, or `--open-sign-up` alone;
             - in the environment, `NACRE_ADMIN_LISTEN=127.0.0.1:9000`, `NACRE_OPEN_SIGN_UP=true`; what may be given several times stands with commas between, `NACRE_HOST=a.example,b.example`;
-            - in a file, a line each: `admin-listen = 127.0.0.1:9000`, `open-sign-up = true`; `#` begins a line that says nothing. The file is that of `--config`, or of `NACRE_CONFIG`, or `nacre.conf` in the folder where the command runs.
+            - in a file, a line each: `admin-listen = 127.0.0.1:9000`, `open-sign-up = true`; `#` begins a line that says nothing. The file is that of `--config`, or of `NACRE_CONFIG`, or `nacre.conf` in the folder where the command runs, if it is yours or root's and nobody else may write it.
 
             The command line counts before the environment, and that before the file. A name that no setting has is an error that says which was probably meant. Paths are relative to the folder where the command runs.
 

@@ -32,11 +32,12 @@ extension Registry {
 
     /// Makes an account for an identity, without a password. The identity is claimed first and the address second, each in a database of its
     /// own; one that was cut short is taken up where it stopped.
+    /// - Parameter sendsMail: addresses can be verified on this server: an account that has not done so gives this one up.
     /// - Returns: the account, which may be there already.
-    /// - Throws: `ServerError.emailTaken` where the address is another account's: that one stays as it is. `accountChanged` where the identity's
-    ///   account is being deleted.
+    /// - Throws: `ServerError.openIDAddressTaken` where the address is another account's and stays so. `accountChanged` where the identity's account is
+    ///   being deleted.
     package func createAccount(
-        _ identity: OpenIDIdentity, email: String, names: NameComponents
+        _ identity: OpenIDIdentity, email: String, names: NameComponents, sendsMail: Bool = false
     ) async throws -> AccountEntry {
         let address = try Self.normalized(email)
         let candidate = hex(2)
@@ -56,15 +57,15 @@ extension Registry {
             guard kept.isLiving, kept.openID == identity else { throw ServerError.accountChanged }
             return kept
         }
-        let owner = try await write(.email(address)) {
-            database, now, transaction -> Ending<String> in
-            if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) {
-                return .rollback(old.account)
-            }
-            try transaction.put([try EmailEntry(account: id).row(address, in: database)])
-            return .commit(id)
+        var owner = try await claim(address, for: id)
+        if owner != id, let holder = try await account(id: owner), holder.email == address,
+            OpenIDRule.givesWay(isVerified: holder.isEmailVerified, isOfIssuer: holder.openID != nil, sendsMail: sendsMail)
+        {
+            // Nobody can have this address before, nor does mail go to it: the account stays as it is under it.
+            _ = try await changeEmail(of: holder, to: "\(holder.id)@unverified.invalid")
+            owner = try await claim(address, for: id)
         }
-        guard owner == id else { throw ServerError.emailTaken }
+        guard owner == id else { throw ServerError.openIDAddressTaken }
         return try await write(.account(id)) { database, now, transaction in
             if let old = try transaction.entry(AccountEntry.self, id, in: database, at: now) {
                 guard old.isLiving, old.openID == identity else { throw ServerError.accountChanged }
@@ -80,6 +81,15 @@ extension Registry {
         }
     }
 
+    /// - Returns: the account that has the address now.
+    private func claim(_ address: String, for id: String) async throws -> String {
+        try await write(.email(address)) { database, now, transaction -> Ending<String> in
+            if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) { return .rollback(old.account) }
+            try transaction.put([try EmailEntry(account: id).row(address, in: database)])
+            return .commit(id)
+        }
+    }
+
     /// Lets an identity have another account, once its own is gone.
     func releaseIdentity(of account: AccountEntry) async throws {
         guard let identity = account.openID else { return }
@@ -91,4 +101,12 @@ extension Registry {
             return .commit(())
         }
     }
+}
+
+extension ServerError {
+    package static let openIDAddressTaken = ServerError(
+        .exists, "an account with this e-mail address exists", native: .invalidArguments, field: "email",
+        remedy:
+            "Sign in with its password, or set a new one by mail. To use your team's account in its place, delete that account or give it another address "
+            + "first, or ask the administrator to: nacre user delete.")
 }

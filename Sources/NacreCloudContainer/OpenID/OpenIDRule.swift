@@ -65,12 +65,20 @@ package enum OpenIDRule {
         case hasNoAddress
     }
 
-    /// An address that has an account already is not asked for here: an account is never joined by its address, and making another one fails.
+    /// An address that has an account already is not asked for here: an account is never joined by its address, and `givesWay` says what becomes of it.
     package static func newcomer(_ claims: IDTokenClaims, opensSignUp: Bool) -> Newcomer {
         guard opensSignUp else { return .isNotLetIn }
         guard let email = claims.email, claims.isEmailVerified,
             (try? Registry.normalized(email)) != nil
         else { return .hasNoAddress }
         return .isMade
+    }
+
+    /// Whether an account gives up an address that the issuer has verified for one of its users.
+    ///
+    /// Anybody may sign up with anybody's address, and must not keep its owner out by that. Where no mail is sent nobody can verify an address, so that
+    /// nobody has says nothing.
+    static func givesWay(isVerified: Bool, isOfIssuer: Bool, sendsMail: Bool) -> Bool {
+        sendsMail && !isVerified && !isOfIssuer
     }
 }

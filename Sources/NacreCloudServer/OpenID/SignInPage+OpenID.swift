@@ -135,7 +135,7 @@ struct OpenIDPage: Sendable {
         }
         let names = NameComponents(givenName: claims.givenName, familyName: claims.familyName)
         return try await registry.createAccount(
-            identity, email: email, names: names.fault == nil ? names : NameComponents())
+            identity, email: email, names: names.fault == nil ? names : NameComponents(), sendsMail: page.accounts.cloud.mail != nil)
     }
 
     /// What the log hears of it, and what the user does.

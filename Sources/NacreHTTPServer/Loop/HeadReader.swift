@@ -2,7 +2,7 @@
 ///
 /// Refused are: a line that does not end with CR LF, a header over several lines, a header name that is no token or has a space behind it, control characters,
 /// Content-Length beside Transfer-Encoding, more than one of either, a length that is no number, a transfer coding that we do not read, an HTTP/1.1 request
-/// without exactly one Host, another HTTP version, a target that is neither a path nor an absolute URL, and what is too large.
+/// without exactly one Host, another HTTP version, a target that is neither a path nor an absolute URL of a host without a user, and what is too large.
 struct HeadReader {
     private(set) var bytes: [UInt8] = []
     private(set) var fields: [RequestHead.Field] = []
@@ -119,6 +119,17 @@ struct HeadReader {
         let isAsterisk = targetLength == 1 && bytes.first == UInt8(ascii: "*")
         let text = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased()
         guard isAsterisk || text.hasPrefix("http://") || text == "https://" else { return refuse("The target is malformed.") }
+        if isAsterisk { return }
+        let authority = absolute.authority
+        // RFC 9110 §4.2.4: a user before the host is an error.
+        if authority.isEmpty || authority.contains(UInt8(ascii: "@")) { refuse("The target is malformed.") }
+    }
+
+    /// The parts of an absolute target behind its scheme.
+    private var absolute: (authority: ArraySlice<UInt8>, path: ArraySlice<UInt8>) {
+        let afterScheme = bytes[..<targetLength].dropFirst(bytes[4] == UInt8(ascii: ":") ? 7 : 8)
+        let authority = afterScheme.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        return (authority, afterScheme[authority.endIndex...])
     }
 
     private mutating func checkVersion(_ version: Slice<UnsafeRawBufferPointer>) {
@@ -137,20 +148,23 @@ struct HeadReader {
         if problem == nil { problem = HTTPError(.badRequest, reason) }
     }
 
-    /// The head, with an absolute target reduced to its path (RFC 9112 §3.2.2).
+    /// The head, with an absolute target reduced to its path, and its host in the place of what `Host` says (RFC 9112 §3.2.2).
     func head() -> RequestHead {
         guard bytes.first != UInt8(ascii: "/"), problem == nil, targetLength > 1 else {
             return RequestHead(method: method, bytes: bytes, targetLength: targetLength, fields: fields)
         }
-        let afterScheme = bytes[..<targetLength].dropFirst(bytes[4] == UInt8(ascii: ":") ? 7 : 8)
-        let path = afterScheme.drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let (authority, path) = absolute
         let target = (path.first == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + path
-        let moved = Int32(target.count - targetLength)
-        let movedFields = fields.map { field in
+        let name = Array("Host".utf8)
+        let (nameEnd, valueEnd) = (target.count + name.count, target.count + name.count + authority.count)
+        let host = RequestHead.Field(name: Int32(target.count)..<Int32(nameEnd), value: Int32(nameEnd)..<Int32(valueEnd))
+        let moved = Int32(valueEnd - targetLength)
+        let others = fields.filter { !equalIgnoringCase(bytes[Int($0.name.lowerBound)..<Int($0.name.upperBound)], "host".utf8) }.map { field in
             RequestHead.Field(
                 name: field.name.lowerBound + moved..<field.name.upperBound + moved,
                 value: field.value.lowerBound + moved..<field.value.upperBound + moved)
         }
-        return RequestHead(method: method, bytes: target + bytes[targetLength...], targetLength: target.count, fields: movedFields)
+        return RequestHead(
+            method: method, bytes: target + name + authority + bytes[targetLength...], targetLength: target.count, fields: [host] + others)
     }
 }

@@ -75,6 +75,24 @@ struct SettingsTests {
         #expect(try await show(["--config", "missing.conf"], [:]).messages.contains("missing.conf"))
     }
 
+    @Test func `a file of settings that was found, and not named, is obeyed where nobody else can have written it`() async throws {
+        for (mode, owner, user, isObeyed) in [
+            (0o644, 1000, 1000, true), (0o600, 0, 1000, true), (0o444, 0, 0, true), (0o664, 1000, 1000, false), (0o646, 1000, 1000, false),
+            (0o666, 0, 0, false), (0o600, 1001, 1000, false), (0o644, 1000, 0, false),
+        ] as [(mode_t, uid_t, uid_t, Bool)] {
+            #expect((SettingsFile.fault(mode: mode, owner: owner, user: user, path: "x") == nil) == isObeyed, "\(mode) \(owner) \(user)")
+        }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/nacre.conf"
+        try "open-sign-up = true\n".write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(chmod(path, 0o666) == 0)
+        let found = try await Nacre.run(["config", "show"], in: folder.path)
+        #expect(found.status == 64 && found.messages.contains("chmod go-w nacre.conf"), "\(found.messages)")
+        #expect(try await Nacre.run(["config", "show", "--config", "nacre.conf"], in: folder.path).status == 0)
+        #expect(chmod(path, 0o644) == 0)
+        #expect(try await Nacre.run(["config", "show"], in: folder.path).status == 0)
+    }
+
     @Test func `container and environment may stand elsewhere for each command that has to be told them, and no other option may`() throws {
         let parser = Parser(root: NacreCloudCLI.Nacre.root)
         let values = ["NACRE_DATA": "folder", "NACRE_CONTAINER": "iCloud.a.b", "NACRE_ENVIRONMENT": "production"]
