@@ -78,6 +78,8 @@ extension Limits {
         Limit("assetDownloadSeconds", Int(assetDownloadSeconds), .server),
         Limit("assetGraceSeconds", Int(assetGraceSeconds), .server),
         Limit("waitingAssetBytes", Int(waitingAssetBytes), .server),
+        Limit("chunksCopied", chunksCopied, .server),
+        Limit("bytesCopied", bytesCopied, .server),
         Limit("announcedChunks", announcedChunks, .server),
         Limit("announcedChunksInAll", announcedChunksInAll, .server),
         Limit("announcedReadsAtOnce", announcedReadsAtOnce, .server),

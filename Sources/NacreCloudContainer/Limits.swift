@@ -11,6 +11,8 @@ extension Limits {
     package static let zonesPerDatabase = 5000
     /// Participants of a share, its owner among them. CloudKit: `CKShare`.
     package static let participantsPerShare = 100
+    /// Participants of the zones that one request deletes. On this server: each is told by a task, and others' writes wait while these are written.
+    package static let participantsTold = 4_000
     /// Requests for access to one share that wait for an answer; as many identities may be blocked. On this server: as many as participants.
     package static let accessRequestsPerShare = 100
     /// Shares to which an account has asked for access, until it is looked which have answered. On this server.
@@ -95,6 +97,14 @@ extension Limits {
     package static let announcedChunks = 20_000
     /// The same of all users. On this server: their lists take some tens of megabytes.
     package static let announcedChunksInAll = 400_000
+    /// Chunks of the files that one `assets/rereference` copies, and that go in one transaction; one file may have more. On this server: as many as the
+    /// framework's largest file has at most. A copy keeps a row for each, so that others' writes wait for some tens of milliseconds.
+    package static let chunksCopied = 4_000
+    /// Bytes of small files that one `assets/rereference` copies. On this server: as much as a page.
+    package static let bytesCopied = pageBytes
+    /// Rows of a transaction, those of indexes and feeds not counted; an engine refuses more. On this server: a file of 10 GB whose content cuts it as small as can
+    /// be has 150,000 chunks, and all else is far below.
+    package static let transactionRows = 200_000
     /// Chunks of an announced file that are read at a time, to see which of them are there. On this server: as a bucket is a while away.
     package static let announcedReadsAtOnce = 8
     /// Rows of announced files that are read at once. On this server: each may name thousands of chunks.

@@ -51,6 +51,10 @@ extension ServerError {
         .badRequest, "the records that your request is about are more than one request may look through (\(Limits.unansweredBytes) bytes)",
         native: .limitExceeded, internalCode: 2023, remedy: "Split the request in halves and send both.")
 
+    static let tellsTooMany = ServerError(
+        .badRequest, "the zones that your request deletes have more than \(Limits.participantsTold) participants", native: .limitExceeded,
+        internalCode: 2023, field: "operations", remedy: "Split the request in halves and send both.")
+
     /// - Parameter isOne: a single record refers to them, and there is nothing to split.
     static func refersToTooMuch(_ what: String, isOne: Bool) -> ServerError {
         ServerError(
@@ -254,7 +258,7 @@ extension ServerError {
             self.init(.tryAgainLater, "Another request made the same at the same moment", internalCode: 2022, retryAfter: 1)
         case .closed:
             self.init(.tryAgainLater, "The server is shutting down", internalCode: 2022, retryAfter: 5)
-        case .corrupt, .inUse, .newerVersion, .foreignLog:
+        case .corrupt, .tooLarge, .inUse, .newerVersion, .foreignLog:
             self = .internalError
         }
     }

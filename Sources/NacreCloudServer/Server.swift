@@ -373,6 +373,13 @@ private struct StoreLog: Sendable {
                     .path: .string(error.values["path"] ?? ""), .error: .string(error.text), .reason: .string(error.values["reason"] ?? ""),
                     .code: .string(error.values["code"] ?? ""),
                 ])
+        case .heldWriter(let write):
+            logger.log(
+                .error, "A write kept others waiting for longer than a write may",
+                [
+                    .operation: .string(write.operation), .requestID: .string(write.requestID), .count: .int(Int(write.rows)),
+                    .durationMilliseconds: .int(Int(write.milliseconds)),
+                ])
         case .writable: logger.log(.notice, "The data can be written again")
         }
     }

@@ -6,12 +6,15 @@ import NacreLocks
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 
-    /// The request that it counts for.
+    /// The request that it counts for; empty for a task.
     package let requestID: String
+    /// The route of the request, or the kind of the task, for the log.
+    package let operation: String
     private let sums = Locked((rows: 1, bytes: 0, zone: String?.none))
 
-    package init(requestID: String = "") {
+    package init(requestID: String = "", operation: String = "") {
         self.requestID = requestID
+        self.operation = operation
     }
 
     package func add(rows: Int = 0, bytes: Int = 0) {
@@ -19,6 +22,11 @@ package final class WorkMeter: Sendable {
             sums.rows += rows
             sums.bytes += bytes
         }
+    }
+
+    /// Counts rows that were written, where they are more than what was counted: they may grow with more than the names of the request.
+    package func add(rowsInAll rows: Int) {
+        sums.withLock { $0.rows = max($0.rows, rows) }
     }
 
     /// The zone that the request names, for the log; of several the last.

@@ -176,6 +176,9 @@ package protocol WriteTransaction: ReadTransaction {
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
 
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it puts, until the end.
+    ///
+    /// The plans of a transaction have `Limits.transactionRows` rows together at most; of more nothing happens (`StoreError.tooLarge`), so that a request
+    /// whose cost nobody bounded ends before others have waited for it.
     func apply(_ plan: WritePlan) throws
 
     /// The tasks that plans of this transaction have put, in their order.
@@ -256,6 +259,17 @@ package struct WritePlan: Sendable {
         return ofOthers.filter { $0.value != 0 }
     }
 
+    /// Rows that it puts and removes, without those of indexes and feeds. Costs a step for each record.
+    package var rowCount: Int {
+        var count = databases.count + databaseChanges.count + zoneChanges.count + zones.count + zonesForgotten.count + recordsRemoved.count
+        count += operations.count + entries.count + entriesRemoved.count + tasks.count + tasksFinished.count + zonesChanged.count
+        count += derivedRemoved.count + derived.count
+        for place in records.indices {
+            count += 1 + records[place].unlinked.count + records[place].linked.count
+        }
+        return count
+    }
+
     package var isEmpty: Bool {
         databases.isEmpty && databaseChanges.isEmpty && zoneChanges.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty
             && indexed.isEmpty
@@ -279,6 +293,8 @@ package struct StoreError: Error, Hashable, Sendable {
         /// A row that the transaction makes is there already: another one made it since this one looked. The transaction did not happen; the same
         /// request, asked again, finds the row.
         case collision
+        /// A transaction has more rows than one may have: its maker's mistake. It did not happen, and trying again would not help.
+        case tooLarge
         case closed
         /// Another process has the folder.
         case inUse
@@ -299,4 +315,10 @@ package struct StoreError: Error, Hashable, Sendable {
     }
 
     package static let closed = StoreError(.closed, "The store is closed")
+
+    /// - Parameter rows: of all plans of a transaction.
+    package static func requireSize(ofTransaction rows: Int) throws(StoreError) {
+        guard rows > Limits.transactionRows else { return }
+        throw StoreError(.tooLarge, "A transaction has more rows than one may have", ["rows": String(rows), "most": String(Limits.transactionRows)])
+    }
 }

@@ -65,7 +65,7 @@ extension StoreError {
     fileprivate var passes: Bool {
         switch code {
         case .full, .readOnly, .unavailable, .closed, .inUse, .collision: true
-        case .corrupt, .newerVersion, .foreignLog: false
+        case .corrupt, .tooLarge, .newerVersion, .foreignLog: false
         }
     }
 }

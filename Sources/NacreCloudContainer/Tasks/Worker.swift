@@ -300,7 +300,8 @@ extension Cloud {
             var work = try task.key.kind.handler.init(task)
             while true {
                 let turn = TaskTurn(cloud: self, task: task, isNew: together != nil && leased.attempts == 1, together: together)
-                guard try await work.chunk(turn) else { return nil }
+                let meter = WorkMeter(operation: "\(turn.key.kind)")
+                guard try await WorkMeter.$current.withValue(meter, operation: { try await work.chunk(turn) }) else { return nil }
                 let now = clock()
                 let lane = task.key.kind.lane
                 let othersInMemory = together == nil ? handed.hasNext(in: lane) : handed.hasNext(in: lane, besides: task.key.database)

@@ -120,6 +120,7 @@ struct ZoneModification: Sendable {
                 plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
                 if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
                     try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
+                    if plan.tasks.count > Limits.participantsTold { throw ServerError.tellsTooMany }
                 }
                 outcomes.append(.deleted(zone.name))
                 room += 1

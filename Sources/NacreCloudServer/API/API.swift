@@ -135,7 +135,7 @@ struct API: Sendable {
         _ request: HTTPRequest, in target: DatabaseTarget, by credential: Credential? = nil, _ endpoint: Endpoint
     ) async throws -> HTTPResponse {
         let address = IPAddress.customer(request.clientAddress)
-        let meter = WorkMeter(requestID: request.id)
+        let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
         var payers = rates.payers(of: request, address: address)
         try rates.require(payers)
         defer { rates.take(meter.cost, from: payers) }

@@ -78,7 +78,7 @@ package struct StartFault: Error, Sendable {
                 text,
                 "put file and log of one time there, or a whole copy of the folder; to take nacre.sqlite as it is, and lose what only the log holds, "
                     + "move nacre.sqlite-wal and nacre.sqlite-shm out of \(folder)")
-        case .collision: self.init(text, "start the server again")
+        case .collision, .tooLarge: self.init(text, "start the server again")
         case .unavailable, .closed, .readOnly: self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
         }
     }

@@ -46,7 +46,7 @@ struct AccountAPI: Sendable {
     func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
-        let meter = WorkMeter(requestID: request.id)
+        let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
         defer { rates.take(meter.cost, from: payers) }
         return try await WorkMeter.$current.withValue(meter) { try await body() }
     }

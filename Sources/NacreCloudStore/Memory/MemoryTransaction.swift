@@ -7,6 +7,8 @@ final class MemoryTransaction: WriteTransaction {
     /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
     private(set) var failure: StoreError?
     private(set) var tasksPut: [TaskRow] = []
+    /// Rows of its plans.
+    private var rows = 0
     /// A read that nobody waits for any more ends.
     private let endsWithTask: Bool
 
@@ -147,7 +149,11 @@ final class MemoryTransaction: WriteTransaction {
     }
 
     func apply(_ plan: WritePlan) throws {
-        try change { try $0.apply(plan) }
+        rows += plan.rowCount
+        try change { state in
+            try StoreError.requireSize(ofTransaction: rows)
+            try state.apply(plan)
+        }
         tasksPut += plan.tasks
     }
 

@@ -16,6 +16,7 @@ final class SQLiteEngine: Sendable {
     private let bound: LogBound
     private let connections: OpenConnections
     private let report: @Sendable (StoreEvent) -> Void
+    private let hold: Duration
     private let state = Locked(State.open([]))
     private let backup = Locked(BackupState.none)
 
@@ -34,6 +35,7 @@ final class SQLiteEngine: Sendable {
             statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint,
             idleSeconds: options.idleSecondsBeforeTruncation, bound: bound)
         report = options.report
+        hold = options.writerHold
         if lock.findings != DataFolder.Findings() { report(.wereOpen(lock.findings)) }
         do {
             try FolderRestore.checkFinished(folder)
@@ -99,7 +101,7 @@ final class SQLiteEngine: Sendable {
             return Writer(
                 connection: writer.connection, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk, openRun: writer.run,
                 bound: bound,
-                readers: readers
+                readers: readers, hold: hold, report: report
             ).run(first: first)
         }
     }

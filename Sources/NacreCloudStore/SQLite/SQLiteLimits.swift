@@ -39,6 +39,9 @@ enum SQLiteLimits {
     /// How long a group takes requests in before it is committed.
     static let groupDuration: Duration = .milliseconds(2)
 
+    /// How long the body of one write may keep others waiting; a longer one is an error of whoever bounded its work.
+    static let writerHold: Duration = .milliseconds(100)
+
     /// How long a connection waits for a lock. Only a checkpoint of our own can hold one against us, and only briefly.
     static let busyTimeoutMilliseconds: Int32 = 10_000
 

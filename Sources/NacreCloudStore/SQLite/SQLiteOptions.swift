@@ -25,6 +25,8 @@ package struct SQLiteOptions: Sendable {
     package var pagesBeforeCheckpoint = SQLiteLimits.pagesBeforeCheckpoint
     /// When rows of indexes are packed.
     package var packing = PackingBound.standard
+    /// How long the body of one write may take before it is told (`StoreEvent.heldWriter`).
+    package var writerHold = SQLiteLimits.writerHold
     /// After so many without a commit the log is cut to nothing.
     package var idleSecondsBeforeTruncation = SQLiteLimits.idleSecondsBeforeTruncation
 

@@ -6,6 +6,8 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     /// The run of now.
     private let run: Int64
     private(set) var tasksPut: [TaskRow] = []
+    /// Rows of its plans.
+    private(set) var rows = 0
 
     init(_ connection: Connection, run: Int64) {
         self.run = run
@@ -35,7 +37,9 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     }
 
     func apply(_ plan: WritePlan) throws {
+        rows += plan.rowCount
         try ask { connection in
+            try StoreError.requireSize(ofTransaction: rows)
             try connection.admitIndexRows(of: plan)
             try connection.apply(plan, run: run)
         }

@@ -10,4 +10,17 @@ package enum StoreEvent: Sendable {
     case readOnly(StoreError)
     /// Writes are served from now on.
     case writable
+    /// A write kept all others waiting for longer than `SQLiteLimits.writerHold`: its request or task and what it changed.
+    case heldWriter(HeldWriter)
+}
+
+/// A write that took longer than a write may.
+package struct HeldWriter: Hashable, Sendable {
+    /// The route of its request, or the kind of its task; empty: the server's own work.
+    package var operation: String
+    package var requestID: String
+    /// Rows that it changed, those of indexes among them.
+    package var rows: Int64
+    /// The time of its body, without the commit.
+    package var milliseconds: Int64
 }

@@ -10,6 +10,9 @@ protocol PendingWrite: AnyObject, Sendable {
 
     /// Tells the caller. Last, and once.
     func answer()
+
+    /// Whose request or task it is; nil: the server's own.
+    var meter: WorkMeter? { get }
 }
 
 /// What is to become of the rows that a body wrote.
@@ -22,6 +25,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     // Sendable: made by the caller and handed over through a locked queue; `outcome` is touched by the writer's thread alone.
     private let body: @Sendable (any WriteTransaction) throws -> Ending<Value>
     private let continuation: CheckedContinuation<Value, any Error>
+    let meter = WorkMeter.current
     private var outcome: Result<Value, any Error> = .failure(StoreError.closed)
 
     init(
@@ -33,6 +37,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
 
     func attempt(_ transaction: SQLiteTransaction) -> WriteAttempt {
         let ending = Result { try body(transaction) }
+        meter?.add(rowsInAll: transaction.rows)
         // A body may swallow an engine's failure; the transaction does not.
         if let failure = transaction.failure {
             outcome = .failure(failure)

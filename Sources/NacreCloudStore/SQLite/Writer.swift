@@ -19,6 +19,9 @@ struct Writer: Sendable {
     let openRun: OpenRun
     let bound: LogBound
     let readers: LogReaders
+    /// How long the body of one write may take before `report` is told of it.
+    let hold: Duration
+    let report: @Sendable (StoreEvent) -> Void
 
     /// Serves until the queue is closed and empty.
     /// - Parameter first: a write that was taken from it already.
@@ -166,8 +169,10 @@ struct Writer: Sendable {
             try openRun.record(on: connection)
         }
         let transaction = SQLiteTransaction(connection, run: openRun.number)
+        let (begun, rows) = (ContinuousClock.now, connection.changedRows)
         let attempt = request.attempt(transaction)
         transaction.end()
+        tell(request, taking: ContinuousClock.now - begun, rows: connection.changedRows - rows)
         // SQLite may have given up the whole transaction for what failed in this part of it.
         guard connection.isInTransaction else { throw transaction.sqliteFailure ?? .transactionLost }
         if let failure = transaction.sqliteFailure, failure.isFsyncFailure { throw failure }
@@ -181,6 +186,13 @@ struct Writer: Sendable {
         }
         if attempt == .undo { connection.packing.undo(to: waiting) }
         return !connection.packing.takeAwaited()
+    }
+
+    private func tell(_ request: any PendingWrite, taking time: Duration, rows: Int64) {
+        guard time > hold else { return }
+        let milliseconds = time / .milliseconds(1)
+        let (operation, id) = (request.meter?.operation ?? "", request.meter?.requestID ?? "")
+        report(.heldWriter(HeldWriter(operation: operation, requestID: id, rows: rows, milliseconds: Int64(milliseconds))))
     }
 
     private func commit() throws {

@@ -49,6 +49,25 @@ private struct Refusal: Error, Equatable {}
     }
 
     @Test(arguments: Engine.allCases)
+    func `a transaction of too many rows is refused before any is written, in one plan or several`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let key = EntryKey(Sample.database, .user, "ann")
+        var half = WritePlan()
+        half.entriesRemoved = Array(repeating: key, count: Limits.transactionRows / 2)
+        var refusal: StoreError?
+        do {
+            try await store.write { [half] transaction -> Ending<Void> in
+                try transaction.apply(Self.everything)
+                try transaction.apply(half)
+                try? transaction.apply(half)
+                return .commit(())
+            }
+        } catch let error as StoreError { refusal = error }
+        #expect(refusal?.code == .tooLarge)
+        #expect(try await isEmpty(store))
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a transaction reads what it wrote`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let names = try await store.write { transaction in

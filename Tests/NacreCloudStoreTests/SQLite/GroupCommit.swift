@@ -47,6 +47,32 @@ private struct Refusal: Error {}
         #expect(commits <= 40, "one at a time there would be 200")
     }
 
+    @Test func `a write that holds the writer too long is told, with its operation and what it changed, which is charged`() async throws {
+        let told = Locked<[HeldWriter]>([])
+        var options = SQLiteOptions.inFirstRun
+        options.writerHold = .nanoseconds(-1)
+        options.report = { event in
+            if case .heldWriter(let write) = event { told.withLock { $0.append(write) } }
+        }
+        let temporary = try await TemporarySQLiteStore(options: options)
+        try await temporary.populate()
+        told.withLock { $0 = [] }
+        let meter = WorkMeter(requestID: "7", operation: "/save")
+        try await WorkMeter.$current.withValue(meter) {
+            var plan = WritePlan()
+            plan.entries = (0..<30).map { EntryRow(key: EntryKey(Sample.database, .user, "\($0)"), value: []) }
+            try await temporary.apply(plan)
+        }
+        let write = try #require(told.withLock { $0 }.first)
+        #expect(write.operation == "/save" && write.requestID == "7" && write.rows >= 30 && write.milliseconds >= 0)
+        #expect(meter.cost == 30, "what is written is charged")
+        told.withLock { $0 = [] }
+        options.writerHold = .seconds(1000)
+        let patient = try await TemporarySQLiteStore(options: options)
+        try await patient.populate()
+        #expect(told.withLock { $0 }.isEmpty)
+    }
+
     @Test func `a large write is in no group that others have begun, which would wait for it`() async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
