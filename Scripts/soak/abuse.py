@@ -77,6 +77,9 @@ def suffer(soak, attack):
         recovered = recover(neighbour, alone, attack)
     finally:
         neighbour.leave()
+    wrong = attack.after(server) if hasattr(attack, "after") else None
+    if wrong:
+        raise Fault(wrong)
     text = ", ".join(f"{what} p99 {hundredth(alone[what]):.1f} ms alone, {hundredth(beside[what]):.1f} beside ({factor(alone[what], beside[what]):.1f}×)"
                      for what in alone)
     text = f"{peak - rest:.0f} MB above rest with {connections} connections, {text}, as alone after {recovered:.1f} s"

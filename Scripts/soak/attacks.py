@@ -1,14 +1,16 @@
 """The attacks of `abuse`, and users who want much: each begins with everything it wants at once, and goes on until its process ends.
 
 An attack is a function of the server as the attacker's user sees it and of the list in which its sockets are kept. It may have `prepare`, which makes
-what is asked for; `server`, how the server is started; `witnesses`, what else is asked beside it; and `floors`, the milliseconds that answers may take whatever
+what is asked for; `server`, how the server is started; `after`, which says of the server what is wrong behind it; `witnesses`, what else is asked beside it; and `floors`, the milliseconds that answers may take whatever
 they took alone, where they are others than `abuse` says."""
 
 import functools
 import http.client
 import json
+import os
 import socket
 import time
+import urllib.parse
 
 from harness import client, nacre
 from harness.crowd import batch, in_background, send_for_ever
@@ -311,6 +313,60 @@ def all_zones(server, sockets):
     ask_for_ever(server, sockets, "records/query", costly_requests.zone_wide())
 
 
+# Files
+
+
+def send_file(server, asker, record, data, field="file"):
+    """Sends a file for a field of a record: the dictionary that a save carries."""
+    token = {"recordName": record, "recordType": "Picture", "fieldName": field}
+    answer = asker.json("POST", server.path("assets/upload"), {"zoneID": {"zoneName": nacre.ZONE}, "tokens": [token]})
+    path = urllib.parse.urlsplit(answer["tokens"][0]["url"]).path
+    return json.loads(asker.raw("POST", path, data))["singleFile"]
+
+
+def many_chunks(server):
+    """12 files of 30 MB, some 100 chunks each, in a record each."""
+    for number in range(12):
+        file = send_file(server, server.client, f"picture{number}", os.urandom(30 * 1024 * 1024))
+        server.ask("records/modify", {"zoneID": {"zoneName": nacre.ZONE}, "operations": [{"operationType": "forceReplace", "record": {
+            "recordName": f"picture{number}", "recordType": "Picture", "fields": {"file": {"value": file}}}}]})
+
+
+@made_by(many_chunks)
+def rereferenced_files(server, sockets):
+    """16 connections that copy one file 200 times in a request, which is refused, or 12 files of 100 chunks, which is done."""
+    once = [{"recordName": f"picture{number}", "fieldName": "file"} for number in range(12)]
+    bodies = [json.dumps({"zoneID": {"zoneName": nacre.ZONE}, "assets": assets}) for assets in (once[:1] * 200, once)]
+    send_for_ever(server, sockets, "assets/rereference", lambda number, turn: bodies[turn % 2], 16)
+
+
+@made_by(None, server={"options": ("--user-quota", "20M")})
+def unsaved_files(server, sockets):
+    """8 connections that send files of a megabyte and save none, under a quota of 20 MB. Each says what it was answered: the disk holds no more."""
+    def work(number):
+        asker = client.Client("127.0.0.1", server.port, server.token)
+        turn = 0
+        while True:
+            turn += 1
+            try:
+                send_file(server, asker, f"{number}-{turn}", os.urandom(1024 * 1024))
+            except (client.Refused, OSError, http.client.HTTPException):
+                asker.close()
+                time.sleep(0.05)
+
+    for number in range(8):
+        in_background(sockets, functools.partial(work, number))
+
+
+def at_most_the_quota(server):
+    """What is wrong with the files after `unsaved_files`; None: nothing."""
+    megabytes = nacre.megabytes(os.path.join(server.folder, "assets"))
+    return f"{megabytes:.0f} MB of files lie under a quota of 20 MB" if megabytes > 30 else None
+
+
+unsaved_files.after = at_most_the_quota
+
+
 # Users who want much and mean no harm
 
 
@@ -352,6 +408,8 @@ def first_syncs(server, sockets):
     ask_for_ever(server, sockets, "changes/zone", costly_requests.same_zone(1), 16)
 
 
-ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, office_sign_ins,
-       idle_connections, abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
-       deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words, new_words_at_rate, first_syncs)
+ALL = (deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, all_zones, upload, uploads, new_words,
+       new_words_at_rate, first_syncs, withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often,
+       public_records, waits, honest_devices, guesses, office_sign_ins, idle_connections, abandoned_queries,
+       costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
+       rereferenced_files, unsaved_files)

@@ -42,7 +42,7 @@ package final class Cloud: StoreClient {
     let telling = TellingRates()
     /// Who is not pushed to what it hears anyway.
     package let listening = ListeningDevices()
-    let waitingUploads = WaitingUploads()
+    let incomingFiles = IncomingFiles()
     let announcedUploads = AnnouncedUploads()
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()

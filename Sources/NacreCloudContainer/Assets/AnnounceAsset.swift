@@ -31,6 +31,11 @@ extension Cloud {
         if let known = try await announced(id, in: database) {
             return (known.id, AwaitedFile(missing: known.missing, offset: await known.settledOffset()))
         }
+        let room = try await fileRoom(of: place.sender, in: database)
+        let sender = IncomingFiles.Sender(database: database.id, name: place.sender)
+        try incomingFiles.take(purpose.size, for: sender, within: room)
+        // From its row on it counts in the store.
+        defer { incomingFiles.end(purpose.size, for: sender) }
         let upload = try await taking(purpose, in: database) { receiver in
             let own = try await self.chunksToReuse(of: chunks, at: place, in: database)
             var seen: Set<ChunkName> = []
@@ -43,12 +48,12 @@ extension Cloud {
         do {
             try await note(upload, zone: zone, of: database)
         } catch {
-            await letGo(of: upload)
+            await letGo(of: upload.receiver, in: upload.purpose.database)
             throw error
         }
         guard announcedUploads.add(upload) else {
             // The same was announced at the same moment.
-            await letGo(of: upload)
+            await letGo(of: upload.receiver, in: upload.purpose.database)
             return announcedUploads[id].map { ($0.id, AwaitedFile(missing: $0.missing, offset: $0.offset)) }
         }
         return (id, AwaitedFile(missing: upload.missing, offset: 0))
@@ -60,20 +65,16 @@ extension Cloud {
     func taking(
         _ purpose: AnnouncedUpload.Purpose, in database: CallerDatabase, _ body: (any AssetReceiver) async throws -> AnnouncedUpload?
     ) async throws -> AnnouncedUpload? {
-        let sender = WaitingUploads.Sender(database: database.id, name: purpose.place.sender)
+        let sender = IncomingFiles.Sender(database: database.id, name: purpose.place.sender)
         guard announcedUploads.hasRoom(for: purpose.chunks.count, of: sender) else { return nil }
-        try await requireRoom(for: purpose.size, in: database)
-        try waitingUploads.take(purpose.size, for: sender, at: clock())
         let receiver = try assetStorage().receiver(under: try await chunkKey(of: database.id))
         do {
             if let upload = try await body(receiver) { return upload }
         } catch {
             await receiver.release()
-            waitingUploads.end(purpose.size, for: sender, with: nil)
             throw error
         }
         await receiver.release()
-        waitingUploads.end(purpose.size, for: sender, with: nil)
         return nil
     }
 
@@ -176,10 +177,8 @@ extension Cloud {
         do {
             let whole = try await stored(of: database.key) { try await upload.receiver.finish(upload.purpose.chunks) }
             try await still()
-            try await requireRoom(for: whole.size, in: database)
             let asset = try await keep(whole, permit, in: database)
             upload.end(with: asset)
-            waitingUploads.end(upload.size, for: upload.sender, with: asset)
             await upload.receiver.release()
             return .whole(AssetUploadResponse(singleFile: try sent(asset, in: database)))
         } catch {
@@ -195,15 +194,15 @@ extension Cloud {
     /// Forgets a file that will not come. What cannot be forgotten now its task forgets later.
     private func drop(_ upload: AnnouncedUpload) async {
         guard upload.kept == nil else { return }
+        let database = upload.purpose.database
         try? await store.write { transaction in
-            try transaction.apply(WritePlan(removing: upload.id, from: upload.purpose.database))
+            guard let row = try transaction.announced([upload.id.key], in: database).first else { return .rollback(()) }
+            var plan = WritePlan()
+            try plan.removeUnsaved([(row.purpose.size, row.created)], of: row.purpose.place.sender, in: database, transaction)
+            plan.entriesRemoved.append(row.key)
+            try transaction.apply(plan)
             return .commit(())
         }
-        await letGo(of: upload)
-    }
-
-    func letGo(of upload: AnnouncedUpload) async {
-        waitingUploads.end(upload.size, for: upload.sender, with: nil)
         await letGo(of: upload.receiver, in: upload.purpose.database)
     }
 }

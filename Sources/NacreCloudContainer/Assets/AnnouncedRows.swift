@@ -76,28 +76,21 @@ extension AnnouncedUpload.Purpose {
     }
 }
 
-extension WritePlan {
-    init(removing announced: AnnouncedUploadID, from database: DatabaseID) {
-        self.init()
-        remove(announced, from: database)
-    }
-
-    mutating func remove(_ announced: AnnouncedUploadID, from database: DatabaseID) {
-        entriesRemoved.append(EntryKey(database, .announcedUpload, announced.key))
-    }
-}
-
 extension Cloud {
-    /// Writes the row of a file that begins, and the task that takes it away when its URL has run out.
+    /// Writes the row of a file that begins, and the task that takes it away when its URL has run out. It counts among its sender's unsaved files.
     func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
         let row = AnnouncedRow(upload, at: clock()).row
         let task = CollectAssets.task(for: upload.id, of: zone, due: clock() + Limits.assetGraceSeconds)
-        try await stored(of: database.key) {
-            try await self.store.write { transaction in
-                var plan = WritePlan(putting: task)
-                plan.entries.append(row)
-                try transaction.apply(plan)
-                return .commit(())
+        try await withAccount(of: upload.purpose.place.sender, in: database) { account in
+            try await stored(of: database.key) {
+                try await self.store.write { transaction in
+                    var plan = WritePlan(putting: task)
+                    let same = try transaction.announced([row.key.key], in: database.id).first
+                    try account.add(upload.size, insteadOf: same, to: &plan, transaction)
+                    plan.entries.append(row)
+                    try transaction.apply(plan)
+                    return .commit(())
+                }
             }
         }
     }
@@ -124,7 +117,7 @@ extension Cloud {
         guard let upload else { return nil }
         if announcedUploads.add(upload) { return upload }
         // Another request was faster.
-        await letGo(of: upload)
+        await letGo(of: upload.receiver, in: purpose.database)
         return announcedUploads[id]
     }
 }
@@ -136,20 +129,21 @@ extension ReadTransaction {
     }
 
     /// Those of the names that announced files of a database wait for or have.
-    func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID) throws -> Set<ChunkName> {
-        try announcedChunks(in: database) { names.contains($0) }
+    func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID, paidBy meter: WorkMeter?) throws -> Set<ChunkName> {
+        try announcedChunks(in: database, paidBy: meter) { names.contains($0) }
     }
 
     /// The names that begin with this byte.
     func announcedChunks(withFirst part: UInt8, in database: DatabaseID) throws -> Set<ChunkName> {
-        try announcedChunks(in: database) { $0.bytes.first == part }
+        try announcedChunks(in: database, paidBy: nil) { $0.bytes.first == part }
     }
 
-    private func announcedChunks(in database: DatabaseID, where matches: (ChunkName) -> Bool) throws -> Set<ChunkName> {
+    private func announcedChunks(in database: DatabaseID, paidBy meter: WorkMeter?, where matches: (ChunkName) -> Bool) throws -> Set<ChunkName> {
         var names: Set<ChunkName> = []
         var last = ""
         while true {
             let page = try entries(in: database, .announcedUpload, after: last, limit: Limits.announcedRows)
+            meter?.add(bytes: page.reduce(0) { $0 + $1.value.count })
             for row in page {
                 // Of one that cannot be read nothing is known: what it waits for is sent again.
                 guard let announced = try? AnnouncedRow(row) else { continue }

@@ -50,7 +50,7 @@ final class AnnouncedUpload: Sendable {
     }
 
     var size: Int64 { purpose.size }
-    var sender: WaitingUploads.Sender { WaitingUploads.Sender(database: purpose.database, name: purpose.place.sender) }
+    var sender: IncomingFiles.Sender { IncomingFiles.Sender(database: purpose.database, name: purpose.place.sender) }
     var touched: Timestamp { state.withLock { $0.touched } }
     var kept: StoredAsset? { state.withLock { $0.kept } }
 
@@ -142,7 +142,7 @@ final class AnnouncedUploads: Sendable {
     private struct State {
         var uploads: [AnnouncedUploadID: AnnouncedUpload] = [:]
         var chunks = 0
-        var chunksOf: [WaitingUploads.Sender: Int] = [:]
+        var chunksOf: [IncomingFiles.Sender: Int] = [:]
     }
 
     private let state = Locked(State())
@@ -150,7 +150,7 @@ final class AnnouncedUploads: Sendable {
     subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
 
     /// Whether so many chunks more have room.
-    func hasRoom(for chunks: Int, of sender: WaitingUploads.Sender) -> Bool {
+    func hasRoom(for chunks: Int, of sender: IncomingFiles.Sender) -> Bool {
         state.withLock {
             $0.chunks + chunks <= Limits.announcedChunksInAll && ($0.chunksOf[sender] ?? 0) + chunks <= Limits.announcedChunks
         }

@@ -12,6 +12,8 @@ struct SentAssets: Hashable, Sendable {
     var now = Timestamp(secondsSince2001: 0)
     /// Those that saves of the request have put into records, as they are kept from now on.
     private(set) var used: [AssetID: StoredAsset] = [:]
+    /// Those of them that no save had put into a record before.
+    private(set) var firstUsed: Set<AssetID> = []
 
     /// A save puts its assets into its record: from here on they are for that field alone.
     mutating func use(_ fields: RecordFields, of record: String, type: String) {
@@ -19,6 +21,7 @@ struct SentAssets: Hashable, Sendable {
         for place in fields.entries.indices where fields.entries[place].value.holdsAssets {
             for id in fields.entries[place].value.assets.compactMap({ $0.receipt.flatMap(AssetID.init(key:)) }) {
                 guard let asset = stored[id]?.used(in: fields.entries[place].name, of: record, type: type, at: now) else { continue }
+                if stored[id]?.used == nil { firstUsed.insert(id) }
                 stored[id] = asset
                 used[id] = asset
             }

@@ -4,44 +4,73 @@ extension Cloud {
     /// `assets/rereference`: gives assets that records have as they can be saved into any field of the same zone. No byte is sent or copied: the new
     /// assets have the chunks of the old ones.
     ///
-    /// Costs two calls of the store. CloudKit: one bad item fails the request.
+    /// Costs two calls of the store, and one for each `Limits.announcedRows` assets: what the copies take is known before any is made. CloudKit: one bad item
+    /// fails the request.
     package func rereferenceAssets(
         _ request: AssetsRereferenceRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsRereferenceResponse {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         guard let sender = caller.userRecordName else { throw caller.noUser }
         if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
+        let patience = Patience.endless.paid(by: .current)
         let found = try await read(database, zone: request.zoneID) { database, transaction in
-            try transaction.assets(request, of: database)
+            try transaction.assets(request, of: database, patience)
         }
-        let ids = try found.get()
-        WorkMeter.current?.add(rows: ids.count)
+        let (ids, work) = try found.get()
+        WorkMeter.current?.add(rows: work.files + work.chunks, bytes: work.bytes)
         let (zoneName, now) = (request.zoneID.zoneName, clock())
         let copies = ids.map { ($0, AssetID(zone: $0.zone, random(), random())) }
-        let made = try await stored(of: database.key, zone: request.zoneID) {
-            try await self.store.write { transaction in
-                let lock = try transaction.lock(zoneNamed: zoneName, in: database.id)
-                guard let zone = lock.zone else { throw ServerError.zoneNotFound(request.zoneID) }
-                let assets = try transaction.copies(copies, in: zone, sender: sender, at: now)
-                try transaction.apply(WritePlan(putting: assets, in: zone, at: now))
-                return .commit(assets.map(\.asset))
+        let made = try await withAccount(of: sender, in: database) { account in
+            try await stored(of: database.key, zone: request.zoneID) {
+                try await self.store.write { transaction in
+                    let lock = try transaction.lock(zoneNamed: zoneName, in: database.id)
+                    guard let zone = lock.zone else { throw ServerError.zoneNotFound(request.zoneID) }
+                    let assets = try transaction.copies(copies, in: zone, sender: sender, at: now)
+                    var plan = WritePlan(putting: assets, in: zone, at: now)
+                    try account.add(assets.reduce(0) { $0 + $1.asset.size }, to: &plan, transaction)
+                    try transaction.apply(plan)
+                    return .commit(assets.map(\.asset))
+                }
             }
         }
         return AssetsRereferenceResponse(assets: try made.map { try sent($0, in: database) })
     }
 }
 
+/// What copies of assets take in rows and bytes of the store.
+struct CopyWork: Equatable, Sendable {
+    private(set) var files = 0
+    /// Each is a row.
+    private(set) var chunks = 0
+    /// Bytes of small files, which stand in rows.
+    private(set) var bytes = 0
+    /// It is a file alone, with no more chunks than one of its size can have.
+    private var isOneFile = false
+
+    mutating func add(_ asset: StoredAsset) {
+        files += 1
+        chunks += asset.chunks.count
+        if asset.chunks.isEmpty { bytes += Int(clamping: asset.size) }
+        isOneFile = files == 1 && asset.size >= Int64(asset.chunks.count - 1) * Int64(ContentCutter.leastBytes)
+    }
+
+    var isTooMuch: Bool { bytes > Limits.bytesCopied || chunks > Limits.chunksCopied && !isOneFile }
+}
+
 extension ReadTransaction {
-    /// The assets of the fields that a request names, in its order.
+    /// The assets of the fields that a request names, in its order, and what copies of them take.
     fileprivate func assets(
-        _ request: AssetsRereferenceRequest, of database: CallerDatabase
-    ) throws -> Result<[AssetID], ServerError> {
+        _ request: AssetsRereferenceRequest, of database: CallerDatabase, _ patience: Patience
+    ) throws -> Result<([AssetID], CopyWork), ServerError> {
         guard let zone = try database.zone(request.zoneID).find(self) else { return .failure(.zoneNotFound(request.zoneID)) }
         guard zone.seat.mayWrite else { return .failure(.writeNotPermitted) }
         let fields = FieldNames(request.assets.map(\.fieldName))
         var records: [String: StoredRecord] = [:]
-        try eachPortion(of: Array(Set(request.assets.map(\.recordName))), in: zone.address) { rows in
+        var (patience, left) = (patience, Limits.unansweredBytes)
+        try eachPortion(of: Array(Set(request.assets.map(\.recordName))), in: zone.address, &patience) { rows in
             for row in rows { records[row.name] = StoredRecord(row, in: zone.address, only: fields) }
+            left -= rows.bodyBytes
+            if left < 0 { throw ServerError.looksAtTooMuch }
         }
         var ids: [AssetID] = []
         for item in request.assets {
@@ -52,7 +81,18 @@ extension ReadTransaction {
             ids += assets.compactMap { $0.receipt.flatMap(AssetID.init(key:)) }
             if ids.count > Limits.assetsPerRequest { return .failure(.tooManyAssets("assets")) }
         }
-        return .success(ids)
+        let work = try work(copying: ids, in: zone.address.database)
+        return work.isTooMuch ? .failure(.copiesTooMuch) : .success((ids, work))
+    }
+
+    /// Looks at some assets at a time, and at no more where it is too much.
+    private func work(copying ids: [AssetID], in database: DatabaseID) throws -> CopyWork {
+        var work = CopyWork()
+        for start in stride(from: 0, to: ids.count, by: Limits.announcedRows) where !work.isTooMuch {
+            let keys = ids[start..<min(start + Limits.announcedRows, ids.count)].map(\.key)
+            for row in try entries(in: database, .asset, keys: keys) { work.add(try StoredAsset(row)) }
+        }
+        return work
     }
 
     /// - Parameter ids: of assets that are there, each with that of its copy.
@@ -82,6 +122,10 @@ extension ServerError {
             .badRequest, "field has no asset", internalCode: 2006, field: field,
             remedy: "Name a field of type ASSETID or ASSETID_LIST that has a value.")
     }
+
+    static let copiesTooMuch = ServerError(
+        .badRequest, "the files have more than \(Limits.chunksCopied) chunks, or small ones more than \(Limits.bytesCopied) bytes",
+        native: .limitExceeded, internalCode: 2023, field: "assets", remedy: "Split the request in halves and send both.")
 
     static func tooManyAssets(_ field: String) -> ServerError {
         ServerError(

@@ -60,27 +60,28 @@ extension Cloud {
         if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         guard permit.announced == nil else { throw ServerError.announcedUpload }
         let database = try await database(of: permit, by: caller)
-        try await requireRoom(for: Int64(length ?? 0), in: database)
-        let sender = WaitingUploads.Sender(database: database.id, name: permit.place.sender)
-        let taken = Int64(length ?? permit.bytesMax)
-        try waitingUploads.take(taken, for: sender, at: clock())
-        var asset: StoredAsset?
-        defer { waitingUploads.end(taken, for: sender, with: asset) }
+        let room = try await fileRoom(of: permit.place.sender, in: database)
+        let sender = IncomingFiles.Sender(database: database.id, name: permit.place.sender)
+        var taken = Int64(length ?? 0)
+        try incomingFiles.take(taken, for: sender, within: room)
+        defer { incomingFiles.end(taken, for: sender) }
         let storage = try assetStorage()
         let receiver = storage.receiver(under: try await chunkKey(of: database.id))
         do {
-            var size = 0
+            var size: Int64 = 0
             while let piece = try await next() {
-                size += piece.count
-                if size > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
+                size += Int64(piece.count)
+                if size > Int64(permit.bytesMax) { throw ServerError.assetTooLarge(permit.bytesMax) }
+                if size > taken {
+                    try incomingFiles.take(size - taken, for: sender, within: room)
+                    taken = size
+                }
                 WorkMeter.current?.add(bytes: piece.count)
                 try await stored(of: database.key) { try await receiver.add(piece) }
             }
             let whole = try await stored(of: database.key) { try await receiver.finish() }
             try await still()
-            try await requireRoom(for: whole.size, in: database)
             let kept = try await keep(whole, permit, in: database)
-            asset = kept
             await receiver.release()
             return AssetUploadResponse(singleFile: try sent(kept, in: database))
         } catch {
@@ -111,45 +112,36 @@ extension Cloud {
 
     /// Removes those of the chunks that no asset has.
     func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
+        let meter = WorkMeter.current
         try await assets?.remove(names) { names in
             try await self.store.read { transaction in
-                Set(try names.filter { try transaction.isUsed($0, in: database) })
-                    .union(try transaction.announcedChunks(among: Set(names), in: database))
+                meter?.add(rows: names.count)
+                return Set(try names.filter { try transaction.isUsed($0, in: database) })
+                    .union(try transaction.announcedChunks(among: Set(names), in: database, paidBy: meter))
             }
         }
     }
 
-    /// CloudKit: a file counts for the quota of its database. It does so when a record has it; one that would have no room is not taken in.
-    func requireRoom(for bytes: Int64, in database: CallerDatabase) async throws {
-        let key = database.key
-        try await registry.withSchema(of: key.container, key.environment) { schema in
-            let quotaKey = schema.quotaKey
-            try await stored(of: key) {
-                try await self.store.read { transaction in
-                    let entry = try transaction.entries(in: quotaKey.database, quotaKey.kind, keys: [quotaKey.key]).first
-                    guard let limit = self.quotas.with(try entry.map { try QuotaEntry($0) }).limit(of: key.scope) else { return }
-                    let used = max(0, try transaction.databases([database.id]).first?.bytes ?? 0)
-                    if bytes > limit || used > limit - bytes { throw ServerError.quotaExceeded(isPublic: key.scope == .public) }
-                }
-            }
-        }
-    }
-
-    /// Writes the rows of a new asset.
+    /// Writes the rows of a new asset, which counts among its sender's unsaved files from then on.
     func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
         let (zoneName, now) = (permit.place.zoneName, clock())
         let asset = StoredAsset(
             id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
             checksum: received.checksum, chunks: received.chunks)
+        WorkMeter.current?.add(rows: asset.chunks.count)
         let zoneID = database.key.zoneID(zoneName)
-        try await stored(of: database.key, zone: zoneID) {
-            try await self.store.write { transaction -> Ending<Void> in
-                let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
-                guard let zone = advance.zone, asset.id.zone == zone.address.zone else { throw ServerError.zoneNotFound(zoneID) }
-                var plan = WritePlan(putting: [(asset, received.inline)], in: zone, at: now)
-                if let announced = permit.announced { plan.remove(announced, from: database.id) }
-                try transaction.apply(plan)
-                return .commit(())
+        try await withAccount(of: permit.place.sender, in: database) { account in
+            try await stored(of: database.key, zone: zoneID) {
+                try await self.store.write { transaction -> Ending<Void> in
+                    let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
+                    guard let zone = advance.zone, asset.id.zone == zone.address.zone else { throw ServerError.zoneNotFound(zoneID) }
+                    var plan = WritePlan(putting: [(asset, received.inline)], in: zone, at: now)
+                    let announced = try permit.announced.flatMap { try transaction.announced([$0.key], in: database.id).first }
+                    try account.add(asset.size, insteadOf: announced, to: &plan, transaction)
+                    if let announced { plan.entriesRemoved.append(announced.key) }
+                    try transaction.apply(plan)
+                    return .commit(())
+                }
             }
         }
         return asset
@@ -225,12 +217,16 @@ enum AssetShape {
         if file.chunks.contains(where: { !(1...ContentCutter.mostBytes).contains($0.size) || $0.digest.count != 32 }) {
             return .badChunks("a size is not 1 to \(ContentCutter.mostBytes), or a digest not of 32 bytes")
         }
+        if file.chunks.dropLast().contains(where: { $0.size < ContentCutter.leastBytes }) {
+            return .badChunks("a chunk before the last is smaller than \(ContentCutter.leastBytes) bytes")
+        }
         if file.size < AnnouncedFile.bytesMin { return .badChunks("the file is smaller than \(AnnouncedFile.bytesMin) bytes") }
         return file.size > Int64(bytesMax) ? .assetTooLarge(bytesMax) : nil
     }
 
     static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: request.assets.count, field: "assets", by: caller) { return fault }
+        if Set(request.assets).count < request.assets.count { return .repeatedName(field: "assets") }
         return request.assets.lazy.compactMap { Names.fieldNameFault($0.fieldName) }.first
     }
 }

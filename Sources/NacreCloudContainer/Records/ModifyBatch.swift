@@ -25,6 +25,8 @@ struct ModifyBatch {
     let caller: String
     /// Assets that its saves put into records, as they are kept from now on.
     private(set) var usedAssets: [AssetID: StoredAsset] = [:]
+    /// Those of them that no record had before.
+    private(set) var firstUsedAssets: Set<AssetID> = []
     /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
     private let hidden: Set<String>
     /// How far its deletions may reach: known before anything is decided.
@@ -65,6 +67,7 @@ struct ModifyBatch {
             items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
             caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored), seat: setting.seat)
         usedAssets = setting.assets.used
+        firstUsedAssets = setting.assets.firstUsed
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.

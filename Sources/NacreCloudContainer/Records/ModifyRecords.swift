@@ -4,7 +4,7 @@ extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
     /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
-    /// and one plan; two more for each level of a cascade, one where a private database has a quota, one where the database has subscriptions, and one where
+    /// and one plan; two more for each level of a cascade, one where a private database has a quota, one where a file becomes a record's for the first time, one where the database has subscriptions, and one where
     /// the zone is another user's. Nothing is written when nothing was changed. What has to look at much is decided beside the writer first, as
     /// `LongDecision` says: twice those calls, and once more where it is to be written. Where it brings many words of searched texts, two more read those that
     /// may go for them.
@@ -35,7 +35,6 @@ extension Cloud {
         tell(outcome.damaged, of: key, request.zoneID)
         WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
-        if let sender = caller.userRecordName { waitingUploads.saved(outcome.assets, by: .init(database: database.id, name: sender)) }
         return outcome.response
     }
 

@@ -10,8 +10,6 @@ struct RecordModification: Sendable {
         var indexRows = 0
         /// Records that the request met, and that are not what was written.
         var damaged: [StoredRecord] = []
-        /// Files that were sent and that records have from now on.
-        var assets: [AssetID] = []
     }
 
     private let request: RecordsModifyRequest
@@ -388,6 +386,8 @@ struct RecordModification: Sendable {
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         let assets = batch.keptAssets
+        let saved = assets.filter { batch.firstUsedAssets.contains($0.id) }.map { (bytes: $0.size, sent: $0.created) }
+        try plan.removeUnsaved(saved, of: caller.userRecordName ?? "", in: database, transaction)
         plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
         addGround(ground, to: &plan)
@@ -410,8 +410,7 @@ struct RecordModification: Sendable {
         try transaction.settleSubtrees(below: changes.moved, of: ground.zone, as: &rows, by: caller, at: now)
         return .commit(
             Outcome(
-                response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged,
-                assets: assets.map(\.id)))
+                response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {

@@ -47,6 +47,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case chunkKey = 33
     /// Of a database: a file that was announced and is on its way.
     case announcedUpload = 56
+    /// Of a database: how much a user has sent into it that no record has.
+    case unsavedFiles = 60
     /// Of a database: a user's subscription, by what changes it is found, and how many there are of each such kind.
     case subscription = 40
     case subscriptionTerm = 41

@@ -96,9 +96,10 @@ struct CollectAssets: TaskHandler {
             let zone = try transaction.lock(zoneNamed: work.zoneName, in: work.zone.database).zone
             try turn.requireLease(transaction)
             var plan = WritePlan()
-            let keys = Array(rest.assets.suffix(Self.assetsPerChunk))
+            let next = Array(rest.assets.suffix(Self.assetsPerChunk))
+            let found = try transaction.entries(in: work.zone.database, .asset, keys: next).map { try StoredAsset($0) }
+            let (rows, keys) = found.few(of: next)
             rest.assets.removeLast(keys.count)
-            let rows = try transaction.entries(in: work.zone.database, .asset, keys: keys).map { try StoredAsset($0) }
             let isThere = zone?.address == work.zone
             let held = isThere ? try transaction.assetsHeld(of: rows, in: work.zone) : []
             for asset in rows where !held.contains(asset.id) && (!isThere || asset.isOld(at: now)) {
@@ -123,6 +124,26 @@ struct CollectAssets: TaskHandler {
 
     /// What it was about, nothing else tells.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}
+
+extension [StoredAsset] {
+    /// Those that go in one transaction, because their rows of chunks do: one, or as many as have `Limits.chunksCopied` together.
+    var few: ArraySlice<StoredAsset> {
+        var chunks = 0
+        return prefix { asset in
+            defer { chunks += asset.chunks.count }
+            return chunks == 0 || chunks + asset.chunks.count <= Limits.chunksCopied
+        }
+    }
+
+    /// Those of the last keys that go in one transaction, and the keys, to the end. An asset of a key may be gone.
+    fileprivate func few(of keys: [String]) -> (assets: [StoredAsset], keys: [String]) {
+        let known = Dictionary(map { ($0.id.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let few = keys.reversed().compactMap { known[$0] }.few
+        // Behind the first one that waits.
+        guard few.count < known.count, let last = few.last.flatMap({ keys.lastIndex(of: $0.id.key) }) else { return (self, keys) }
+        return (few.map(\.self), keys[last...].map(\.self))
+    }
 }
 
 extension ReadTransaction {

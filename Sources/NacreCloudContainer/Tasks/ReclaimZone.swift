@@ -31,7 +31,7 @@ struct ReclaimZone: TaskHandler {
         return try await turn.cloud.store.write { transaction in
             let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
             if count > 0 { return .commit(true) }
-            let assets = try transaction.assets(of: zone, limit: Self.assetsPerChunk)
+            let assets = Array(try transaction.assets(of: zone, limit: Self.assetsPerChunk).few)
             var plan = WritePlan()
             if assets.isEmpty {
                 plan = WritePlan(finishing: turn.key)

@@ -64,7 +64,7 @@ package struct AssetUploadResponse: Equatable, Sendable {
 
 /// `POST assets/rereference`: asks for assets of records as they can be saved into other fields and records of the same zone.
 package struct AssetsRereferenceRequest: Equatable, Sendable {
-    package struct Item: Equatable, Sendable {
+    package struct Item: Hashable, Sendable {
         package var recordName: String
         package var fieldName: String
 

@@ -158,17 +158,33 @@ import Testing
         await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 2), scene, "a") }
     }
 
+    @Test func `an announced file counts once, on its way and when it is there, and no more when it is forgotten`() async throws {
+        let scene = try await AssetCloud(quotas: Quotas(userBytes: 2_000_000, publicBytes: 0))
+        let bytes = someBytes(900_000, seed: 4)
+        let (permit, _) = try await announce(bytes, scene, "a")
+        _ = try await announce(someBytes(900_000, seed: 5), scene, "b")
+        await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), scene, "c") }
+        let second = AssetCloud(after: scene)
+        await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), second, "c") }
+        // As much as counts already.
+        _ = try await second.save(.asset(try await send(bytes, permit, second)), in: "a")
+        await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), second, "c") }
+        second.cloud.clock.move(bySeconds: Limits.announcedSeconds + 1)
+        _ = try? await announce(someBytes(900_000, seed: 7), second, "x")
+        try await second.wait(Limits.assetGraceSeconds)
+        _ = try await announce(someBytes(900_000, seed: 6), second, "c")
+    }
+
     @Test func `announcements beyond what a user may have on the way are sent whole`() async throws {
         let scene = try await AssetCloud()
-        let chunk = 600_000 / 5000
-        for number in 0..<5 {
-            let chunks = (0..<5000).map { index in
-                AnnouncedFile.Chunk(size: chunk, digest: SHA256.digest(Array("\(number) \(index)".utf8)))
+        for number in 0..<6 {
+            let chunks = (0..<3900).map { index in
+                AnnouncedFile.Chunk(size: ContentCutter.leastBytes, digest: SHA256.digest(Array("\(number) \(index)".utf8)))
             }
             let item = AssetsUploadRequest.Item(recordName: "r\(number)", recordType: "Note", fieldName: "f", file: AnnouncedFile(chunks: chunks))
             let asked = try await scene.cloud.cloud.requestUploads(
                 AssetsUploadRequest(tokens: [item], zoneID: ZoneID(zoneName: "Z")), in: scene.ada.target, by: scene.ada.caller)
-            #expect((asked.tokens[0].awaited != nil) == (number < 4), "\(number)")
+            #expect((asked.tokens[0].awaited != nil) == (number < 5), "\(number)")
         }
     }
 }

@@ -74,8 +74,12 @@ import Testing
 
     @Test func `a file counts for the quota while a record has it`() async throws {
         let scene = try await AssetCloud(quotas: Quotas(userBytes: 300_000, publicBytes: 0))
+        _ = try await scene.cloud.cloud.registry.createContainer(TestCloud.container)
         let sent = try await scene.upload(someBytes(200_000, seed: 5), "a")
+        await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await scene.upload(someBytes(200_000, seed: 6), "b") }
+        _ = try await scene.cloud.cloud.setQuotas(of: TestCloud.container, .development) { $0.userBytes = 500_000 }
         let other = try await scene.upload(someBytes(200_000, seed: 6), "b")
+        _ = try await scene.cloud.cloud.setQuotas(of: TestCloud.container, .development) { $0.userBytes = nil }
         #expect(try await scene.save(.asset(sent), in: "a").error == nil)
         #expect(try await scene.save(.asset(other), in: "b").error?.code == .quotaExceeded)
         await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await scene.upload(someBytes(200_000, seed: 7), "c") }

@@ -1,0 +1,42 @@
+import NacreCloudWire
+import NacreLocks
+
+/// Bytes of files that are on their way through this process, by who sends them and where to. Thread-safe.
+///
+/// What has come counts in the store (`UnsavedFiles`). Of several servers each knows its own: a user may have as much on the way to each, and the store
+/// refuses what is too much when it has come.
+final class IncomingFiles: Sendable {
+    struct Sender: Hashable, Sendable {
+        var database: DatabaseID
+        var name: String
+    }
+
+    private let bytes = Locked<[Sender: Int64]>([:])
+
+    /// Takes room for bytes before they are read.
+    /// - Throws: the refusal of `room` where they have none beside what is on its way.
+    func take(_ more: Int64, for sender: Sender, within room: FileRoom) throws(ServerError) {
+        let isTaken = bytes.withLock { bytes in
+            let sum = (bytes[sender] ?? 0) + more
+            guard sum <= room.bytes else { return false }
+            bytes[sender] = sum > 0 ? sum : nil
+            return true
+        }
+        guard isTaken else { throw room.refusal }
+    }
+
+    /// The bytes that were taken count in the store, or will not come.
+    func end(_ taken: Int64, for sender: Sender) {
+        bytes.withLock { bytes in
+            let rest = (bytes[sender] ?? 0) - taken
+            bytes[sender] = rest > 0 ? rest : nil
+        }
+    }
+}
+
+extension ServerError {
+    static let tooManyUploads = ServerError(
+        .quotaExceeded, "files that no record has are too many", native: .quotaExceeded,
+        remedy: "Save the records that the files are for before you send more. What is not saved goes after "
+            + "\(Int(Limits.assetGraceSeconds / 3600)) hours.")
+}

@@ -1,0 +1,169 @@
+import NacreCloudWire
+
+/// The files that one user has sent into a database and that no record has: how many bytes came in each hour. Files that are announced and on their way
+/// are among them. The store keeps it, so that all servers count alike and a restart forgets nothing.
+///
+/// A file that nobody saves is collected after `Limits.assetGraceSeconds`; its hour counts no more then, whatever became of it.
+struct UnsavedFiles: Equatable, Sendable {
+    private static let version: UInt8 = 1
+    private static let hourSeconds: Double = 3600
+
+    /// Bytes by hours since 2001; none is 0 or less.
+    private var hours: [Int64: Int64] = [:]
+
+    init() {}
+
+    /// Bytes that count.
+    func bytes(at now: Timestamp) -> Int64 {
+        hours.reduce(0) { $0 &+ (Self.end(of: $1.key) > now ? $1.value : 0) }
+    }
+
+    mutating func add(_ bytes: Int64, at now: Timestamp) {
+        hours = hours.filter { Self.end(of: $0.key) > now }
+        if bytes > 0 { hours[Self.hour(of: now), default: 0] += bytes }
+    }
+
+    /// Takes files away that came at a time: records have them, or they will not come.
+    mutating func remove(_ bytes: Int64, sentAt time: Timestamp) {
+        let hour = Self.hour(of: time)
+        guard let there = hours[hour] else { return }
+        hours[hour] = there > bytes ? there - bytes : nil
+    }
+
+    private static func hour(of time: Timestamp) -> Int64 { Int64((time.secondsSince2001 / hourSeconds).rounded(.down)) }
+
+    /// When the last file of an hour may be collected.
+    private static func end(of hour: Int64) -> Timestamp {
+        Timestamp(secondsSince2001: Double(hour + 1) * hourSeconds + Limits.assetGraceSeconds)
+    }
+
+    // MARK: Rows
+
+    static func key(of sender: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .unsavedFiles, sender) }
+
+    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    init(_ row: EntryRow) throws {
+        do {
+            var reader = ByteReader(row.value)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            for _ in 0..<(try reader.count()) { hours[try reader.signed()] = try reader.signed() }
+        } catch {
+            throw StoreError(.corrupt, "The row of a user's unsaved files is not what was written", ["user": row.key.key])
+        }
+    }
+
+    /// Puts it in its place, or removes the row where nothing counts.
+    func put(_ key: EntryKey, in plan: inout WritePlan) {
+        guard let last = hours.keys.max() else {
+            plan.entriesRemoved.append(key)
+            return
+        }
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.number(UInt64(hours.count))
+        for (hour, bytes) in hours.sorted(by: { $0.key < $1.key }) {
+            writer.signed(hour)
+            writer.signed(bytes)
+        }
+        plan.entries.append(EntryRow(key: key, value: writer.bytes, expires: Self.end(of: last)))
+    }
+}
+
+/// How much more a user may send into a database before records have what was sent.
+struct FileRoom: Equatable, Sendable {
+    var bytes: Int64
+    /// What a file is told that has no room.
+    var refusal: ServerError
+
+    /// CloudKit: a file counts for the quota of its database. One that no record has yet counts against what the database may hold beside its records, for its
+    /// sender alone: nobody fills a public database for others with what is never saved.
+    /// - Parameters:
+    ///   - unsaved: bytes that its sender has sent and not saved.
+    ///   - used: bytes of the database's records and their files.
+    ///   - limit: bytes that the database may hold; nil: as many as the disk.
+    init(beside unsaved: Int64, used: Int64, limit: Int64?, isPublic: Bool) {
+        let (unsaved, used) = (max(unsaved, 0), max(used, 0))
+        bytes = Limits.waitingAssetBytes - min(unsaved, Limits.waitingAssetBytes)
+        refusal = .tooManyUploads
+        guard let limit else { return }
+        let left = max(limit - min(used, limit) - min(unsaved, limit), 0)
+        guard left <= bytes else { return }
+        (bytes, refusal) = (left, .quotaExceeded(isPublic: isPublic))
+    }
+}
+
+/// Where the files of a user count that no record of a database has.
+struct FileAccount: Sendable {
+    let database: DatabaseID
+    let isPublic: Bool
+    let sender: String
+    /// What holds where nothing is said of the container.
+    let limit: @Sendable (QuotaEntry?) -> Int64?
+    let quotaKey: EntryKey
+    let now: Timestamp
+
+    private var key: EntryKey { UnsavedFiles.key(of: sender, in: database) }
+
+    /// What has room now. Another request may take it meanwhile.
+    func room(_ transaction: any ReadTransaction) throws -> FileRoom {
+        let entries =
+            try transaction.entries(in: database, .unsavedFiles, keys: [sender])
+            + transaction.entries(in: quotaKey.database, quotaKey.kind, keys: [quotaKey.key])
+        return try room(among: entries, used: try transaction.databases([database]).first?.bytes ?? 0).room
+    }
+
+    /// Counts files that come, in the place of announced ones that counted, or refuses them. Locks the database, and so all that counts in it.
+    func add(
+        _ bytes: Int64, insteadOf announced: AnnouncedRow? = nil, to plan: inout WritePlan, _ transaction: any WriteTransaction
+    ) throws {
+        let found = try transaction.lock(zoneNamed: nil, in: database, operation: nil, entries: [key, quotaKey])
+        var (files, room) = try room(among: found.entries, used: found.database?.bytes ?? 0)
+        if bytes - (announced?.purpose.size ?? 0) > room.bytes { throw room.refusal }
+        if let announced { files.remove(announced.purpose.size, sentAt: announced.created) }
+        files.add(bytes, at: now)
+        files.put(key, in: &plan)
+    }
+
+    private func room(among entries: [EntryRow], used: Int64) throws -> (files: UnsavedFiles, room: FileRoom) {
+        let files = try entries.first { $0.key == key }.map { try UnsavedFiles($0) } ?? UnsavedFiles()
+        let quota = try entries.first { $0.key == quotaKey }.map { try QuotaEntry($0) }
+        return (files, FileRoom(beside: files.bytes(at: now), used: used, limit: limit(quota), isPublic: isPublic))
+    }
+}
+
+extension WritePlan {
+    /// Counts files no more among those that no record has. Locks their database.
+    mutating func removeUnsaved(
+        _ files: [(bytes: Int64, sent: Timestamp)], of sender: String, in database: DatabaseID, _ transaction: any WriteTransaction
+    ) throws {
+        guard !files.isEmpty else { return }
+        let key = UnsavedFiles.key(of: sender, in: database)
+        let found = try transaction.lock(zoneNamed: nil, in: database, operation: nil, entries: [key])
+        guard let row = found.entries.first(where: { $0.key == key }) else { return }
+        var unsaved = try UnsavedFiles(row)
+        for file in files { unsaved.remove(file.bytes, sentAt: file.sent) }
+        unsaved.put(key, in: &self)
+    }
+}
+
+extension Cloud {
+    /// Asks or changes what a user has sent into a database and not saved.
+    func withAccount<Value>(
+        of sender: String, in database: CallerDatabase, _ body: (FileAccount) async throws -> Value
+    ) async throws -> Value {
+        let (key, quotas) = (database.key, quotas)
+        return try await registry.withSchema(of: key.container, key.environment) { schema in
+            try await body(
+                FileAccount(
+                    database: database.id, isPublic: key.scope == .public, sender: sender,
+                    limit: { quotas.with($0).limit(of: key.scope) }, quotaKey: schema.quotaKey, now: clock()))
+        }
+    }
+
+    /// How much a user may send into a database. Costs a call of the store.
+    func fileRoom(of sender: String, in database: CallerDatabase) async throws -> FileRoom {
+        try await withAccount(of: sender, in: database) { account in
+            try await stored(of: database.key) { try await self.store.read { try account.room($0) } }
+        }
+    }
+}
