@@ -367,6 +367,56 @@ def at_most_the_quota(server):
 unsaved_files.after = at_most_the_quota
 
 
+# Subscriptions and devices of others
+
+
+def subscribe(server, numbers, *filters):
+    """Subscriptions of one user to records that are made in the public database."""
+    server.publicly().ask("subscriptions/modify", {"operations": [{"operationType": "create", "subscription": {
+        "subscriptionID": f"s{number}", "subscriptionType": "query", "firesOn": ["create"],
+        "query": {"recordType": "Item", "filterBy": list(filters)}}} for number in numbers]})
+
+
+def public_items(server):
+    server.define("Item", {"price": {"value": 50}, "text": {"value": "x"}}, {"price": ["queryable"], "text": ["queryable"]})
+
+
+def public_saves(server):
+    """Saves of somebody else into the public database."""
+    asker, path = client.Client("127.0.0.1", server.port, server.token), server.publicly().path("records/modify")
+    body = json.dumps({"operations": [{"operationType": "create", "record": {
+        "recordType": "Item", "fields": {"price": {"value": 50}, "text": {"value": "x"}}}}]})
+    return {"public saves": (0.02, lambda _: asker.raw("POST", path, body))}
+
+
+def ten_users(server):
+    public_items(server)
+    return [server.another_user(f"idle{number}@example.com") for number in range(10)]
+
+
+@made_by(ten_users, witnesses=public_saves)
+def idle_inequalities(server, sockets, users):
+    """4,000 subscriptions to `price < 10`, and 1,000 that each save is held against in vain, beside saves at the price 50."""
+    below = {"comparator": "LESS_THAN", "fieldName": "price", "fieldValue": {"value": 10}}
+    other = {"comparator": "NOT_EQUALS", "fieldName": "text", "fieldValue": {"value": "x"}}
+    for user in users:
+        subscribe(user, range(100), other)
+        for first in range(100, 500, 100):
+            subscribe(user, range(first, first + 100), below)
+
+
+@made_by(ten_users, witnesses=public_saves)
+def devices_that_left(server, sockets, users):
+    """1,000 devices of ten users that followed their event streams, subscribe to each save into the public database, and are gone."""
+    for user in users:
+        subscribe(user, range(1))
+        for number in range(100):
+            with socket.create_connection(("127.0.0.1", user.port), 60) as each:
+                each.sendall((f"GET /device/1/{nacre.CONTAINER}/development/notifications?clientId=d{number} HTTP/1.1\r\n"
+                              f"Host: 127.0.0.1:{user.port}\r\nAuthorization: Bearer {user.token}\r\n\r\n").encode())
+                each.recv(4096)
+
+
 # Users who want much and mean no harm
 
 
@@ -412,4 +462,4 @@ ALL = (deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, al
        new_words_at_rate, first_syncs, withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often,
        public_records, waits, honest_devices, guesses, office_sign_ins, idle_connections, abandoned_queries,
        costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
-       rereferenced_files, unsaved_files)
+       rereferenced_files, unsaved_files, idle_inequalities, devices_that_left)

@@ -188,6 +188,7 @@ extension Limits {
         Limit("signInsWaiting", signInsWaiting, .server),
         Limit("signInWaitSeconds", Int(signInWaitSeconds), .server),
         Limit("subscriptionsPerUser", subscriptionsPerUser, .server),
+        Limit("openSubscriptionsPerUser", openSubscriptionsPerUser, .server),
         Limit("subscriptionBytes", subscriptionBytes, .server),
         Limit("fieldsPerNotification", fieldsPerNotification, .cloudKit),
         Limit("notificationTextCharacters", notificationTextCharacters, .cloudKit),

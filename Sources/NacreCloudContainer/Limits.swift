@@ -335,6 +335,9 @@ extension Limits {
     package static let signInWaitSeconds: Double = 15
     /// Subscriptions of one user in a database. On this server: `subscriptions/list` answers all of them.
     package static let subscriptionsPerUser = 500
+    /// Subscriptions of one user in a public database that no value finds: each change of their type is held against them. On this server: a
+    /// millisecond for others' saves.
+    package static let openSubscriptionsPerUser = 100
     /// Bytes of a subscription, as JSON. On this server: a predicate, and texts far longer than a notification.
     package static let subscriptionBytes = 16 * 1024
     /// Fields of a record whose values a notification carries. CloudKit: `CKSubscription.NotificationInfo.desiredKeys`.
@@ -373,8 +376,8 @@ extension Limits {
     package static let notificationSeconds: Double = 7 * 24 * 3600
     /// Notifications that wait for a device; of more, it is told to fetch everything. On this server: 400 KB, and more than anybody looks at.
     package static let notificationsPerDevice = 100
-    /// Notifications of a user's devices a second, and a minute's worth at once after a quiet time; of more, they are told to fetch everything. On this server:
-    /// a tenth of a core.
+    /// Notifications of a user's devices a second, with the user's subscriptions that others' saves are held against, and a minute's worth at once after a
+    /// quiet time; of more, they are told to fetch everything. On this server: a tenth of a core.
     package static let notificationsPerSecond = 3_000
     /// Devices of a user that are told of changes; of more, those go that were heard of longest ago. On this server: as many sign-ins, and their clients.
     package static let notifiedDevicesPerUser = 100

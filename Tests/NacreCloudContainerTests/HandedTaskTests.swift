@@ -261,7 +261,7 @@ import Testing
         let scene = try await Scene(store)
         let (cloud, clock) = (scene.scene.cloud, scene.scene.test.clock)
         for number in 0..<Limits.firingChunk {
-            let filter = QueryFilter(.greaterThan, fieldName: "count", value: .int64(1000))
+            let filter = QueryFilter(.notEquals, fieldName: "open", value: .string("x"))
             try await scene.scene.subscribe(scene.device, .query("\(1000 + number)", [filter]))
         }
         let bob = try await scene.scene.signIn("bob")

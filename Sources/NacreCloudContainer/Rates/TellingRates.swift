@@ -1,8 +1,10 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Counts the notifications that users' devices are told. A user of whose devices more are told than the rate hears to fetch everything in their place:
-/// subscriptions that a change fires on each of many devices cost the server as much as somebody likes. Thread-safe.
+/// Counts the notifications that users' devices are told, and the subscriptions that others' saves are held against. A user of more than the rate hears to
+/// fetch everything in their place: subscriptions cost the server as much as somebody likes, and never the one who saves. Thread-safe.
+///
+/// Each server counts for itself: with several a user has the rate of each.
 final class TellingRates: Sendable {
     private static let rate = TokenBucket.Rate(
         perSecond: Double(Limits.notificationsPerSecond), most: Double(Limits.notificationsPerSecond) * Limits.requestBurstSeconds)

@@ -83,6 +83,7 @@ struct SubscriptionModification: Sendable {
             uniquingKeysWith: { first, _ in first })
         let rule = SubscriptionRule(database: key, schema: schema.schema, caller: caller)
         var (come, gone, results) = ([StoredSubscription](), [StoredSubscription](), [SubscriptionResult]())
+        var open = found.values.count(where: \.term.isOpen)
         for operation in operations {
             switch operation {
             case .create(let subscription), .update(let subscription):
@@ -90,8 +91,14 @@ struct SubscriptionModification: Sendable {
                 switch verdict(on: subscription, over: known, by: rule, zones, room: Limits.subscriptionsPerUser - found.count - come.count) {
                 case .failure(let error): results.append(.failure(subscription.subscriptionID, error))
                 case .success(let next):
+                    let isOneMore = next.term.isOpen && known?.term.isOpen != true
+                    if let fault = rule.fault(ofOneMoreOpen: isOneMore, beside: open) {
+                        results.append(.failure(subscription.subscriptionID, fault))
+                        continue
+                    }
                     results.append(.subscription(subscription))
                     if next == known { continue }
+                    if isOneMore { open += 1 }
                     come.append(next)
                     if let known { gone.append(known) }
                 }

@@ -40,7 +40,7 @@ struct StoredSubscription: Equatable, Sendable {
 
     func key(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscription, name) }
 
-    func termKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscriptionTerm, "\(term.key) \(name)") }
+    func termKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscriptionTerm, "\(term.place) \(name)") }
 
     // MARK: As it is kept
 
@@ -92,6 +92,12 @@ extension Subscription {
 
 /// By what a change finds the subscriptions that it may fire: all that can match it stand under few terms.
 enum SubscriptionTerm: Hashable, Sendable {
+    /// Where the values lie that a filter lets pass. Numbers are kept in rows: never change one.
+    enum Side: UInt8, Hashable, Sendable, CaseIterable {
+        case below = 1
+        case above = 2
+    }
+
     /// Changes in any zone that has a feed.
     case database
     /// Changes in this one.
@@ -100,26 +106,62 @@ enum SubscriptionTerm: Hashable, Sendable {
     case type(String)
     /// Those of them in which a field is equal to a value.
     case value(type: String, field: String, key: ValueKey)
+    /// Those of them in which a field lies on one side of a value, or at it.
+    case range(type: String, field: String, side: Side, bound: ValueKey)
 
-    /// By the first filter that compares for equality, where there is one.
+    /// By the first filter that compares for equality, where there is one; else by the first that asks for what lies on one side of a value.
     init(_ shape: QueryShape) {
-        for filter in shape.filters where filter.filter.comparator == .equals {
-            guard let field = filter.fields.first, let key = ValueKey(filter.filter.value), key.bytes != nil else { continue }
-            self = .value(type: shape.type.name, field: field.name, key: key)
-            return
+        for isEquality in [true, false] {
+            for filter in shape.filters {
+                guard let field = filter.fields.first, let key = ValueKey(filter.filter.value), key.bytes != nil else { continue }
+                switch filter.filter.comparator {
+                case .equals where isEquality: self = .value(type: shape.type.name, field: field.name, key: key)
+                case .lessThan where !isEquality, .lessThanOrEquals where !isEquality:
+                    self = .range(type: shape.type.name, field: field.name, side: .below, bound: key)
+                case .greaterThan where !isEquality, .greaterThanOrEquals where !isEquality:
+                    self = .range(type: shape.type.name, field: field.name, side: .above, bound: key)
+                default: continue
+                }
+                return
+            }
         }
         self = .type(shape.type.name)
     }
 
-    /// The field whose value it asks for.
+    /// The field by whose value it is found.
     var field: String? {
-        if case .value(_, let field, _) = self { field } else { nil }
+        switch self {
+        case .value(_, let field, _), .range(_, let field, _, _): field
+        case .database, .zone, .type: nil
+        }
     }
 
-    /// Short, whatever it stands for; two of one key do no harm, because each subscription that is found is held against the change.
+    /// Whether each change of the type finds it, whatever the record holds.
+    var isOpen: Bool { if case .type = self { true } else { false } }
+
+    /// Where subscriptions stand under it: in an order of their values for a range.
+    var place: String {
+        if case .range(_, _, _, let bound) = self { "\(key) \(bound.orderText ?? "")" } else { key }
+    }
+
+    /// Where those stand that a change may fire, if this is the term of the change's own value.
+    /// - Returns: the names of entries between which they are.
+    var scan: (after: String, before: String) {
+        guard case .range(_, _, let side, let bound) = self else { return ("\(key) ", "\(key)!") }
+        let kind = "\(key) \(bound.orderText?.prefix(1) ?? "")"
+        // A space, which ends a value, is before "!", and that is before what a longer value goes on with.
+        return side == .below ? (place, "\(kind)~") : (kind, "\(place)!")
+    }
+
+    /// Short, whatever it stands for; two of one key do no harm, because each subscription that is found is held against the change. Of a range it has all
+    /// values.
     var key: String {
         var writer = ByteWriter()
-        write(to: &writer)
+        if case .range(let type, let field, let side, _) = self {
+            Self.write(type, field, side, to: &writer)
+        } else {
+            write(to: &writer)
+        }
         var hashes: [UInt64] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4]
         for place in hashes.indices {
             var hash = hashes[place]
@@ -144,7 +186,17 @@ enum SubscriptionTerm: Hashable, Sendable {
             writer.string(type)
             writer.string(field)
             writer.block(key.bytes ?? [])
+        case .range(let type, let field, let side, let bound):
+            Self.write(type, field, side, to: &writer)
+            writer.block(bound.bytes ?? [])
         }
+    }
+
+    private static func write(_ type: String, _ field: String, _ side: Side, to writer: inout ByteWriter) {
+        writer.byte(5)
+        writer.string(type)
+        writer.string(field)
+        writer.byte(side.rawValue)
     }
 
     init(_ reader: inout ByteReader) throws(MalformedBytes) {
@@ -153,12 +205,38 @@ enum SubscriptionTerm: Hashable, Sendable {
         case 2: self = .zone(try reader.signed())
         case 3: self = .type(try reader.string())
         case 4: self = .value(type: try reader.string(), field: try reader.string(), key: try ValueKey(bytes: try reader.block()))
+        case 5:
+            let (type, field) = (try reader.string(), try reader.string())
+            guard let side = Side(rawValue: try reader.byte()) else { throw MalformedBytes() }
+            self = .range(type: type, field: field, side: side, bound: try ValueKey(bytes: try reader.block()))
         default: throw MalformedBytes()
         }
     }
 }
 
 extension ValueKey {
+    /// Bytes of a value that its place in an order has. On this server: of longer ones that begin alike all are held against a change.
+    private static let orderedBytes = 32
+
+    /// A text by whose bytes values of one kind are in their order; values that are near each other may have one. nil for a place, which has no order.
+    fileprivate var orderText: String? {
+        switch self {
+        case .integer(let number): "n" + Self.orderText(Double(number))
+        case .double(let number): "n" + Self.orderText(number)
+        case .timestamp(let seconds): "s" + Self.orderText(seconds)
+        case .text(let text): "t" + HexText.encode(Array(text.bytes.prefix(Self.orderedBytes)))
+        case .reference(let name): "r" + HexText.encode(Array(name.bytes.prefix(Self.orderedBytes)))
+        case .bytes(let bytes): "b" + HexText.encode(Array(bytes.prefix(Self.orderedBytes)))
+        case .place: nil
+        }
+    }
+
+    private static func orderText(_ number: Double) -> String {
+        // -0 is 0.
+        let bits = (number + 0).bitPattern
+        return HexText.encode(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
+    }
+
     /// Equal keys have equal bytes; nil for a place, by which nothing is found.
     fileprivate var bytes: [UInt8]? {
         var writer = ByteWriter()

@@ -34,6 +34,11 @@ struct SubscriptionRule {
         if subscription.keptBytes.count > Limits.subscriptionBytes { throw .subscriptionTooLarge }
     }
 
+    /// The bound of what each change of a type is held against, whatever the record holds. In a database of one's own the author pays for that.
+    func fault(ofOneMoreOpen isOneMore: Bool, beside open: Int) -> ServerError? {
+        isOneMore && database.scope == .public && open >= Limits.openSubscriptionsPerUser ? .tooManyOpenSubscriptions : nil
+    }
+
     static func fault(ofID id: String) -> ServerError? {
         guard !id.isEmpty else { return .missing("subscriptionID") }
         return Names.isName(id)
@@ -123,6 +128,11 @@ extension ServerError {
     static let tooManySubscriptions = ServerError(
         .badRequest, "the user has as many subscriptions in the database as there may be (\(Limits.subscriptionsPerUser))", native: .limitExceeded,
         internalCode: 2023, field: "operations", remedy: "Delete those that are not needed any more: subscriptions/list tells them.")
+
+    fileprivate static let tooManyOpenSubscriptions = ServerError(
+        .badRequest, "the user has as many subscriptions in the public database as each change is held against (\(Limits.openSubscriptionsPerUser))",
+        native: .limitExceeded, internalCode: 2023, field: "operations",
+        remedy: "Give the query a filter that compares a field with a value by ==, <, <=, > or >=; or delete those that have none.")
 
     static let subscriptionNotFound = ServerError(
         .notFound, "Subscription not found", internalCode: 2003, field: "subscriptionID",

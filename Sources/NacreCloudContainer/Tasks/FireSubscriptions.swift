@@ -34,7 +34,7 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// How far a worker has come: the next candidate stands behind this one.
+    /// How far a worker has come: the next candidate's entry stands behind this one.
     private struct Place: Equatable, Sendable {
         var change = 0
         var term = ""
@@ -52,7 +52,7 @@ struct FireSubscriptions: TaskHandler {
     /// How many notifications the commit has for each user so far, of those who have most.
     private var told: [String: Int] = [:]
 
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
 
     /// What a commit that changed records leaves behind: at most one task.
     ///
@@ -132,7 +132,7 @@ struct FireSubscriptions: TaskHandler {
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
             // An earlier version went through them in another order: it begins again, and queues know what it has told.
-            if version == 1 { place = Place() }
+            if version < Self.version { place = Place() }
             for _ in 0..<(version == 1 ? 0 : try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
             throw task.malformed
@@ -182,18 +182,24 @@ struct FireSubscriptions: TaskHandler {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let work = self
-        let (found, cost, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
+        let now = cloud.clock()
+        let isSpent: @Sendable (String) -> Bool = { cloud.telling.isSpent(by: Self.place(of: $0, in: key), at: now) }
+        // Whoever saves in public has no say in who subscribes there.
+        let authorPays = key.scope == .private && key.owner == author.user
+        let (found, held, cost, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
-                return try work.firings(by: known, of: key, cloud.readRule, transaction)
+                return try work.firings(by: known, of: key, cloud.readRule, isOwing: authorPays ? { _ in false } : isSpent, transaction)
             }
         }
         cloud.handed.charge(HandedTasks.Place(of: turn.key), cost)
         turn.together?.count(cost)
-        // Whoever saves in public has no say in who subscribes there.
-        if key.scope == .private, key.owner == author.user { await cloud.charge(Self.place(of: author.user, in: key), cost) }
-        let now = cloud.clock()
-        let words = words(of: bounded(found) { cloud.telling.isSpent(by: Self.place(of: $0, in: key), at: now) }, in: key, turn)
+        if authorPays {
+            await cloud.charge(Self.place(of: author.user, in: key), cost)
+        } else {
+            for (user, count) in held { cloud.telling.take(count, from: Self.place(of: user, in: key), at: now) }
+        }
+        let words = words(of: bounded(found, isSpent: isSpent), in: key, turn)
         // Also those of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, turn.leave(words) { return false }
@@ -226,7 +232,8 @@ struct FireSubscriptions: TaskHandler {
         var bounded: [Firing] = []
         for firing in firings {
             if isFull(firing.user) { continue }
-            told[firing.user] = isSpent(firing.user) ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
+            let isEverything = firing.subscription == nil || isSpent(firing.user)
+            told[firing.user] = isEverything ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
             bounded.append(isFull(firing.user) ? Firing(user: firing.user) : firing)
         }
         if told.count > Self.usersCounted {
@@ -256,12 +263,14 @@ struct FireSubscriptions: TaskHandler {
     /// What it costs to hold a change against a subscription, in the unit of `WorkMeter`. On this server.
     private static let costOfCandidate = 2
 
-    /// The next subscriptions that fire, of `Limits.firingChunk` that may; what it cost to find them, in the unit of `WorkMeter`; and where it goes on, if
-    /// anywhere.
+    /// The next subscriptions that fire, of `Limits.firingChunk` that may; how many of each user's were held against changes for that; what it cost to find
+    /// them, in the unit of `WorkMeter`; and where it goes on, if anywhere.
+    /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may, of which none is looked at: the user is told to fetch everything.
     private func firings(
-        by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, _ transaction: any ReadTransaction
-    ) throws -> (firings: [Firing], cost: Int, next: Place?) {
-        var (firings, once, here, ready) = ([Firing](), Set<String>(), place, [String: Candidate]())
+        by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, isOwing: (String) -> Bool, _ transaction: any ReadTransaction
+    ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Place?) {
+        var (firings, held, once, here, ready) = ([Firing](), [String: Int](), Set<String>(), place, [String: Candidate]())
+        var owing: [String: Bool] = [:]
         var room = Limits.firingChunk
         var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
         // What the portion may reach: each change costs some of the room.
@@ -272,29 +281,42 @@ struct FireSubscriptions: TaskHandler {
             let terms = try terms(for: transition, isFirst: here.change == 0, of: key, grounds, transaction)
             for term in terms where term.key >= here.term {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
+                var most = term.atFirst
                 while true {
-                    let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
+                    let (found, isLast) = try candidates(of: term, after: here.candidate, limit: min(room, most), transaction)
+                    most = 4 * min(most, Limits.firingChunk)
+                    var (names, owers) = ([String](), Set<String>())
+                    for (_, user, name) in found {
+                        let owes = owing[user] ?? isOwing(user)
+                        owing[user] = owes
+                        if owes {
+                            owers.insert(user)
+                        } else {
+                            names.append(name)
+                            held[user, default: 0] += 1
+                        }
+                    }
                     try makeReady(names, by: known, of: key, &ready, transaction)
                     let candidates = names.compactMap { ready[$0] }
-                    for subscription in try firing(candidates, for: transition, by: known, of: key, readRule, transaction) {
-                        if subscription.firesOnce, !once.insert(subscription.name).inserted { continue }
-                        firings.append(Firing(user: subscription.user, subscription: subscription, transition: transition))
+                    for firing in try self.firings(of: candidates, owers, for: transition, by: known, of: key, readRule, transaction) {
+                        if let subscription = firing.subscription, subscription.firesOnce, !once.insert(subscription.name).inserted { continue }
+                        firings.append(firing)
                     }
-                    room -= names.count
+                    room -= found.count
                     if isLast { break }
-                    here.candidate = names.last ?? here.candidate
-                    if room <= 0 { return (firings, cost, here) }
+                    here.candidate = found.last?.entry ?? here.candidate
+                    if room <= 0 { return (firings, held, cost, here) }
                 }
                 // The next term.
                 (here.term, here.candidate) = (term.key + "~", "")
-                if room <= 0 { return (firings, cost, here) }
+                if room <= 0 { return (firings, held, cost, here) }
             }
             here = Place(change: here.change + 1)
             // To look for terms costs too.
             room -= 1
-            if room <= 0, here.change < transitions.count { return (firings, cost, here) }
+            if room <= 0, here.change < transitions.count { return (firings, held, cost, here) }
         }
-        return (firings, cost, nil)
+        return (firings, held, cost, nil)
     }
 
     /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
@@ -304,7 +326,7 @@ struct FireSubscriptions: TaskHandler {
     private func terms(
         for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ grounds: [String: SubscriptionGround],
         _ transaction: any ReadTransaction
-    ) throws -> [(key: String, count: Int)] {
+    ) throws -> [Term] {
         var terms: Set<SubscriptionTerm> = []
         if isFirst, zoneName.isEmpty || key.hasFeed(inZoneNamed: zoneName) { terms = zoneName.isEmpty ? [.database] : [.database, .zone(zone)] }
         if let record = transition?.record {
@@ -313,26 +335,43 @@ struct FireSubscriptions: TaskHandler {
             for field in (grounds[SubscriptionGround.type(type)]?.termFields ?? [:]).keys {
                 guard let value = record.value(of: field).flatMap(ValueKey.init) else { continue }
                 terms.insert(.value(type: type, field: field, key: value))
+                for side in SubscriptionTerm.Side.allCases { terms.insert(.range(type: type, field: field, side: side, bound: value)) }
             }
         }
         let counts = try transaction.grounds(terms.map(SubscriptionGround.term), in: database)
-        return terms.compactMap { term in
-            counts[SubscriptionGround.term(term)].map { (key: term.key, count: Int(clamping: $0.count)) }
-        }.sorted { $0.key < $1.key }
+        return terms.compactMap { term in counts[SubscriptionGround.term(term)].map { Term(term, count: Int(clamping: $0.count)) } }
+            .sorted { $0.key < $1.key }
     }
 
-    /// The names of the next subscriptions under a term, and whether they are its last. No row of another term is read where all of its own have room.
+    /// A term under which some subscriptions stand.
+    private struct Term {
+        let key: String
+        let count: Int
+        let scan: (after: String, before: String)
+        let isRange: Bool
+
+        init(_ term: SubscriptionTerm, count: Int) {
+            (key, self.count, scan) = (term.key, count, term.scan)
+            if case .range = term { isRange = true } else { isRange = false }
+        }
+
+        /// Entries that are read first. On this server: of a range often none is between its ends, and what is read beyond them is in vain.
+        var atFirst: Int { isRange ? 4 : Limits.firingChunk }
+    }
+
+    /// The next subscriptions under a term, and whether they are its last. No row of another term is read where all of its own have room.
     private func candidates(
-        of term: (key: String, count: Int), after last: String, limit: Int, _ transaction: any ReadTransaction
-    ) throws -> (names: [String], isLast: Bool) {
-        let prefix = term.key + " "
+        of term: Term, after last: String, limit: Int, _ transaction: any ReadTransaction
+    ) throws -> (found: [(entry: String, user: String, name: String)], isLast: Bool) {
         let limit = min(limit, term.count)
-        let rows = try transaction.entries(in: database, .subscriptionTerm, after: prefix + last, limit: limit)
-        let own = rows.prefix { $0.key.key.utf8.starts(with: prefix.utf8) }
-        return (
-            own.map { String($0.key.key.dropFirst(prefix.count)) },
-            own.count < rows.count || rows.count < limit || term.count <= limit && last.isEmpty
-        )
+        let rows = try transaction.entries(in: database, .subscriptionTerm, after: last.isEmpty ? term.scan.after : last, limit: limit)
+        let own = rows.prefix { ByteOrder.compare($0.key.key, term.scan.before) < 0 }
+        let found = own.map { row in
+            // The key and, of a range, the value stand before the name, and neither has a space.
+            let name = row.key.key.split(separator: " ", maxSplits: term.isRange ? 2 : 1).last ?? ""
+            return (entry: row.key.key, user: String(name.prefix { $0 != " " }), name: String(name))
+        }
+        return (found, own.count < rows.count || rows.count < limit || term.count <= limit && last.isEmpty)
     }
 
     /// A subscription that may fire.
@@ -355,17 +394,23 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Those that fire for it, and whose users may read what changed.
-    private func firing(
-        _ candidates: [Candidate], for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule,
-        _ transaction: any ReadTransaction
-    ) throws -> [StoredSubscription] {
-        guard let transition else { return candidates.filter(\.rule.firesForZones).map(\.subscription) }
+    /// Those that fire for it, and users who are told to fetch everything, as far as they may read what changed.
+    /// - Parameter owers: users who may have some that fire, of which none was looked at.
+    private func firings(
+        of candidates: [Candidate], _ owers: Set<String>, for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey,
+        _ readRule: ReadRule, _ transaction: any ReadTransaction
+    ) throws -> [Firing] {
+        let everything = transition?.hasChanged == false ? [] : owers.sorted().map { Firing(user: $0, transition: transition) }
+        func firings(_ candidates: [Candidate]) -> [Firing] {
+            everything + candidates.map { Firing(user: $0.subscription.user, subscription: $0.subscription, transition: transition) }
+        }
+        guard let transition else { return firings(candidates.filter(\.rule.firesForZones)) }
         var tested = transition.tested
-        let matching = candidates.filter { candidate in
-            if candidate.subscription.isQuery { return candidate.rule.fires(for: transition, &tested, inZoneNamed: zoneName, of: key) }
-            return transitions.contains { candidate.rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
-        }.map(\.subscription)
+        let matching = firings(
+            candidates.filter { candidate in
+                if candidate.subscription.isQuery { return candidate.rule.fires(for: transition, &tested, inZoneNamed: zoneName, of: key) }
+                return transitions.contains { candidate.rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
+            })
         if key.scope != .public || matching.isEmpty { return matching }
         let users = Set(matching.map(\.user)).sorted()
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)

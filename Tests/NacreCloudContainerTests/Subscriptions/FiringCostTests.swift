@@ -6,6 +6,9 @@ import Testing
 
 /// What a commit may cost those who wait for the writer, counted in rows and bytes.
 @Suite(.timeLimit(.minutes(5))) struct FiringCostTests {
+    /// What each of a crowd's subscriptions asks for.
+    private static let one: RecordFields = ["count": .int64(1)]
+
     /// Somebody with more subscriptions than a queue has room for, each with a long text, and several devices.
     private struct Crowd {
         let scene: SubscriptionScene
@@ -21,7 +24,9 @@ import Testing
             let text = String(repeating: "long ", count: 700)
             for start in stride(from: 0, to: subscriptions, by: 50) {
                 let request = SubscriptionsModifyRequest(
-                    operations: (start..<min(start + 50, subscriptions)).map { .create(.query("s\($0)", on: .create, info: .alert(text))) })
+                    operations: (start..<min(start + 50, subscriptions)).map {
+                        .create(.query("s\($0)", [QueryFilter(.greaterThan, fieldName: "count", value: .int64(0))], on: .create, info: .alert(text)))
+                    })
                 _ = try await scene.cloud.modifySubscriptions(request, in: scene.target(scope), by: devices[0].caller)
             }
         }
@@ -33,7 +38,7 @@ import Testing
         let store = CountingStore(try await engine.makeStore())
         let crowd = try await Crowd(store, subscriptions: 150, devices: 6)
         store.reset()
-        try await crowd.scene.user(crowd.author, in: .public).modify((0..<4).map { .create("n\($0)") })
+        try await crowd.scene.user(crowd.author, in: .public).modify((0..<4).map { .create("n\($0)", Self.one) })
         try await crowd.scene.test.runAllTasks()
         let writes = store.transactions.filter { $0.kind == .write }
         // A portion, and the queue that it empties.
@@ -52,11 +57,11 @@ import Testing
         let crowd = try await Crowd(try await engine.makeStore(), subscriptions: 120, devices: 2)
         let listener = try await crowd.scene.signIn("ada")
         try await crowd.scene.subscribe(listener, .query("mine"), in: .public)
-        try await crowd.scene.user(crowd.author, in: .public).modify((0..<3).map { .create("n\($0)") })
+        try await crowd.scene.user(crowd.author, in: .public).modify((0..<3).map { .create("n\($0)", Self.one) })
         #expect(try await crowd.scene.identifiers(listener) == ["mine n0 1", "mine n1 1", "mine n2 1"])
         for device in crowd.devices { #expect(try await crowd.scene.identifiers(device) == ["everything"]) }
         // The next commit counts anew.
-        try await crowd.scene.user(crowd.author, in: .public).modify([.create("later")])
+        try await crowd.scene.user(crowd.author, in: .public).modify([.create("later", Self.one)])
         for device in crowd.devices { #expect(try await crowd.scene.identifiers(device) == ["everything"]) }
         #expect(try await crowd.scene.identifiers(listener) == ["mine later 1"])
     }
@@ -71,7 +76,7 @@ import Testing
             let list = try await crowd.scene.cloud.listSubscriptions(in: crowd.scene.target(.public), by: device.caller).subscriptions
             return Set(list.compactMap(\.subscription?.subscriptionID))
         }
-        try await crowd.scene.user(crowd.author, in: .public).modify([.create("a"), .create("b")])
+        try await crowd.scene.user(crowd.author, in: .public).modify([.create("a", Self.one), .create("b", Self.one)])
         #expect(try await crowd.scene.identifiers(crowd.devices[0]) == ["everything"])
         #expect(try await crowd.scene.identifiers(others) == ["u a 1"])
         #expect(try await left(crowd.devices[0]) == Set((0..<count).map { "s\($0)" }), "and none that fires again")
@@ -83,7 +88,7 @@ import Testing
         while true {
             let store = FailingStore(try await Engine.memory.makeStore(), failingAtCall: nil)
             let crowd = try await Crowd(store, subscriptions: 60, devices: 2)
-            try await crowd.scene.user(crowd.author, in: .public).modify([.create("a")])
+            try await crowd.scene.user(crowd.author, in: .public).modify([.create("a", Self.one)])
             store.fail(atCall: call)
             _ = try? await crowd.scene.cloud.runDueTasks()
             let hasFailed = store.callsMade >= call
@@ -106,7 +111,7 @@ import Testing
         try await scene.subscribe(
             device, .zone("all", "Work", info: .alert("a")), .zone("notes", "Work", type: "Note", info: .alert("b")),
             .zone("lists", "Work", type: "List", info: .alert("c")), .database("d", type: "List", info: .alert("d")))
-        try await scene.user(author).modify((0..<300).map { .create("n\($0)") }, zone: "Work")
+        try await scene.user(author).modify((0..<300).map { .create("n\($0)", Self.one) }, zone: "Work")
         #expect(try await scene.identifiers(device).sorted() == ["all", "notes"])
         try await scene.user(author).modify((0..<250).map { .create("m\($0)") } + [.make(.create, "l", type: "List")], zone: "Work")
         #expect(try await scene.identifiers(device).sorted() == ["all", "d", "lists", "notes"])

@@ -26,6 +26,9 @@ import Testing
                 case ("text", .beginsWith, .string(let text)): record.text?.hasPrefix(text) ?? false
                 case ("count", .equals, .int64(let count)): record.count == count
                 case ("count", .greaterThan, .int64(let count)): record.count.map { $0 > count } ?? false
+                case ("count", .lessThanOrEquals, .double(let count)): record.count.map { Double($0) <= count } ?? false
+                case ("text", .lessThan, .string(let text)): record.text.map { $0 < text } ?? false
+                case ("text", .greaterThanOrEquals, .string(let text)): record.text.map { $0 >= text } ?? false
                 case ("___createdBy", .equals, .reference(let user)): record.creator == user.recordName
                 default: false
                 }
@@ -58,6 +61,9 @@ import Testing
             QueryFilter(.notEquals, fieldName: "text", value: .string(texts.randomElement(using: &dice) ?? "")),
             QueryFilter(.beginsWith, fieldName: "text", value: .string("re")), .equals("count", .int64(.random(in: 0...2, using: &dice))),
             QueryFilter(.greaterThan, fieldName: "count", value: .int64(1)),
+            QueryFilter(.lessThanOrEquals, fieldName: "count", value: .double(1.5)),
+            QueryFilter(.lessThan, fieldName: "text", value: .string(texts.randomElement(using: &dice) ?? "")),
+            QueryFilter(.greaterThanOrEquals, fieldName: "text", value: .string(texts.randomElement(using: &dice) ?? "")),
             .equals("___createdBy", .reference(Reference(recordName: names.randomElement(using: &dice) ?? "", action: .none))),
         ]
         return Array(all.shuffled(using: &dice).prefix(.random(in: 0...2, using: &dice)))

@@ -108,6 +108,23 @@ import Testing
         #expect(try await scene.subscribe(ada, .query("more"), in: .public)[0].error == nil)
     }
 
+    @Test func `a user has so many subscriptions in a public database that no value finds, and no more`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        func save(_ id: String, _ filters: [QueryFilter] = []) async throws -> ServerError? {
+            try await scene.subscribe(ada, .query(id, filters), in: .public)[0].error
+        }
+        for place in 0..<Limits.openSubscriptionsPerUser { #expect(try await save("s\(place)") == nil) }
+        let refused = try await save("more")
+        #expect(refused?.nativeCode == NativeErrorCode.limitExceeded.rawValue, "\(String(describing: refused))")
+        #expect(refused?.reason.contains("\(Limits.openSubscriptionsPerUser)") == true)
+        #expect(try await save("s1", [QueryFilter(.notEquals, fieldName: "text", value: .string("x"))]) == nil, "to replace one takes no room")
+        #expect(try await save("more", [QueryFilter(.lessThan, fieldName: "count", value: .int64(10))]) == nil)
+        #expect(try await save("more") == refused, "one that a value found takes its place")
+        #expect(try await save("s2", [.equals("text", .string("x"))]) == nil)
+        #expect(try await save("more") == nil)
+    }
+
     @Test(arguments: Engine.allCases) func `a zone that goes takes its subscriptions along`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")

@@ -31,6 +31,39 @@ import Testing
         #expect(try await heard(of: "c") == [["p c 1", "q c 1"], ["p c 1", "q c 1"]])
     }
 
+    @Test(arguments: Engine.allCases) func `subscriptions that others' saves are held against take of the rate of who has them, and of nobody else's`(
+        _ engine: Engine
+    ) async throws {
+        let store = CountingStore(try await engine.makeStore())
+        let scene = try await SubscriptionScene(store)
+        let (author, ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("bob"))
+        for name in ["p", "q", "r"] {
+            try await scene.subscribe(bob, .query(name, [QueryFilter(.notEquals, fieldName: "text", value: .string("x"))]), in: .public)
+        }
+        try await scene.subscribe(ada, .query("all"), in: .public)
+        func heard(of name: String) async throws -> [[String]] {
+            try await scene.user(author, in: .public).modify([.create(name, ["text": .string("x")])])
+            return [try await scene.identifiers(ada), try await scene.identifiers(bob)]
+        }
+        scene.cloud.telling.take(Self.minute - 5, from: try place("bob", in: scene), at: scene.test.clock.now)
+        #expect(try await heard(of: "a") == [["all a 1"], []])
+        #expect(try await heard(of: "b") == [["all b 1"], []], "two of three are left")
+        #expect(try await heard(of: "c") == [["all c 1"], ["everything"]])
+        scene.test.clock.move(bySeconds: 1)
+        #expect(try await heard(of: "d") == [["all d 1"], []])
+    }
+
+    @Test func `who owes hears nothing of what may not be read`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
+        let bob = try await scene.signIn("bob")
+        try await scene.subscribe(bob, .query("q"), in: .public)
+        scene.cloud.telling.take(Self.minute + 10, from: try place("bob", in: scene), at: scene.test.clock.now)
+        try await scene.user(ada, in: .public).modify([.create("a")])
+        #expect(try await scene.identifiers(bob) == [])
+    }
+
     @Test func `what is counted is what each device is told`() async throws {
         let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
         let author = try await scene.signIn("ada")
