@@ -10,6 +10,13 @@ package final class ListeningDevices: Sendable {
         var last: UInt64 = 0
         var streams: [DeviceAddress: (number: UInt64, ear: Ear)] = [:]
         var polls: [DeviceAddress: Int] = [:]
+        /// How many streams and polls the devices of each user have.
+        var users: [DatabaseID: Int] = [:]
+
+        mutating func count(_ device: DeviceAddress, _ change: Int) {
+            let count = users[device.database, default: 0] + change
+            users[device.database] = count > 0 ? count : nil
+        }
     }
 
     private let state = Locked(State())
@@ -19,7 +26,7 @@ package final class ListeningDevices: Sendable {
     package func beginStream(of device: DeviceAddress, _ ear: @escaping Ear = { _, _ in false }) -> UInt64 {
         state.withLock { state in
             state.last += 1
-            state.streams[device] = (state.last, ear)
+            if state.streams.updateValue((state.last, ear), forKey: device) == nil { state.count(device, 1) }
             return state.last
         }
     }
@@ -30,7 +37,9 @@ package final class ListeningDevices: Sendable {
 
     package func end(_ stream: UInt64, of device: DeviceAddress) {
         state.withLock { state in
-            if state.streams[device]?.number == stream { state.streams[device] = nil }
+            guard state.streams[device]?.number == stream else { return }
+            state.streams[device] = nil
+            state.count(device, -1)
         }
     }
 
@@ -46,14 +55,24 @@ package final class ListeningDevices: Sendable {
     }
 
     package func beginPoll(of device: DeviceAddress) {
-        state.withLock { $0.polls[device, default: 0] += 1 }
+        state.withLock { state in
+            state.polls[device, default: 0] += 1
+            state.count(device, 1)
+        }
     }
 
     package func endPoll(of device: DeviceAddress) {
         state.withLock { state in
             let left = state.polls[device, default: 1] - 1
             state.polls[device] = left > 0 ? left : nil
+            state.count(device, -1)
         }
+    }
+
+    /// Whether any device of a user listens.
+    /// - Parameter devices: where the user's devices are.
+    func contains(anyIn devices: DatabaseID) -> Bool {
+        state.withLock { $0.users[devices] != nil }
     }
 
     func contains(_ device: DeviceAddress) -> Bool {

@@ -122,6 +122,8 @@ struct QueuedPayload: Sendable {
     /// Of those that are alike in one of these the last waits.
     fileprivate var replacesOthers: Bool { payload.coalescing != nil || payload.collapseID != nil }
 
+    var scope: DatabaseKey.Scope { payload.scope }
+
     /// Of its bytes; not counted where they differ by device.
     var bytesAtMost: Int { whole.bytes?.count ?? Limits.payloadBytes }
 }
@@ -181,6 +183,7 @@ struct NotificationQueue {
     /// word to fetch everything.
     mutating func add(_ queued: QueuedPayload) {
         let payload = queued.payload
+        if device.absorbing.contains(payload.scope) { return }
         var notification = QueuedNotification(queued, number: 0)
         guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
         device.enter(run)
@@ -213,10 +216,15 @@ struct NotificationQueue {
                 Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: "\(key) \(number)"))
             put(QueuedNotification(all, number: number), all)
         }
+        device.absorbing = Set(scopes)
     }
+
+    /// What waits is given to the device from now on. A word to fetch everything says nothing of what comes afterwards.
+    mutating func give() { device.absorbing = [] }
 
     /// Takes away those up to a number.
     mutating func acknowledge(through last: Int64) {
+        give()
         drop { $0.number <= last }
         if waiting.isEmpty, !hasLost { device.scopes = [] }
     }
@@ -325,10 +333,11 @@ extension ReadTransaction {
 extension Cloud {
     /// What waits for a device behind a number, oldest first. Where some is gone unread, a word to fetch everything comes in its place.
     package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
-        var (found, hasLost) = try await waiting(for: address, after: last)
-        if hasLost {
+        var (found, mustChange) = try await waiting(for: address, after: last)
+        if mustChange {
             _ = try await changeQueue(address) { queue, key in
                 if queue.hasLost { queue.forgetAll(like: Payload(of: key)) }
+                queue.give()
             }
             (found, _) = try await waiting(for: address, after: last)
         }
@@ -338,26 +347,30 @@ extension Cloud {
     /// The same for who has had, since a moment ago, all that waits up to there: reads what came behind it alone.
     package func newNotifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         let now = clock()
-        return try await stored {
-            try await self.store.read { transaction in
+        let found = try await stored {
+            try await self.store.read { transaction -> [QueuedNotification]? in
                 guard let row = try transaction.entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else {
                     return []
                 }
                 let device = try NotifiedDevice(row)
+                guard device.absorbing.isEmpty else { return nil }
                 let count = min(Int64(limit), device.waiting, device.count - last)
                 guard count > 0 else { return [] }
                 return try transaction.queueRows(of: address.key, in: address.database, after: last, count: Int(count)).living(at: now)
                     .map { try QueuedNotification($0) }
             }
         }
+        if let found { return found }
+        return try await notifications(for: address, after: last, limit: limit)
     }
 
-    private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], hasLost: Bool) {
+    /// - Returns: what waits; and whether the queue must change before the device is given it, because some is lost, or it holds a word that absorbs.
+    private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], mustChange: Bool) {
         let now = clock()
         return try await stored {
             try await self.store.read { transaction in
                 guard let queue = try transaction.queue(of: address, at: now) else { return ([], false) }
-                return (queue.all(after: last), queue.hasLost)
+                return (queue.all(after: last), queue.hasLost || !queue.device.absorbing.isEmpty)
             }
         }
     }

@@ -27,13 +27,16 @@ package struct NotifiedDevice: Hashable, Sendable {
     var waiting: Int64 = 0
     /// The databases that those tell of which were put there since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
+    /// The databases of which a word to fetch everything waits that nobody has been given yet. Their notifications take no row: the device fetches what
+    /// they tell with the rest. It stands in the store, so that it is right for several servers.
+    var absorbing: Set<DatabaseKey.Scope> = []
     /// How many rows its push log has had.
     var logged: Int64 = 0
     /// Where it is told without asking, and since when; nil: it asks.
     var address: PushAddress?
     var addressSince = Timestamp(secondsSince2001: 0)
 
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
     /// More than are put into a queue before something is synced. On this server.
     private static let numbersPassedOver: Int64 = 1_000_000
 
@@ -70,6 +73,8 @@ package struct NotifiedDevice: Hashable, Sendable {
         writer.signed(run)
         writer.signed(passedOver.lowerBound)
         writer.signed(passedOver.upperBound)
+        writer.number(UInt64(absorbing.count))
+        for scope in absorbing.map(\.rawValue).sorted() { writer.string(scope) }
         return EntryRow(
             key: EntryKey(database, .notifiedDevice, key), value: writer.bytes, expires: seen + Limits.notifiedDeviceSeconds)
     }
@@ -102,6 +107,10 @@ package struct NotifiedDevice: Hashable, Sendable {
             run = try reader.signed()
             let first = try reader.signed()
             passedOver = first..<max(first, try reader.signed())
+            guard version > 3 else { return }
+            for _ in 0..<(try reader.count()) {
+                if let scope = DatabaseKey.Scope(rawValue: try reader.string()) { absorbing.insert(scope) }
+            }
         } catch {
             throw StoreError(.corrupt, "A device is malformed")
         }

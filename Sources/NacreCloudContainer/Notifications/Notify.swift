@@ -2,7 +2,8 @@ import NacreCloudWire
 
 extension Cloud {
     /// Puts into the queues of a user's devices what subscriptions tell: in transactions of `Limits.notifyingChunk` each, between which others write. None,
-    /// and one look, where the user has no device.
+    /// and one look, where the user has no device, or each is to fetch everything anyway. Devices that listen to this server have transactions of their own,
+    /// before those that are away.
     ///
     /// In a turn that is done again, a device may hear what a power cut then takes back; it is told anew, under a number that no other notification had.
     ///
@@ -15,29 +16,41 @@ extension Cloud {
     func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
         let part = Registry.Part.devices(of: place)
         let database = try await registry.databaseID(part.key)
+        let scopes = Set(payloads.map(\.scope))
         let known = try await store.read { transaction in
-            try transaction.allEntries(.notifiedDevice, in: database).map { try NotifiedDevice($0) }
-        }
-        guard known.contains(where: { $0.deviceID != author }) else { return 0 }
+            try transaction.allEntries(.notifiedDevice, in: database).map { (key: $0.key.key, device: try NotifiedDevice($0)) }
+        }.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
+        guard !known.isEmpty else { return 0 }
         var accounts: [String: DatabaseID] = [:]
-        for account in Set(known.compactMap(\.credential.account)) {
+        for account in Set(known.compactMap(\.device.credential.account)) {
             accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
         }
-        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, author: author, accounts: accounts)
-        // As others' writes count, so that those come between that wait.
-        let rows = known.reduce(0) { $0 + Int(clamping: $1.waiting) + payloads.count }
-        var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
-        turn.isDoneAgain = Turn.current.isDoneAgain
+        let keys = Set(known.map(\.key))
+        let listeners = keys.filter { listening.contains(DeviceAddress(database: database, key: $0)) }
+        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, accounts: accounts)
+        var count = 0
+        for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
+            // As others' writes count, so that those come between that wait.
+            let rows = known.reduce(0) { devices.contains($1.key) ? $0 + Int(clamping: $1.device.waiting) + payloads.count : $0 }
+            var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
+            turn.isDoneAgain = Turn.current.isDoneAgain
+            count += try await Turn.$current.withValue(turn) { try await notify(place, step, of: devices) }
+        }
+        return count
+    }
+
+    /// - Parameter devices: the keys of those that are told.
+    private func notify(_ place: AccountPlace, _ step: Notifying, of devices: Set<String>) async throws -> Int {
+        let part = Registry.Part.devices(of: place)
+        let database = try await registry.databaseID(part.key)
         var count = 0
         var next: Notifying.Place? = Notifying.Place()
         while let here = next {
-            let portion = try await Turn.$current.withValue(turn) {
-                try await registry.write(part) { database, now, transaction -> Ending<Notifying.Portion> in
-                    let portion = try step.portion(from: here, in: database, at: now, transaction)
-                    if portion.plan.isEmpty { return .rollback(portion) }
-                    try transaction.apply(portion.plan)
-                    return .commit(portion)
-                }
+            let portion = try await registry.write(part) { database, now, transaction -> Ending<Notifying.Portion> in
+                let portion = try step.portion(from: here, of: devices, in: database, at: now, transaction)
+                if portion.plan.isEmpty { return .rollback(portion) }
+                try transaction.apply(portion.plan)
+                return .commit(portion)
             }
             if !portion.plan.isEmpty { tell(portion, in: database) }
             telling.take(portion.count, from: place, at: now)
@@ -47,11 +60,13 @@ extension Cloud {
         return count
     }
 
-    /// Hands to streams what was put into the queues of their devices; who is not told so reads it.
+    /// Hands to streams what was put into the queues of their devices; who is not told so reads it. A word to fetch everything is read, so that the queue
+    /// knows that it was given.
     private func tell(_ portion: Notifying.Portion, in database: DatabaseID) {
         var mustRead = portion.mustRead
         for (key, before, events) in portion.told {
-            let isTold = listening.tell(events, after: before, to: DeviceAddress(database: database, key: key))
+            let isToBeRead = events.contains(where: \.tellsEverything)
+            let isTold = !isToBeRead && listening.tell(events, after: before, to: DeviceAddress(database: database, key: key))
             mustRead = mustRead || !isTold
         }
         if mustRead { committed(database) }
@@ -86,7 +101,6 @@ private struct Notifying: Sendable {
     let payloads: [QueuedPayload]
     /// Nobody has begun to tell of them before: no queue has one that is not put there now.
     let areNew: Bool
-    let author: String?
     /// Where the accounts are that the devices are signed in with.
     let accounts: [String: DatabaseID]
 
@@ -95,14 +109,17 @@ private struct Notifying: Sendable {
 
     /// One transaction's share: the rows that it reads and writes, and their thousands of bytes, are `Limits.notifyingChunk`, and what one queue and one
     /// payload take beyond. Devices that are signed out go, with what waits for them.
-    func portion(from start: Place, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Portion {
+    /// - Parameter wanted: the keys of the devices that are told.
+    func portion(
+        from start: Place, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Portion {
         var portion = Portion(rest: start)
         var place = start
         let available = try availableAccounts(at: now, transaction)
         let run = try transaction.lock(in: database).run
         while true {
             let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
-            let devices = try rows.map { (row: $0, device: try NotifiedDevice($0)) }
+            let devices = try rows.filter { wanted.contains($0.key.key) }.map { (row: $0, device: try NotifiedDevice($0)) }
             let good = try transaction.good(devices.map(\.device.credential), accounts, at: now)
             for (row, device) in devices {
                 if portion.cost >= Limits.notifyingChunk { return portion }
@@ -113,7 +130,7 @@ private struct Notifying: Sendable {
                     try portion.plan.forget(device: key, in: database, transaction)
                     portion.cost += portion.plan.entriesRemoved.count - before
                     portion.mustRead = true
-                } else if device.deviceID != author {
+                } else {
                     let first = place.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
                     let count = try add(
                         from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, of: run, at: now,
@@ -126,10 +143,12 @@ private struct Notifying: Sendable {
                 place = Place(last: key)
                 portion.rest = place
             }
-            if rows.count < Self.devicesAtATime {
+            guard rows.count == Self.devicesAtATime, let last = rows.last?.key.key else {
                 portion.rest = nil
                 return portion
             }
+            place = Place(last: last)
+            portion.rest = place
         }
     }
 

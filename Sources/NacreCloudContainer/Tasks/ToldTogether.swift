@@ -67,10 +67,22 @@ final class ToldTogether: Sendable {
 }
 
 extension Cloud {
-    /// Puts words into the queues of users' devices, those of a user in their order. To be done again, as the task that tells it is.
+    /// Puts words into the queues of users' devices, those of a user in their order. To be done again, as the task that tells it is. Users come first of whom
+    /// a device listens to this server: of the others nobody waits, and elsewhere it is told a moment later.
     func tell(_ words: [ToldTogether.Word]) async throws {
-        let users = Dictionary(grouping: words, by: \.place)
-        try await TaskTurn.each(of: Array(users)) { place, words in
+        var (listeners, others) = ([(AccountPlace, [ToldTogether.Word])](), [(AccountPlace, [ToldTogether.Word])]())
+        for (place, words) in Dictionary(grouping: words, by: \.place) {
+            if listening.contains(anyIn: try await registry.databaseID(Registry.Part.devices(of: place).key)) {
+                listeners.append((place, words))
+            } else {
+                others.append((place, words))
+            }
+        }
+        for users in [listeners, others] { try await tell(users) }
+    }
+
+    private func tell(_ users: [(AccountPlace, [ToldTogether.Word])]) async throws {
+        try await TaskTurn.each(of: users) { place, words in
             var rest = words[...]
             while let first = rest.first {
                 let alike = rest.prefix { $0.author == first.author && $0.isNew == first.isNew }

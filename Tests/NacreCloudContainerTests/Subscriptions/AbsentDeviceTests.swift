@@ -1,5 +1,6 @@
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
@@ -69,6 +70,75 @@ import Testing
         }
 
         func waiting() async throws -> [QueuedNotification] { try await test.cloud.notifications(for: address, after: 0, limit: .max) }
+    }
+
+    /// A user of whom some devices have gone away.
+    private struct Away {
+        let store: CountingStore
+        let scene: SubscriptionScene
+        let author: SubscriptionScene.Device
+        let devices: [SubscriptionScene.Device]
+
+        init(_ engine: Engine) async throws {
+            store = CountingStore(try await engine.makeStore())
+            scene = try await SubscriptionScene(store)
+            author = try await scene.signIn("ada")
+            var devices: [SubscriptionScene.Device] = []
+            for place in 0..<4 { devices.append(try await scene.signIn(place < 2 ? "ada" : "bob")) }
+            self.devices = devices
+            for device in [devices[0], devices[2]] { try await scene.subscribe(device, .query("q"), in: .public) }
+        }
+
+        func save(_ name: String) async throws {
+            try await scene.user(author, in: .public).modify([.create(name)])
+            store.reset()
+            try await scene.test.runAllTasks()
+        }
+
+        var notificationsPut: Int { store.transactions.reduce(0) { $0 + $1.notificationsPut } }
+
+        func waiting(_ place: Int) async throws -> [String] {
+            let address = try #require(devices[place].address)
+            return try await scene.cloud.notifications(for: address, after: 0, limit: .max).map { Told($0).summary }
+        }
+    }
+
+    @Test(arguments: [Engine.memory, .sqlite])
+    func `a device that is away and is to fetch everything costs a save no row, until somebody has given it that word`(_ engine: Engine) async throws
+    {
+        let away = try await Away(engine)
+        for number in 0...Limits.notificationsPerDevice { try await away.save("n\(number)") }
+        try await away.save("in vain")
+        let kinds = away.store.transactions.filter { $0.rowsPut > 0 }
+        #expect(kinds.isEmpty && away.notificationsPut == 0, "\(kinds)")
+        #expect(try await away.waiting(0) == ["everything"])
+        // It has read the word, and may have fetched everything before this.
+        try await away.save("later")
+        #expect(away.notificationsPut == 1)
+        #expect(try await away.waiting(0) == ["everything", "q later 1"])
+        #expect(try await away.waiting(1) == ["everything"], "which absorbed it")
+        let address = try #require(away.devices[2].address)
+        #expect(try await away.scene.cloud.acknowledge(through: 1_000, for: address) == 0, "of a queue that is lost")
+        #expect(try await away.scene.cloud.newNotifications(for: address, after: 0, limit: 20).map { Told($0).summary } == ["everything"])
+        try await away.save("last")
+        #expect(try await away.waiting(2) == ["everything", "q last 1"])
+        #expect(try await away.waiting(3) == ["everything"])
+    }
+
+    @Test(arguments: [Engine.memory, .sqlite]) func `devices that listen are told before those that are away`(_ engine: Engine) async throws {
+        for place in 0..<4 {
+            let away = try await Away(engine)
+            let putBefore = Locked<[Int]>([])
+            let listening = away.scene.cloud.listening
+            let address = try #require(away.devices[place].address)
+            _ = listening.beginStream(of: address) { _, _ in
+                putBefore.withLock { $0.append(away.notificationsPut) }
+                return true
+            }
+            try await away.save("a")
+            #expect(putBefore.withLock { $0 } == [1], "its own alone, of \(away.notificationsPut)")
+            #expect(away.notificationsPut == 4)
+        }
     }
 
     @Test(arguments: [Engine.memory, .sqlite])
