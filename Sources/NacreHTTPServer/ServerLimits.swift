@@ -24,9 +24,14 @@ package enum ServerLimits {
     package static let uncountedBytesMax = 4 * 1024
     /// Request bodies that may lie in memory together, from before their first byte until they are handled. Sized for a machine with 512 MB: the
     /// values made of a body take a few times its size, for a moment.
-    package static let bodyBudget = ByteBudget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
+    package static let bodyBudget = Budget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
     /// Answers that may wait in memory for clients to read them, together.
-    package static let answerBudget = ByteBudget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
+    package static let answerBudget = Budget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
+    /// Requests whose handlers may work together. Those that wait, for a change or for their client, are none of them. Bounds memory: each may hold its
+    /// body and its answer. Everybody is a stranger until a credential was looked at.
+    package static let placeBudget = Budget.Parts(stranger: 768, guest: 256, user: 1024)
+    /// A client that sends a body keeps its turn among those that are awaited by so many bytes more.
+    package static let paceBytes = 4 * 1024
     /// A larger answer is handed to its client in pieces of this size.
     package static let answerPieceBytes = 64 * 1024
     /// When a client has taken so much of a large answer, its memory goes back. A few times what a socket takes at once, and 20 µs of work.
@@ -47,10 +52,9 @@ package struct HTTPServerConfiguration: Sendable {
     package var port = 0
     /// Threads that serve, each with its own share of connections.
     package var loopCount = 1
-    /// Open connections together; those beyond wait in the kernel's backlog. From seven eighths of them on, those that idle longest are closed.
+    /// Open connections together; those beyond wait in the kernel's backlog. From seven eighths of them on, those whose client is awaited longest are
+    /// closed: for a request, for more of a body, or to read on.
     package var connectionsMax = 16_384
-    /// Requests under way on one loop; beyond is 503 with `Retry-After`. Bounds memory: each may hold its body and its answer.
-    package var requestsInFlightMax = 2_048
     /// For request line and headers, from the connection's first moment, or from a request's first bytes on a connection that served before.
     package var headerDeadline: Duration = .seconds(10)
     /// For the whole body from its start, or each `ServerLimits.bodyPieceBytes` of a long one, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
@@ -71,8 +75,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var hangUpDelay: Duration = .milliseconds(50)
     package var headerBytesMax = ServerLimits.headerBytesMax
     package var bodyBytesMax = ServerLimits.bodyBytesMax
-    /// Memory for bodies and answers.
-    package var budgets = ByteBudgets()
+    /// Memory for bodies and answers, and places for requests under way; beyond is 503 with `Retry-After`.
+    package var budgets = Budgets()
     /// Whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies()
 

@@ -4,9 +4,9 @@ extension MetricKey {
     package static let httpRequests = MetricKey("nacre_http_requests_total", help: "Requests answered, by class of status.", label: "status")
     package static let httpDuration = MetricKey("nacre_http_request_duration_seconds", help: "From request line to end of response.", unit: .seconds)
     package static let httpConnections = MetricKey("nacre_http_connections", help: "Open connections.")
-    package static let httpInFlight = MetricKey("nacre_http_requests_in_flight", help: "Requests whose handlers run.")
+    package static let httpInFlight = MetricKey("nacre_http_requests_in_flight", help: "Requests whose handlers work.")
     package static let httpWaiting = MetricKey(
-        "nacre_http_requests_waiting", help: "Requests that only wait for a change; they are none of those in flight.")
+        "nacre_http_requests_waiting", help: "Requests that only wait, for a change or for their client; they are none of those in flight.")
     package static let httpBodyBytes = MetricKey("nacre_http_body_bytes", help: "Bytes of request bodies in memory.")
     package static let httpAnswerBytes = MetricKey("nacre_http_answer_bytes", help: "Bytes of answers that wait to be read.")
     package static let httpAbandoned = MetricKey("nacre_http_abandoned_total", help: "Requests whose client went away first.")

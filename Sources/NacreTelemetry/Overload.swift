@@ -15,7 +15,7 @@ package enum Overload: String, Sendable, CaseIterable {
         case .requests: "Requests are refused: too many are under way"
         case .bodies: "Requests are refused: the bodies that are being received fill their share of memory"
         case .answers: "Requests are refused: answers that are not being read fill their share of memory"
-        case .connections: "Connections are short: those that idled longest are closed"
+        case .connections: "Connections are short: those whose clients were awaited longest are closed"
         case .waits: "Requests are refused: one user waits for changes too many times at once"
         case .passwords: "Sign-ins are refused: too many passwords wait to be checked"
         case .rates: "Requests are refused: somebody asks for more work than the rate allows"

@@ -181,9 +181,9 @@ import Testing
     {
         let server = try await TestServer(requestRate: nil)
         let part = 1_000_000
-        let budgets = ByteBudgets(answers: ByteBudget.Parts(stranger: part, guest: part, user: part))
+        let budgets = Budgets(answers: Budget.Parts(stranger: part, guest: part, user: part))
         func modify(_ body: String) async -> Answer {
-            let account = RequestAccount(budgets, ByteHolder(.stranger, ""))
+            let account = RequestAccount(budgets, Holder(.stranger, ""))
             defer { account.endAnswer() }
             return await Self.answer(server, Self.question(server, "private/records/modify", body, "ada"), account)
         }
@@ -191,12 +191,12 @@ import Testing
         let tag = try #require(made.json?.at("records[0].recordChangeTag")?.text)
         let stale = Self.large(["a"], "update", tag: "stale")
         #expect(await modify(stale).json?.at("records[0].serverErrorCode")?.text == "CONFLICT")
-        let others = ByteHolder(.user, "another")
+        let others = Holder(.user, "another")
         #expect(budgets.answers.take(400_000, for: others))
         let refused = await modify(stale)
         #expect(refused.status == 503 && refused.json?.at("serverErrorCode")?.text == "TRY_AGAIN_LATER")
         #expect(await modify(Self.large(["a"], "update", tag: tag)).json?.at("records[0].fields.pages.value") == .number(1))
-        #expect(budgets.answers.bytesTaken == 400_000)
+        #expect(budgets.answers.taken == 400_000)
         budgets.answers.give(400_000, for: others)
         #expect(await modify(stale).status == 200)
     }
@@ -222,9 +222,9 @@ import Testing
     @Test func `30 guests who do not read large public records have their part of the room for answers, and a user is answered`() async throws {
         let server = try await TestServer(requestRate: nil)
         let part = 8_000_000
-        let budgets = ByteBudgets(answers: ByteBudget.Parts(stranger: part, guest: part, user: part))
+        let budgets = Budgets(answers: Budget.Parts(stranger: part, guest: part, user: part))
         func ask(_ path: String, _ body: String, _ user: String?) async -> (answer: Answer, account: RequestAccount) {
-            let account = RequestAccount(budgets, ByteHolder(.stranger, ""))
+            let account = RequestAccount(budgets, Holder(.stranger, ""))
             return (await Self.answer(server, Self.question(server, path, body, user), account), account)
         }
         let names = (0..<4).map { "big\($0)" }
@@ -239,13 +239,13 @@ import Testing
             let (answer, account) = await ask("public/records/lookup", Body.lookup(names[0], names[1], names[2], names[3]), nil)
             statuses[answer.status, default: 0] += 1
             deaf.append(account)
-            #expect(budgets.answers.bytesTaken <= part)
+            #expect(budgets.answers.taken <= part)
         }
         #expect((statuses[200] ?? 0) >= 1 && statuses == [200: statuses[200] ?? 0, 503: 30 - (statuses[200] ?? 0)], "\(statuses)")
         let polite = await ask("public/records/lookup", Body.lookup(names[0]), "ada")
         #expect(polite.answer.json?.at("records[0].recordName")?.text == names[0])
         polite.account.endAnswer()
         for account in deaf { account.endAnswer() }
-        #expect(budgets.answers.bytesTaken == 0)
+        #expect(budgets.answers.taken == 0)
     }
 }

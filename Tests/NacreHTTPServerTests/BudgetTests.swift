@@ -9,7 +9,8 @@ import Testing
 /// counted; nothing is timed.
 @Suite(.timeLimit(.minutes(5))) struct BudgetTests {
     private static let megabyte = 1024 * 1024
-    private static let small = ByteBudget.Parts(stranger: 128 * 1024, guest: 4 * megabyte, user: 8 * megabyte)
+    private static let few = Budget.Parts(stranger: 4, guest: 4, user: 4)
+    private static let small = Budget.Parts(stranger: 128 * 1024, guest: 4 * megabyte, user: 8 * megabyte)
 
     /// Whoever names a user in a header is one; others are guests.
     private func router() -> Router {
@@ -17,15 +18,25 @@ import Testing
             router.post("/count") { request, _ in
                 guard request.header("Credential") != nil else { throw HTTPError(.unauthorized, "no") }
                 try request.account.belong(
-                    to: ByteHolder(request.header("Credential") == "guest" ? .guest : .user, request.header("Credential") ?? ""))
+                    to: Holder(request.header("Credential") == "guest" ? .guest : .user, request.header("Credential") ?? ""))
                 return .text("\(try await request.body.collect().count)")
             }
             router.get("/large") { request, _ in
-                try request.account.belong(to: ByteHolder(.user, request.header("Credential") ?? ""))
+                try request.account.belong(to: Holder(.user, request.header("Credential") ?? ""))
                 try request.account.requireAnswerRoom()
                 var response = HTTPResponse.text(String(repeating: "x", count: 2 * Self.megabyte))
                 response.mayCompress = false
                 return response
+            }
+            router.post("/read") { request, _ in
+                if let user = request.header("Credential") { try request.account.belong(to: Holder(.user, user)) }
+                return .text("\(try await request.body.collect().count)")
+            }
+            router.get("/stream") { _, _ in
+                HTTPResponse(
+                    body: .stream { writer in
+                        for _ in 0..<64 { try await writer.write([UInt8](repeating: 65, count: 64 * 1024)) }
+                    })
             }
         }
     }
@@ -42,40 +53,40 @@ import Testing
         for (bytes, held, free, isTaken) in [
             (8, 0, 8, true), (8, 0, 7, false), (8, 8, 16, true), (8, 9, 16, false), (1, 4, 4, false), (1, 3, 4, true), (0, 0, 0, true),
         ] {
-            #expect(ByteBudget.mayTake(bytes, held: held, free: free) == isTaken, "\(bytes) \(held) \(free)")
+            #expect(Budget.mayTake(bytes, held: held, free: free) == isTaken, "\(bytes) \(held) \(free)")
         }
-        let budget = ByteBudget(ByteBudget.Parts(stranger: 10, guest: 10, user: 64))
-        let greedy = ByteHolder(.user, "greedy")
+        let budget = Budget(Budget.Parts(stranger: 10, guest: 10, user: 64))
+        let greedy = Holder(.user, "greedy")
         var count = 0
         while budget.take(8, for: greedy) { count += 1 }
         #expect(count == 4, "half of the part")
-        #expect(budget.take(8, for: ByteHolder(.user, "late")), "the next one finds room")
-        #expect(budget.take(8, for: ByteHolder(.user, "later")))
+        #expect(budget.take(8, for: Holder(.user, "late")), "the next one finds room")
+        #expect(budget.take(8, for: Holder(.user, "later")))
         #expect(
-            budget.take(10, for: ByteHolder(.guest, "g")) && budget.take(10, for: ByteHolder(.stranger, "s")), "other kinds have parts of their own")
+            budget.take(10, for: Holder(.guest, "g")) && budget.take(10, for: Holder(.stranger, "s")), "other kinds have parts of their own")
         budget.give(32, for: greedy)
         #expect(budget.take(8, for: greedy))
-        #expect(budget.bytesTaken == 8 + 8 + 8 + 20)
+        #expect(budget.taken == 8 + 8 + 8 + 20)
     }
 
     @Test func `room for answers is taken before they are made, and what they did not need is given back`() throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
-        let ann = (0..<16).map { _ in RequestAccount(budgets, ByteHolder(.user, "ann")) }
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
+        let ann = (0..<16).map { _ in RequestAccount(budgets, Holder(.user, "ann")) }
         let taken = ann.filter { (try? $0.takeAnswer(Self.megabyte)) != nil }
         #expect(taken.count == 4, "half of the part, whatever comes together")
-        #expect(budgets.answers.bytesTaken == 4 * Self.megabyte)
-        try RequestAccount(budgets, ByteHolder(.user, "bob")).takeAnswer(Self.megabyte)
+        #expect(budgets.answers.taken == 4 * Self.megabyte)
+        try RequestAccount(budgets, Holder(.user, "bob")).takeAnswer(Self.megabyte)
         taken.first?.countAnswer(Self.megabyte / 2)
-        #expect(budgets.answers.bytesTaken == 4 * Self.megabyte + Self.megabyte / 2)
+        #expect(budgets.answers.taken == 4 * Self.megabyte + Self.megabyte / 2)
         #expect(throws: HTTPError.self) { try ann.last?.takeAnswer(Self.megabyte) }
         for account in ann { account.endAnswer() }
-        #expect(budgets.answers.bytesTaken == Self.megabyte)
-        #expect(throws: Never.self) { try RequestAccount(budgets, ByteHolder(.user, "ann")).takeAnswer(3 * Self.megabyte) }
+        #expect(budgets.answers.taken == Self.megabyte)
+        #expect(throws: Never.self) { try RequestAccount(budgets, Holder(.user, "ann")).takeAnswer(3 * Self.megabyte) }
     }
 
     @Test func `an answer larger than all room is made alone`() throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
-        let (ann, bob) = (RequestAccount(budgets, ByteHolder(.user, "ann")), RequestAccount(budgets, ByteHolder(.user, "bob")))
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
+        let (ann, bob) = (RequestAccount(budgets, Holder(.user, "ann")), RequestAccount(budgets, Holder(.user, "bob")))
         try ann.takeAnswer(9 * Self.megabyte)
         let refusal = #expect(throws: HTTPError.self) { try bob.takeAnswer(8192) }
         #expect(refusal?.status == .serviceUnavailable && refusal?.headers["Retry-After"] == "1")
@@ -84,7 +95,7 @@ import Testing
     }
 
     @Test func `bodies whose last byte is withheld fill the share of who sends them, and no other`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         let lines = Lines()
         let length = Self.megabyte
         try await withServer(configured { $0.budgets = budgets }, logger: lines.logger, routes: router()) { server in
@@ -94,7 +105,7 @@ import Testing
                 let client = try await post(server, length, as: "guest", sending: 0)
                 try await server.settle()
                 // An answer before any byte of the body is a refusal.
-                if budgets.bodies.bytesTaken == (waiting.count + 1) * length {
+                if budgets.bodies.taken == (waiting.count + 1) * length {
                     waiting.append(client)
                 } else {
                     let response = try await client.response()
@@ -104,13 +115,13 @@ import Testing
             }
             #expect(waiting.count == 2 && refused == 10, "half of the guests' part")
             for client in waiting { try? await client.send([UInt8](repeating: 65, count: length - 1)) }
-            #expect(budgets.bodies.bytesTaken == 2 * length)
+            #expect(budgets.bodies.taken == 2 * length)
             let user = try await post(server, length, as: "ada", sending: length)
             #expect(try await user.response().text == "\(length)", "a user has a part of its own")
             for client in waiting { try await client.send([65]) }
             for client in waiting { #expect(try await client.response().text == "\(length)") }
             try await server.settle()
-            #expect(budgets.bodies.bytesTaken == 0)
+            #expect(budgets.bodies.taken == 0)
             let again = try await post(server, length, as: "guest", sending: length)
             #expect(try await again.response().status == 200)
         }
@@ -119,25 +130,25 @@ import Testing
     }
 
     @Test func `bodies of strangers are gathered up to their share, then who they are comes first`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         try await withServer(configured { $0.budgets = budgets }, routes: router()) { server in
             let length = 60 * 1024
             var silent: [RawClient] = []
             for _ in 0..<20 {
                 silent.append(try await post(server, length, as: nil, sending: length - 1))
                 try await server.settle()
-                #expect(budgets.bodies.bytesTaken <= Self.small.stranger)
+                #expect(budgets.bodies.taken <= Self.small.stranger)
             }
-            #expect(budgets.bodies.bytesTaken == length, "one of them is all that leaves as much for others")
+            #expect(budgets.bodies.taken == length, "one of them is all that leaves as much for others")
             let user = try await post(server, length, as: "ada", sending: length)
             #expect(try await user.response().text == "\(length)")
             for client in silent { client.hangUp() }
         }
-        #expect(budgets.bodies.bytesTaken == 0, "whoever goes gives back")
+        #expect(budgets.bodies.taken == 0, "whoever goes gives back")
     }
 
     @Test func `a body that is refused by its length costs no memory, and is not read beyond a bound`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         try await withServer(configured { $0.budgets = budgets }, routes: router()) { server in
             let client = try await post(server, 1_000_000_000, as: "ada", sending: 0)
             #expect(try await client.response().status == 413)
@@ -145,12 +156,12 @@ import Testing
             while (try? await client.send([UInt8](repeating: 65, count: 256 * 1024))) != nil { sent += 256 * 1024 }
             // What the two sockets hold comes on top.
             #expect(sent < ServerLimits.lingeringBytesMax + 16 * Self.megabyte)
-            #expect(budgets.bodies.bytesTaken == 0)
+            #expect(budgets.bodies.taken == 0)
         }
     }
 
     @Test func `a chunked body takes from the budget as it comes`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         try await withServer(configured { $0.budgets = budgets }, routes: router()) { server in
             let client = try await server.client()
             try await client.send("POST /count HTTP/1.1\r\nHost: a\r\nCredential: guest\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -158,11 +169,11 @@ import Testing
             try? await client.send(Array("\(String(size, radix: 16))\r\n".utf8) + [UInt8](repeating: 65, count: size))
             #expect(try await client.response().status == 503, "more than the part")
         }
-        #expect(budgets.bodies.bytesTaken == 0)
+        #expect(budgets.bodies.taken == 0)
     }
 
     @Test func `answers that nobody reads fill the share of who asked, who then gets no more, and others do`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         let request = "GET /large HTTP/1.1\r\nHost: a\r\nCredential: "
         try await withServer(
             configured {
@@ -179,9 +190,9 @@ import Testing
                 deaf.append(client)
                 try await server.settle()
                 // One answer may begin while there is room for less than it.
-                #expect(budgets.answers.bytesTaken <= Self.small.user / 2 + 2 * Self.megabyte)
+                #expect(budgets.answers.taken <= Self.small.user / 2 + 2 * Self.megabyte)
             }
-            #expect(budgets.answers.bytesTaken > 0)
+            #expect(budgets.answers.taken > 0)
             let another = try await server.client()
             try await another.send(request + "ada\r\n\r\n")
             #expect(try await another.response().body.count == 2 * Self.megabyte)
@@ -193,25 +204,25 @@ import Testing
             #expect(try await deaf[0].response().body == [UInt8](repeating: UInt8(ascii: "x"), count: 2 * Self.megabyte))
             for client in deaf { client.hangUp() }
         }
-        #expect(budgets.answers.bytesTaken == 0)
+        #expect(budgets.answers.taken == 0)
     }
 
     @Test func `what a client does not read is kept where it is counted, but for what its connection needs`() async throws {
-        let budgets = ByteBudgets(bodies: Self.small, answers: ByteBudget.Parts(stranger: 8_000_000, guest: 8_000_000, user: 8_000_000))
+        let budgets = Budgets(bodies: Self.small, answers: Budget.Parts(stranger: 8_000_000, guest: 8_000_000, user: 8_000_000))
         try await withServer(configured { $0.budgets = budgets }, routes: router()) { server in
             let deaf = try await RawClient(port: server.port, receiveBuffer: 1)
             try await deaf.send("GET /large HTTP/1.1\r\nHost: a\r\nCredential: eve\r\n\r\n")
-            while budgets.answers.bytesTaken == 0 { try await server.settle() }
+            while budgets.answers.taken == 0 { try await server.settle() }
             // The kernel alone would take all of it.
             for _ in 0..<100 { try await server.settle() }
-            #expect(budgets.answers.bytesTaken > Self.megabyte)
+            #expect(budgets.answers.taken > Self.megabyte)
             deaf.hangUp()
         }
     }
 
     @Test func `a client that takes a byte now and then misses the deadline of a piece`() async throws {
         let telemetry = Telemetry()
-        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let budgets = Budgets(bodies: Self.small, answers: Self.small)
         try await withServer(
             configured {
                 $0.budgets = budgets
@@ -222,12 +233,12 @@ import Testing
             try await client.send("GET /large HTTP/1.1\r\nHost: a\r\nCredential: eve\r\n\r\n")
             try await server.settle()
             while telemetry.counter(.httpLate).value == 0 { try await server.settle() }
-            while budgets.answers.bytesTaken > 0 { try await server.settle() }
+            while budgets.answers.taken > 0 { try await server.settle() }
             #expect(try await client.rest().count < 2 * Self.megabyte)
         }
     }
 
-    @Test func `where connections are short, those that idle longest make room, and one line says so`() async throws {
+    @Test func `where connections are short, those that are awaited longest make room, and one line says so`() async throws {
         let lines = Lines()
         try await withServer(configured { $0.connectionsMax = 32 }, logger: lines.logger, routes: routing { _ in }) { server in
             var idle: [RawClient] = []
@@ -246,12 +257,132 @@ import Testing
         #expect(told.count == 1 && told[0].contains("LimitNOFILE"), "\(told)")
     }
 
+    private static func halfSent(as credential: String = "") -> String {
+        "POST /read HTTP/1.1\r\nHost: a\r\n\(credential)Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"
+    }
+
+    @Test func `requests whose bodies are awaited have no place among those under way, and all are answered when the rest comes`() async throws {
+        let budgets = Budgets(places: Self.few)
+        let telemetry = Telemetry()
+        try await withServer(configured { $0.budgets = budgets }, telemetry: telemetry, routes: router()) { server in
+            var silent: [RawClient] = []
+            for _ in 0..<12 {
+                silent.append(try await server.client())
+                try await silent[silent.count - 1].send(Self.halfSent())
+                try await server.settle()
+            }
+            #expect(telemetry.gauge(.httpWaiting).value == 12 && budgets.places.taken == 0)
+            #expect(try await server.get("/ping").text == "pong")
+            #expect(try await server.exchange(Self.halfSent() + "0\r\n\r\n").text == "1")
+            for client in silent {
+                try await client.send("0\r\n\r\n")
+                #expect(try await client.response().text == "1")
+            }
+            try await server.settle()
+            #expect(telemetry.gauge(.httpWaiting).value == 0 && budgets.places.taken == 0)
+        }
+    }
+
+    @Test func `a streamed answer that nobody reads has no place among those under way`() async throws {
+        let budgets = Budgets(places: Budget.Parts(stranger: 2, guest: 0, user: 0))
+        let telemetry = Telemetry()
+        try await withServer(configured { $0.budgets = budgets }, telemetry: telemetry, routes: router()) { server in
+            let deaf = try await RawClient(port: server.port, receiveBuffer: 1)
+            try await deaf.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            while telemetry.gauge(.httpWaiting).value == 0 { try await server.settle() }
+            #expect(budgets.places.taken == 0)
+            #expect(try await server.get("/ping").text == "pong")
+            #expect(try await deaf.response().body.count == 64 * 64 * 1024)
+        }
+        #expect(budgets.places.taken == 0)
+    }
+
+    @Test func `a user, or an address before a trusted proxy, has the places that leave as many for others`() async throws {
+        let gate = Gate()
+        let budgets = Budgets(places: Self.few)
+        var proxies = TrustedProxies()
+        let isProxy = proxies.add("127.0.0.1")
+        #expect(isProxy)
+        try await withServer(
+            configured { [proxies] in ($0.budgets, $0.trustedProxies) = (budgets, proxies) },
+            routes: routing { router in
+                router.get("/work") { request, _ in
+                    if let user = request.header("Credential") { try request.account.belong(to: Holder(.user, user)) }
+                    await gate.pass()
+                    return .text("worked")
+                }
+            }
+        ) { server in
+            var working: [RawClient] = []
+            for (header, isLet) in [
+                ("Credential: eve", true), ("Credential: eve", true), ("Credential: eve", false), ("Credential: ada", true),
+                ("X-Forwarded-For: 192.0.2.1", true), ("X-Forwarded-For: 192.0.2.1", true), ("X-Forwarded-For: 192.0.2.1", false),
+                ("X-Forwarded-For: 192.0.2.2", true),
+            ] {
+                let before = budgets.places.taken
+                let client = try await server.client()
+                try await client.send("GET /work HTTP/1.1\r\nHost: a\r\n\(header)\r\n\r\n")
+                if isLet {
+                    while budgets.places.taken == before { await Task.yield() }
+                    working.append(client)
+                } else {
+                    #expect(try await client.response().status == 503, "\(header)")
+                }
+            }
+            await gate.open()
+            for client in working { #expect(try await client.response().text == "worked") }
+            try await server.settle()
+            #expect(budgets.places.taken == 0)
+        }
+    }
+
+    @Test func `where connections are short, those whose bodies are awaited make room, too`() async throws {
+        try await withServer(configured { $0.connectionsMax = 32 }, routes: router()) { server in
+            var silent: [RawClient] = []
+            for number in 0..<60 {
+                silent.append(try await server.client())
+                let gathered = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"
+                try await silent[silent.count - 1].send(number % 2 == 0 ? gathered : Self.halfSent())
+                #expect(try await server.get("/ping").text == "pong")
+            }
+            #expect(try await silent[0].rest() == [], "the oldest is closed")
+            try await silent[59].send("0\r\n\r\n")
+            #expect(try await silent[59].response().text == "1", "the newest is not")
+        }
+    }
+
+    @Test func `of requests that wait for their clients no more are kept than may be under way, and those of users go last`() async throws {
+        let budgets = Budgets(places: Self.few)
+        let telemetry = Telemetry()
+        try await withServer(
+            configured {
+                $0.budgets = budgets
+                // It makes the ticks short.
+                $0.stallTimeout = .milliseconds(40)
+            }, telemetry: telemetry, routes: router()
+        ) { server in
+            let user = try await server.client()
+            try await user.send(Self.halfSent(as: "Credential: ada\r\n"))
+            try await server.settle()
+            var silent: [RawClient] = []
+            for _ in 0..<12 {
+                silent.append(try await server.client())
+                try await silent[silent.count - 1].send(Self.halfSent())
+            }
+            for _ in 0..<1000 where telemetry.counter(.httpAbandoned).value == 0 { try await server.settle() }
+            #expect(telemetry.gauge(.httpWaiting).value <= 9)
+            #expect(try await silent[0].rest() == [])
+            try await user.send("0\r\n\r\n")
+            #expect(try await user.response().text == "1", "although it is awaited longest")
+        }
+    }
+
     @Test func `who waits is none of the requests under way, and what is always answered is`() async throws {
         let gate = Gate()
         let busy = Gate()
         let telemetry = Telemetry()
         try await withServer(
-            configured { $0.requestsInFlightMax = 1 }, telemetry: telemetry,
+            configured { $0.budgets = Budgets(places: Budget.Parts(stranger: 1, guest: 0, user: 0)) }, telemetry: telemetry,
             routes: routing { router in
                 router.get("/wait") { request, _ in
                     await request.account.whileWaiting { await gate.pass() }

@@ -28,8 +28,8 @@ func configured(_ change: (inout HTTPServerConfiguration) -> Void) -> HTTPServer
     configuration.bodyDeadline = .seconds(600)
     configuration.idleTimeout = .seconds(600)
     // And whose budgets only the tests of budgets meet.
-    let parts = ByteBudget.Parts(stranger: 1 << 28, guest: 1 << 28, user: 1 << 28)
-    configuration.budgets = ByteBudgets(bodies: parts, answers: parts)
+    let parts = Budget.Parts(stranger: 1 << 28, guest: 1 << 28, user: 1 << 28)
+    configuration.budgets = Budgets(bodies: parts, answers: parts)
     change(&configuration)
     return configuration
 }

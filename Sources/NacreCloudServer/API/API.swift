@@ -104,10 +104,10 @@ struct API: Sendable {
         }
 
         /// To whom the request's bytes are counted: the user, or the address where the request has only an API token.
-        var holder: ByteHolder {
+        var holder: Holder {
             switch caller.identity {
-            case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
-            case .user(let name), .serverKey(let name): ByteHolder(.user, name)
+            case .world: Holder(.guest, IPAddress.customer(request.clientAddress))
+            case .user(let name), .serverKey(let name): Holder(.user, name)
             }
         }
     }

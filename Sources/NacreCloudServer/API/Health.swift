@@ -14,10 +14,10 @@ struct Health: Sendable {
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
-    /// Bytes that may lie in memory together: request bodies until they are handled, answers until they are read. One holder, a user or an address,
-    /// gets as much of its part as would still be left for all others.
+    /// Bytes that may lie in memory together, request bodies until they are handled and answers until they are read, and requests whose handlers work.
+    /// One holder, a user or an address, gets as much of its part as would still be left for all others.
     private static let budgets: [Limit] = [
-        ("bodyBytes", ServerLimits.bodyBudget), ("answerBytes", ServerLimits.answerBudget),
+        ("bodyBytes", ServerLimits.bodyBudget), ("answerBytes", ServerLimits.answerBudget), ("requestsUnderWay", ServerLimits.placeBudget),
     ].flatMap { name, parts in
         [
             Limit(name + "OfStrangers", parts.stranger, .server), Limit(name + "OfAPITokens", parts.guest, .server),
@@ -34,7 +34,7 @@ struct Health: Sendable {
         ]
         return [
             Limit("headerBytes", http.headerBytesMax, .server), Limit("connections", http.connectionsMax, .server),
-            Limit("requestsUnderWay", http.requestsInFlightMax, .server),
+            Limit("requestsUnderWay", ServerLimits.placeBudget.sum, .server),
         ] + times.map { Limit($0, Int($1.components.seconds), .server) }
     }()
 

@@ -10,7 +10,7 @@ struct Metrics: Sendable {
 
     let telemetry: Telemetry
     /// Of the public listener.
-    let budgets: ByteBudgets
+    let budgets: Budgets
     /// What the files of assets take; nil: not counted yet.
     var assets: @Sendable () -> AssetUsage? = { nil }
 
@@ -21,8 +21,8 @@ struct Metrics: Sendable {
     }
 
     private var text: String {
-        telemetry.gauge(.httpBodyBytes).set(budgets.bodies.bytesTaken)
-        telemetry.gauge(.httpAnswerBytes).set(budgets.answers.bytesTaken)
+        telemetry.gauge(.httpBodyBytes).set(budgets.bodies.taken)
+        telemetry.gauge(.httpAnswerBytes).set(budgets.answers.taken)
         return telemetry.prometheusText() + assetsText + Self.processText
     }
 

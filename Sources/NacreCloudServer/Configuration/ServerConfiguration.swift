@@ -28,7 +28,7 @@ package struct ServerConfiguration: Sendable {
     var trustedProxies = TrustedProxies()
     /// Work that one user may have done a second, in the unit of `Limits.requestRate`; others have a multiple of it. nil: as much as they like.
     package var requestRate: Int? = ServerConfiguration.usualRequestRate
-    /// Connections that apps may have open together, as far as descriptors allow them; near it those that idle longest are closed.
+    /// Connections that apps may have open together, as far as descriptors allow them; near it those whose clients are awaited longest are closed.
     package var connectionsMax = ServerConfiguration.usualConnections
     /// The issuer of a team's own accounts; nil: users sign in by what is kept here.
     package var openID: OpenIDConfiguration?

@@ -1,13 +1,22 @@
 import NacreLocks
 import NacreTelemetry
 
-/// What one request takes of its server: bytes of memory, and a place among the requests under way. All goes back when the request ends, however it
-/// ends. Thread-safe.
+/// What one request takes of its server: bytes of memory, and a place among the requests whose handlers work. All goes back when the request ends,
+/// however it ends. Thread-safe.
 ///
 /// Bodies and answers below `ServerLimits.uncountedBytesMax` are not counted: they are less than their connection.
 package final class RequestAccount: Sendable {
+    private enum Place {
+        /// The request was refused one, has not come so far, or is over.
+        case none
+        case held
+        /// Given back while the request only waits.
+        case lent
+    }
+
     private struct State {
-        var holder: ByteHolder
+        var holder: Holder
+        var place = Place.none
         var body = 0
         var answer = 0
         var isBodyOver = false
@@ -16,33 +25,55 @@ package final class RequestAccount: Sendable {
         var zone: String?
     }
 
-    private let budgets: ByteBudgets?
+    private let budgets: Budgets?
     private let overload: OverloadLog
     private let state: Locked<State>
     /// Told on any thread when the request begins to wait for something that is no work, and when it goes on.
     private let onWait: @Sendable (Bool) -> Void
 
-    init(_ budgets: ByteBudgets?, _ holder: ByteHolder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    init(_ budgets: Budgets?, _ holder: Holder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Bool) -> Void = { _ in }) {
         self.budgets = budgets
         self.overload = overload
         self.onWait = onWait
         state = Locked(State(holder: holder))
     }
 
-    /// Whose request it is, as soon as that is known; what it holds already moves to that share.
-    /// - Throws: 503 with `Retry-After` where the holder has too much there already, or does not read its answers.
-    package func belong(to holder: ByteHolder) throws {
-        guard let budgets else { return }
-        let moves = state.withLock { state -> Bool in
-            guard state.body == 0 || budgets.bodies.take(state.body, for: holder) else { return false }
-            if state.body > 0 { budgets.bodies.give(state.body, for: state.holder) }
-            state.holder = holder
+    /// Takes a place for the handler, or answers false.
+    func hasTakenPlace() -> Bool {
+        guard let budgets else { return true }
+        let isTaken = state.withLock { state in
+            guard budgets.places.take(1, for: state.holder) else { return false }
+            state.place = .held
             return true
         }
-        guard moves else { throw refused(.bodies) }
+        if !isTaken { overload.tell(.requests) }
+        return isTaken
+    }
+
+    /// Whose request it is, as soon as that is known; what it holds already moves to that share.
+    /// - Throws: 503 with `Retry-After` where the holder has too much there already, or does not read its answers.
+    package func belong(to holder: Holder) throws {
+        guard let budgets else { return }
+        let lacking = state.withLock { state -> Overload? in
+            guard state.holder != holder else { return nil }
+            let places = state.place == .held ? 1 : 0
+            guard places == 0 || budgets.places.take(places, for: holder) else { return .requests }
+            guard state.body == 0 || budgets.bodies.take(state.body, for: holder) else {
+                if places > 0 { budgets.places.give(places, for: holder) }
+                return .bodies
+            }
+            if places > 0 { budgets.places.give(places, for: state.holder) }
+            if state.body > 0 { budgets.bodies.give(state.body, for: state.holder) }
+            state.holder = holder
+            return nil
+        }
+        if let lacking { throw refused(lacking) }
         let (held, free) = budgets.answers.room(of: holder)
         if held > 0, held >= free { throw refused(.answers) }
     }
+
+    /// How much is known of who asks.
+    var kind: Holder.Kind { state.withLock { $0.holder.kind } }
 
     /// Who asks, where somebody has signed in: the name of a share of memory, and so of a user.
     package var userName: String? {
@@ -120,20 +151,44 @@ package final class RequestAccount: Sendable {
         return budgets.answers.isShort(state.withLock { $0.holder.kind })
     }
 
-    /// Runs what only waits, for a change or for somebody else: meanwhile the request is none of those under way, whose number is bounded.
-    package func whileWaiting<Value>(_ body: () async -> Value) async -> Value {
+    /// Runs what only waits, for a change, for the client or for somebody else: meanwhile the request has no place among those under way, whose
+    /// number is bounded. Afterwards it has one again, whatever is left: nobody is refused in the middle.
+    package func whileWaiting<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        guard lendPlace() else { return try await body() }
         onWait(true)
-        defer { onWait(false) }
-        return await body()
+        defer {
+            takePlaceBack()
+            onWait(false)
+        }
+        return try await body()
+    }
+
+    /// - Returns: whether the request waits for one thing only; a wait inside another one changes nothing.
+    private func lendPlace() -> Bool {
+        state.withLock { state in
+            guard state.place != .lent else { return false }
+            if state.place == .held { budgets?.places.give(1, for: state.holder) }
+            state.place = .lent
+            return true
+        }
+    }
+
+    private func takePlaceBack() {
+        state.withLock { state in
+            guard state.place == .lent else { return }
+            budgets?.places.count(1, for: state.holder)
+            state.place = .held
+        }
     }
 
     /// The handler is done, and with it the body.
-    func endBody() {
-        let (holder, bytes) = state.withLock { state in
-            defer { (state.body, state.isBodyOver) = (0, true) }
-            return (state.holder, state.body)
+    func endWork() {
+        let (holder, bytes, hadPlace) = state.withLock { state in
+            defer { (state.body, state.isBodyOver, state.place) = (0, true, .none) }
+            return (state.holder, state.body, state.place == .held)
         }
         if bytes > 0 { budgets?.bodies.give(bytes, for: holder) }
+        if hadPlace { budgets?.places.give(1, for: holder) }
     }
 
     /// The answer is sent, or nobody wants it any more.

@@ -45,11 +45,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     let logger: Logger
     let metrics: ServerMetrics
     let deadlines: Deadlines
-    let budgets: ByteBudgets
+    let budgets: Budgets
     let overload: OverloadLog
     let trustedProxies: TrustedProxies
     private let connectionsMax: Int
-    let inFlightMax: Int
     let bodyBytesMax: Int
     let headerBytesMax: Int
     private let inbox = Locked(Inbox())
@@ -107,7 +106,6 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         connectionsMax = max(configuration.connectionsMax / configuration.loopCount, 1)
         self.onStopped = onStopped
         deadlines = Deadlines(configuration)
-        inFlightMax = configuration.requestsInFlightMax
         bodyBytesMax = configuration.bodyBytesMax
         headerBytesMax = configuration.headerBytesMax
         listenSocket = socket
@@ -288,12 +286,19 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         nextTick = now &+ deadlines.tick
         roomIsMade = false
         if isShortOfConnections { mustMakeRoom = true }
+        var tasks: [ServedConnection] = []
         for connection in connections.values {
             connection.exchange?.endOverdueWork(now)
-            guard connection.isLate(now) else { continue }
-            metrics.late.add()
-            close(connection)
+            if connection.isLate(now) {
+                metrics.late.add()
+                close(connection)
+            } else if connection.exchange?.keepsTask == true, connection.awaitsClientSince < now {
+                tasks.append(connection)
+            }
         }
+        // Each is memory, and has no place that bounds their number.
+        let tasksMax = budgets.places.parts.sum
+        if tasks.count > tasksMax { closeLongest(of: tasks, count: tasks.count - tasksMax * 3 / 4) }
         for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
             metrics.late.add()
             endLasting(stream, exchange)
@@ -349,18 +354,27 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
     }
 
-    /// Closes connections without a request, those that idled longest first, until a quarter of all places is free or none idles. At the limit
-    /// nobody is accepted, and who comes would wait for somebody's deadline.
+    /// Closes connections whose client is awaited, those that are awaited longest first, until a quarter of all connections is free or none is left. At
+    /// the limit nobody is accepted, and who comes would wait for somebody's deadline.
     private func makeRoom() {
         mustMakeRoom = false
         let count = places - connectionsMax * 3 / 4
         guard isShortOfConnections else { return }
         // The newest is who came just now.
-        let idle = connections.values.filter { $0.exchange == nil && $0.idleSince < now }.sorted { $0.idleSince < $1.idleSince }
-        for connection in idle.prefix(count) { close(connection) }
+        let idle = connections.values.filter { $0.awaitsClientSince < now }
+        closeLongest(of: idle, count: count)
         // Where fewer were idle than must go, the next tick looks again, and not each that comes.
         roomIsMade = idle.count < count
-        overload.tell(.connections, count: min(count, idle.count))
+    }
+
+    /// Closes so many of the connections whose client is awaited longest. Requests of users go last.
+    private func closeLongest(of awaited: [ServedConnection], count: Int) {
+        func isOfUser(_ connection: ServedConnection) -> Bool { connection.exchange?.account.kind == .user }
+        let ordered = awaited.map { (connection: $0, isOfUser: isOfUser($0)) }.sorted {
+            $0.isOfUser == $1.isOfUser ? $0.connection.awaitsClientSince < $1.connection.awaitsClientSince : $1.isOfUser
+        }
+        for (connection, _) in ordered.prefix(count) { close(connection) }
+        overload.tell(.connections, count: min(count, ordered.count))
     }
 
     /// Closes a connection at once, whatever is under way on it.

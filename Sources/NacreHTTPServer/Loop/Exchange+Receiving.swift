@@ -96,6 +96,7 @@ extension Exchange {
     private func keep(_ piece: UnsafeRawBufferPointer) {
         let before = receivedBytes
         receivedBytes += piece.count
+        if before / ServerLimits.paceBytes < receivedBytes / ServerLimits.paceBytes { connection.clientGoesOn() }
         switch stage {
         case .gathering:
             if gathered.isEmpty { gathered.reserveCapacity(reader.contentLength ?? piece.count) }

@@ -71,11 +71,18 @@ final class Exchange: @unchecked Sendable {
     private(set) var isOver = false
     let startedAt: UInt64
     /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
-    private(set) lazy var account = RequestAccount(loop.budgets, connection.stranger, loop.overload) { [weak self] isWaiting in
+    private(set) lazy var account = RequestAccount(loop.budgets, stranger, loop.overload) { [weak self] isWaiting in
         guard let exchange = self else { return }
         exchange.loop.perform { exchange.setWaiting(isWaiting) }
     }
     private var isWaiting = false
+    /// Whether the handler's task is kept while it only waits.
+    var keepsTask: Bool { task != nil && isWaiting }
+    /// Whose bytes and place the request's are before a credential was looked at.
+    private var stranger: Holder {
+        loop.trustedProxies.isEmpty
+            ? connection.stranger : Holder(.stranger, IPAddress.customer(head.client(of: connection.peer, loop.trustedProxies)))
+    }
     /// Since when the handler was seen to work at the answer; nil: it does not, or only waits.
     private var worksSince: UInt64?
 
@@ -116,10 +123,7 @@ final class Exchange: @unchecked Sendable {
     /// Runs middleware and handler, or the refusal in the handler's place, and answers when that is done. What does not wait is done on return.
     func start(_ body: HTTPBody, refusal: HTTPError? = nil) {
         var refusal = refusal
-        if refusal == nil, loop.inFlight >= loop.inFlightMax, match.route?.isAlwaysAnswered != true {
-            loop.overload.tell(.requests)
-            refusal = .busy
-        }
+        if refusal == nil, match.route?.isAlwaysAnswered != true, !account.hasTakenPlace() { refusal = .busy }
         var request = HTTPRequest(
             head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies,
             isAmongMany: loop.begins())
@@ -147,7 +151,7 @@ final class Exchange: @unchecked Sendable {
         }
         let loop = loop
         let lasting = prepared.isLasting ? loop.lastingStream(of: self) : nil
-        let writer = HTTPStreamWriter { if lasting?.push() != true { loop.perform { self.goOn() } } }
+        let writer = HTTPStreamWriter(account: work.request.account) { if lasting?.push() != true { loop.perform { self.goOn() } } }
         guard let lasting else {
             loop.perform { self.complete(prepared, writer) }
             return await stream(body, writer)
@@ -204,7 +208,7 @@ final class Exchange: @unchecked Sendable {
     private func endTask() {
         setWaiting(false)
         task = nil
-        account.endBody()
+        account.endWork()
         loop.inFlight -= 1
         loop.metrics.inFlight.add(-1)
     }
@@ -292,7 +296,7 @@ final class Exchange: @unchecked Sendable {
     private func forget() {
         account.endAnswer()
         // A handler that runs still has the body.
-        if task == nil { account.endBody() }
+        if task == nil { account.endWork() }
         if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
         // All call back into this exchange, a streamed response through the request that it reads: kept, they would keep it for ever.
         channel = nil

@@ -42,14 +42,14 @@ final class ServedConnection {
     private(set) var hasPeerEnded = false
 
     private(set) var deadline: UInt64
-    /// Since when no request is under way; never while one is.
-    private(set) var idleSince: UInt64
+    /// Since when only the client is awaited: its next request, more of a body, or that it reads on. Never while it waits for us.
+    private(set) var awaitsClientSince: UInt64
     /// Since when the client is to take a piece of a large answer, and how much had been sent then.
     private var piece: (since: UInt64, sent: Int)?
     /// When the deadline was put off because the handler did not want more of the body.
     private var pausedAt: UInt64?
     /// Whose bytes the connection's are before a credential was looked at.
-    private(set) lazy var stranger = ByteHolder(.stranger, IPAddress.customer(peer.text))
+    private(set) lazy var stranger = Holder(.stranger, IPAddress.customer(peer.text))
 
     /// Requests of one connection that are handled before others have their turn.
     private static let requestsAtOnce = 8
@@ -62,7 +62,7 @@ final class ServedConnection {
         self.peer = peer
         self.loop = loop
         deadline = loop.now &+ loop.deadlines.header
-        idleSince = loop.now
+        awaitsClientSince = loop.now
     }
 
     // MARK: - Going on
@@ -240,7 +240,12 @@ final class ServedConnection {
     // MARK: - The clock
 
     /// The headers are here, and a body follows.
-    func beginBody() { set(loop.now &+ loop.deadlines.body) }
+    func beginBody() { awaitClient(until: loop.now &+ loop.deadlines.body) }
+
+    /// A part of the body has come.
+    func clientGoesOn() {
+        if awaitsClientSince != MonotonicTime.never { awaitsClientSince = loop.now }
+    }
 
     /// The request is here, and the client waits for us.
     func beginResponse() { set(MonotonicTime.never) }
@@ -248,39 +253,48 @@ final class ServedConnection {
     /// The socket takes no more of a response, of which so much is sent: the client is to read on.
     /// - Parameter hasPieces: a byte now and then is not enough: each piece has its time.
     func awaitReader(_ sent: Int, hasPieces: Bool) {
-        guard hasPieces else { return set(loop.now &+ loop.deadlines.stall) }
+        guard hasPieces else {
+            let since = min(awaitsClientSince, loop.now)
+            awaitClient(until: loop.now &+ loop.deadlines.stall)
+            awaitsClientSince = since
+            return
+        }
         if let piece, sent - piece.sent < ServerLimits.answerPieceBytes { return }
-        set(loop.now &+ loop.deadlines.piece)
+        awaitClient(until: loop.now &+ loop.deadlines.piece)
         piece = (loop.now, sent)
     }
 
     /// The response is sent, and the next request may come.
-    func beginIdle() {
-        set(loop.now &+ loop.deadlines.idle)
-        idleSince = loop.now
+    func beginIdle() { awaitClient(until: loop.now &+ loop.deadlines.idle) }
+
+    private func awaitClient(until deadline: UInt64) {
+        set(deadline)
+        awaitsClientSince = loop.now
     }
 
     /// The last response is sent: nothing more is, and what still comes is thrown away, but not for long.
     func beginLingering() {
         shutdown(socket, Int32(SHUT_WR))
         isLingering = true
-        set(loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering))
+        awaitClient(until: loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering))
     }
 
     private func set(_ deadline: UInt64) {
         self.deadline = deadline
         pausedAt = nil
         piece = nil
-        idleSince = MonotonicTime.never
+        awaitsClientSince = MonotonicTime.never
     }
 
     func pauseClock() {
+        awaitsClientSince = MonotonicTime.never
         if pausedAt == nil, deadline != MonotonicTime.never { pausedAt = loop.now }
     }
 
     func continueClock() {
         guard let pausedAt else { return }
         deadline &+= loop.now &- pausedAt
+        awaitsClientSince = loop.now
         self.pausedAt = nil
     }
 

@@ -73,6 +73,9 @@ final class ByteChannel: Sendable {
         }
     }
 
+    /// Whether the next read waits for nothing.
+    var isReady: Bool { state.withLock { $0.taken < $0.chunks.count || $0.ending != nil } }
+
     /// The next chunk, or nil at the end. One reader at a time.
     /// - Throws: what `fail` was given; `CancellationError` where the task is cancelled.
     func next() async throws -> [UInt8]? {

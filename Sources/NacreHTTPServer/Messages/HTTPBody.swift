@@ -37,7 +37,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
             var taken = length ?? 0
             try account.takeBody(taken)
             var all: [UInt8] = []
-            while let chunk = try await channel.next() {
+            while let chunk = try await Self.next(of: channel, account) {
                 guard all.count + chunk.count <= limit else { throw HTTPError.bodyTooLarge }
                 if all.count + chunk.count > taken {
                     // An array grows by doubling.
@@ -52,6 +52,11 @@ package struct HTTPBody: Sendable, AsyncSequence {
         }
     }
 
+    /// The next piece. The request only waits while none has come.
+    fileprivate static func next(of channel: ByteChannel, _ account: RequestAccount) async throws -> [UInt8]? {
+        channel.isReady ? try await channel.next() : try await account.whileWaiting { try await channel.next() }
+    }
+
     package func makeAsyncIterator() -> Iterator { Iterator(storage: storage) }
 
     package struct Iterator: AsyncIteratorProtocol {
@@ -63,8 +68,8 @@ package struct HTTPBody: Sendable, AsyncSequence {
             case .whole(let bytes):
                 storage = .whole([])
                 return bytes.isEmpty ? nil : bytes
-            case .arriving(let channel, _, _):
-                return try await channel.next()
+            case .arriving(let channel, _, let account):
+                return try await HTTPBody.next(of: channel, account)
             }
         }
     }

@@ -31,7 +31,7 @@ package struct HTTPRequest: Sendable {
     package init(method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.init(
             head: RequestHead(method: method, target: target, headers: headers), body: HTTPBody(body), peer: PeerAddress(),
-            identity: RequestID.random(), account: RequestAccount(nil, ByteHolder(.stranger, "")), proxies: TrustedProxies())
+            identity: RequestID.random(), account: RequestAccount(nil, Holder(.stranger, "")), proxies: TrustedProxies())
     }
 
     /// The same request with another body, whose length the head does not say.
@@ -96,14 +96,7 @@ package struct HTTPRequest: Sendable {
     package func header(_ name: String) -> String? { head.value(name) }
 
     /// All values of a header, in order.
-    package func headerValues(_ name: String) -> [String] {
-        var values: [String] = []
-        head.forEachValue(name) { range in
-            values.append(String(decoding: head.slice(range), as: UTF8.self))
-            return true
-        }
-        return values
-    }
+    package func headerValues(_ name: String) -> [String] { head.values(name) }
 
     /// What is wrong with how the body is coded: no coding is undone here.
     var codingProblem: HTTPError? {
@@ -117,10 +110,7 @@ package struct HTTPRequest: Sendable {
     package var remoteAddress: String { peer.text }
 
     /// The address of who asks: the socket's other end, or, where that is a trusted proxy, whom it names in `X-Forwarded-For`.
-    package var clientAddress: String {
-        guard !proxies.isEmpty else { return remoteAddress }
-        return proxies.client(of: remoteAddress, forwardedFor: headerValues("X-Forwarded-For"))
-    }
+    package var clientAddress: String { head.client(of: peer, proxies) }
 
     /// A random UUID (version 4, lower case) made by the server for this request.
     package var id: String { identity.text }

@@ -47,11 +47,17 @@ package final class HTTPStreamWriter: Sendable {
 
     private let state = Locked(State())
     private let onBytes: @Sendable () -> Void
+    /// Of the request that is answered, which only waits while the client does not read. nil: nobody counts it.
+    private let account: RequestAccount?
     private let bufferedBytesMax: Int
     /// Whether parts of files are taken; else none of them lies in memory.
     private let takesParts: Bool
 
-    init(bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, takesParts: Bool = true, onBytes: @escaping @Sendable () -> Void) {
+    init(
+        bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, takesParts: Bool = true, account: RequestAccount? = nil,
+        onBytes: @escaping @Sendable () -> Void
+    ) {
+        self.account = account
         self.bufferedBytesMax = bufferedBytesMax
         self.takesParts = takesParts
         self.onBytes = onBytes
@@ -66,12 +72,8 @@ package final class HTTPStreamWriter: Sendable {
     /// Sends bytes, and waits while `ServerLimits.bufferedBytesMax` have not been taken by the client.
     /// - Throws: `CancellationError` where the client went away.
     package func write(_ bytes: [UInt8]) async throws {
-        guard !bytes.isEmpty else { return }
-        _ = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { put(bytes, $0) }
-        } onCancel: {
-            abandon()
-        }
+        guard !bytes.isEmpty, !offer(bytes) else { return }
+        _ = try await whileWaiting { put(bytes, $0) }
     }
 
     /// Sends bytes if they find room at once.
@@ -94,8 +96,18 @@ package final class HTTPStreamWriter: Sendable {
     /// - Throws: `CancellationError` where the client went away.
     package func write(_ parts: [ResidentPart]) async throws -> Int {
         guard takesParts, !parts.isEmpty else { return 0 }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { put(parts, $0) }
+        return try await whileWaiting { put(parts, $0) }
+    }
+
+    /// Waits for the client.
+    private func whileWaiting(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {
+        guard let account else { return try await untilTold(body) }
+        return try await account.whileWaiting { try await untilTold(body) }
+    }
+
+    private func untilTold(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation(body)
         } onCancel: {
             abandon()
         }

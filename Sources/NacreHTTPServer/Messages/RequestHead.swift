@@ -87,4 +87,19 @@ final class RequestHead: Sendable {
         }
         return found.map { String(decoding: slice($0), as: UTF8.self) }
     }
+
+    /// All values of a header, in order.
+    func values(_ name: String) -> [String] {
+        var values: [String] = []
+        forEachValue(name) { range in
+            values.append(String(decoding: slice(range), as: UTF8.self))
+            return true
+        }
+        return values
+    }
+
+    /// The address of who asks: the socket's other end, or, where that is a trusted proxy, whom it names in `X-Forwarded-For`.
+    func client(of peer: PeerAddress, _ proxies: TrustedProxies) -> String {
+        proxies.isEmpty ? peer.text : proxies.client(of: peer.text, forwardedFor: values("X-Forwarded-For"))
+    }
 }

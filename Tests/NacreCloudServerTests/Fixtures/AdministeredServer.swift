@@ -26,7 +26,7 @@ struct AdministeredServer {
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),
-            Metrics(telemetry: Telemetry(), budgets: ByteBudgets()))
+            Metrics(telemetry: Telemetry(), budgets: Budgets()))
     }
 
     /// Holds every answer against the document of the admin API.
