@@ -1,6 +1,6 @@
 """Attacks with an API token alone, with no credential and as one user, and users who want much and mean no harm: memory stays bounded, another user's
 lookups and saves take about as long as alone, health is answered, nothing that was said to be saved is lost, and all is over when the attacker is gone. SIGTERM
-ends the server whatever runs. Rates are off, so that turns and budgets alone keep users apart, but for one attack that is done with them, too."""
+ends the server whatever runs. Rates are off, so that turns and budgets alone keep users apart, but for attacks that are done with them, too, or are on them."""
 
 import functools
 import subprocess

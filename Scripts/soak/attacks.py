@@ -76,6 +76,14 @@ def strangers(server, sockets):
         send_until_refused(opened(server, sockets), data)
 
 
+def half_sent_bodies(server, sockets):
+    """2,100 sign-ins without a credential, in chunks, of which one byte comes."""
+    data = (f"POST /account/1/sign-in HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n").encode()
+    for _ in range(2100):
+        send_until_refused(opened(server, sockets), data)
+
+
 def too_large(server, sockets):
     """Two connections whose bodies of 8 MB are refused for what is in them, and one whose bodies say that they are larger, again and again."""
     record = '{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"%s"}}}}' % ("x" * 90_000)
@@ -228,6 +236,80 @@ def idle_connections(server, sockets):
     data = f"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
     for _ in range(991):
         opened(server, sockets).sendall(data)
+
+
+# Strangers who come from elsewhere, as a proxy says, to a server that has its rates
+
+BEHIND_PROXY = {"has_rates": True, "options": ("--trusted-proxy", "127.0.0.1")}
+# A rate that the attacker's few connections can spend in a second.
+AT_LOW_RATE = {"has_rates": True, "options": ("--trusted-proxy", "127.0.0.1", "--request-rate", "200")}
+
+
+def ask_from_elsewhere(server, sockets, count, target, body):
+    """So many connections; `target` makes the path of the connection's number and the request's."""
+    def work(number):
+        turn = 0
+        while True:
+            asker = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            try:
+                while True:
+                    asker.request("POST", target(number, turn), body, {"X-Forwarded-For": f"192.0.2.{number + 1}", "Content-Type": "application/json"})
+                    answer = asker.getresponse()
+                    answer.read()
+                    turn += 1
+                    if answer.status != 200:
+                        time.sleep(0.001)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.1)
+            finally:
+                asker.close()
+
+    for number in range(count):
+        in_background(sockets, functools.partial(work, number))
+
+
+@made_by(None, server=BEHIND_PROXY)
+def made_up_tokens(server, sockets):
+    """API tokens of 15 KB that nobody made, another in each request, 50 requests behind each other on each of eight connections."""
+    path = server.publicly().path("records/lookup")
+    rest = ("a" * 15_000 + f" HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Forwarded-For: 192.0.2.1\r\n"
+            "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+
+    def work(number):
+        turn = 0
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", server.port), 60) as each:
+                    while True:
+                        each.sendall("".join(f"POST {path}?ckAPIToken={number}x{turn + more}x{rest}" for more in range(50)).encode())
+                        turn, answered = turn + 50, b""
+                        while answered.count(b"HTTP/1.1 ") < 50:
+                            piece = each.recv(1 << 16)
+                            if not piece:
+                                raise OSError
+                            answered += piece
+            except OSError:
+                time.sleep(0.1)
+
+    for number in range(8):
+        in_background(sockets, functools.partial(work, number))
+
+
+def web_user(server):
+    """A user on the web, who has the API token that everybody has."""
+    token = client.Client("127.0.0.1", server.port).json("POST", "/account/1/sign-in", {
+        "email": nacre.EMAIL, "password": nacre.PASSWORD, "apiToken": server.api_token, "container": nacre.CONTAINER, "environment": "development",
+        "kind": "web"})["token"]
+    target = server.publicly().path("records/lookup") + "?" + urllib.parse.urlencode({"ckAPIToken": server.api_token, "ckWebAuthToken": token})
+    return {"web lookups": (0.05, lambda _: client.Client("127.0.0.1", server.port).json("POST", target, {"records": [{"recordName": "none"}]}))}
+
+
+@made_by(None, server=AT_LOW_RATE, witnesses=web_user)
+def strangers_at_a_token(server, sockets):
+    """24 strangers, each at an address of its own, who look up 200 names with the API token of a page."""
+    body = json.dumps({"records": [{"recordName": f"none{number}"} for number in range(200)]})
+    target = guest_path(server, "records/lookup")
+    ask_from_elsewhere(server, sockets, 24, lambda *_: target, body)
 
 
 # Requests of a few kilobytes that would be much work
@@ -462,4 +544,5 @@ ALL = (deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, al
        new_words_at_rate, first_syncs, withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often,
        public_records, waits, honest_devices, guesses, office_sign_ins, idle_connections, abandoned_queries,
        costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
-       rereferenced_files, unsaved_files, idle_inequalities, devices_that_left)
+       rereferenced_files, unsaved_files, idle_inequalities, devices_that_left, half_sent_bodies, made_up_tokens,
+       strangers_at_a_token)

@@ -195,12 +195,18 @@ extension Limits {
     /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, one for a request, one for each
     /// record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
     package static let requestRate = 10_000
-    /// An address, an API token and a container may have as many times that. On this server: others are behind them.
+    /// An address and a container may have as many times that. On this server: others are behind them.
     package static let requestRateOfAddress = 10
     /// As for an address. On this server.
-    package static let requestRateOfAPIToken = 20
-    /// As for an address. On this server.
     package static let requestRateOfContainer = 40
+    /// All who have an API token of a container and no user may have together one such part of its rate. On this server: a half is left for its users.
+    package static let guestsPartOfRate = 2
+    /// Those of them at one address may have one such part. On this server: ten addresses can have all that guests may have.
+    package static let guestPartOfRate = 20
+    /// Cost of a credential that shows nobody, in the unit of `requestRate`. On this server: it is looked up in the store each time.
+    package static let unknownCredentialCost = 10
+    /// Absent names in a lookup that cost as much as one record. On this server.
+    package static let absentNamesCountAsRow = 10
     /// Seconds' worth of it that a caller who was quiet may use at once. On this server.
     package static let requestBurstSeconds: Double = 60
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.

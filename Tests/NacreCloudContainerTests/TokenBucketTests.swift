@@ -64,7 +64,5 @@ import Testing
         #expect((0..<5).map { buckets.pause(of: $0, Self.rate, at: at(3)) } == [2, 2, nil, nil, 5])
         for owner in 5..<20 { buckets.take(150, from: owner, at: at(3)) { _ in Self.rate } }
         #expect((0..<20).count { buckets.pause(of: $0, Self.rate, at: at(3)) != nil } <= 4)
-        buckets.take(150, from: 20, at: at(3)) { _ in nil }
-        #expect(buckets.pause(of: 20, Self.rate, at: at(3)) == nil, "one without a rate")
     }
 }

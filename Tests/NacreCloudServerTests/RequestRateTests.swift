@@ -1,10 +1,11 @@
+import Glibc
 import NacreCloudWire
 import NacreCrypto
-import NacreHTTPServer
 import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreHTTPServer
 
 /// Everybody is kept within a rate of work, on a clock that only the test moves.
 @Suite struct RequestRateTests {
@@ -187,48 +188,133 @@ import Testing
 
     @Test func `who makes accounts or signs in pays for the work of a password`() async throws {
         let server = try await TestServer(opensSignUp: true, requestRate: 1)
-        func ask(_ name: String, from token: String) async -> Answer {
+        func ask(_ name: String, at address: String) async -> Answer {
             let body = #"{"email":"\#(name)@example.com","password":"\#(TestServer.password)"}"#
-            return await server.respond(Question(method: "POST", target: "/account/1/sign-up?ckAPIToken=\(token)", body: Array(body.utf8)))
+            return await Self.ask(server, Question(method: "POST", target: "/account/1/sign-up", body: Array(body.utf8)), at: address)
         }
-        #expect(await ask("one", from: "a").status == 200)
-        let refused = await ask("two", from: "a")
+        #expect(await ask("one", at: "192.0.2.1").status == 200)
+        let refused = await ask("two", at: "192.0.2.1")
         #expect(refused.status == 429 && refused.json?["serverErrorCode"] == .string("THROTTLED"))
-        #expect(await ask("three", from: "b").status == 200)
+        #expect(await ask("three", at: "192.0.2.2").status == 200)
         server.clock.advance(Double(Limits.passwordCost))
-        #expect(await ask("two", from: "a").status == 200)
+        #expect(await ask("two", at: "192.0.2.1").status == 200)
     }
 
     @Test func `where no rate is set nobody is kept to one`() async throws {
         let server = try await TestServer(requestRate: nil)
         for _ in 0..<5 { #expect(await ask(server, "records/lookup", Self.lookup).status == 200) }
         let rates = RequestRates(perSecond: nil, clock: server.clock.serverClock)
-        #expect(rates.payers(of: HTTPRequest(method: .get, target: "/a?ckAPIToken=t"), address: "192.0.2.1").isEmpty)
+        #expect(rates.payers(of: "192.0.2.1").isEmpty)
+        #expect(rates.payers(of: Caller(.world), at: "192.0.2.1", in: Self.target, RateEntry()).isEmpty)
     }
 
-    @Test func `addresses, API tokens, users and containers are kept apart, and this machine is no address`() throws {
+    private static let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .public)
+
+    /// As from an address of its own.
+    private static func ask(_ server: TestServer, _ question: Question, at address: String) async -> Answer {
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, address, &name.sin_addr)
+        let peer = withUnsafePointer(to: &name) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { PeerAddress($0) } }
+        return Answer(
+            await server.router.respond(
+                to: HTTPRequest(
+                    head: question.inProcess.head, body: HTTPBody(question.body), peer: peer, identity: RequestID.random(),
+                    account: RequestAccount(nil, Holder(.stranger, address)), proxies: TrustedProxies())))
+    }
+
+    /// As a guest, where there is an API token; as a user, where one is named.
+    private static func lookup(_ server: TestServer, token: String? = nil, user: String? = nil, at address: String, names: Int = 1) async -> Answer {
+        var question = Question(
+            method: "POST", target: "/database/1/\(TestServer.container)/development/public/records/lookup",
+            body: Array(#"{"records":[\#((0..<names).map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ","))]}"#.utf8))
+        if let token { question.target += "?ckAPIToken=\(token)" }
+        if let user { question.headers["Authorization"] = "Bearer \(server.names[user + ".device"] ?? "")" }
+        return await ask(server, question, at: address)
+    }
+
+    @Test func `guests of an address spend its part, those of many addresses the part of guests, and users pay for themselves`() async throws {
+        let server = try await TestServer(requestRate: 1)
+        let token = try #require(server.names["api"])
+        func spend(at address: String) async -> Int {
+            var count = 0
+            while await Self.lookup(server, token: token, at: address).status == 200, count < 2000 { count += 1 }
+            return count
+        }
+        // A minute of 2 a second; a request is one.
+        let first = await spend(at: "192.0.2.1")
+        #expect((60...120).contains(first), "\(first)")
+        #expect(await Self.lookup(server, token: token, at: "192.0.2.2").status == 200)
+        var all = first
+        for number in 2..<20 { all += await spend(at: "192.0.2.\(number)") }
+        // A minute of 20 a second.
+        #expect((600...1250).contains(all), "\(all)")
+        #expect(await Self.lookup(server, token: token, at: "192.0.2.200").status == 429)
+        for address in ["192.0.2.1", "192.0.2.200"] {
+            #expect(await Self.lookup(server, user: "ada", at: address).status == 200)
+        }
+        server.clock.advance(60)
+        #expect(await Self.lookup(server, token: token, at: "192.0.2.200").status == 200)
+    }
+
+    @Test func `a made-up token is the key of nothing, and is paid for by its address as what it costs`() async throws {
+        let server = try await TestServer(requestRate: 1)
+        let most = 60 * Limits.requestRateOfAddress / (1 + Limits.unknownCredentialCost)
+        var count = 0
+        while await Self.lookup(server, token: "made-up-\(count)", at: "192.0.2.1").status != 429, count < 1000 { count += 1 }
+        #expect((most - 1...most + 1).contains(count), "\(count)")
+        #expect(await Self.lookup(server, token: "another", at: "192.0.2.2").status == 401)
+        let rates = RequestRates(perSecond: 1, clock: TestClock().serverClock)
+        #expect(rates.payers(of: "192.0.2.1").map(\.name) == ["192.0.2.1"])
+    }
+
+    @Test func `absent names are paid for with a tenth of what records are`() async throws {
+        let server = try await TestServer(requestRate: 10)
+        var count = 0
+        // A minute of 20 a second for an address's guests: 200 records would cost 200 each time, names cost 20, and question and answer as much again.
+        let token = try #require(server.names["api"])
+        while await Self.lookup(server, token: token, at: "192.0.2.1", names: 200).status == 200, count < 100 { count += 1 }
+        #expect((20...40).contains(count), "\(count)")
+    }
+
+    @Test func `who pays is an address before anything is known, then a user, or those who have an API token alone, and the container`() throws {
         let clock = TestClock()
         let rates = RequestRates(perSecond: 1, clock: clock.serverClock)
-        func payer(_ kind: RequestRates.Payer.Kind, _ name: String) -> RequestRates.Payer { RequestRates.Payer(kind: kind, name: name) }
-        let request = HTTPRequest(method: .get, target: "/a?ckAPIToken=t")
-        #expect(rates.payers(of: request, address: "192.0.2.1") == [payer(.address, "192.0.2.1"), payer(.apiToken, "t")])
-        for address in ["127.0.0.1", "::1", ""] { #expect(rates.payers(of: request, address: address) == [payer(.apiToken, "t")]) }
-        for (kind, factor) in [(RequestRates.Payer.Kind.user, 1), (.address, 10), (.apiToken, 20), (.container, 40)] {
-            rates.take(60 * factor - 1, from: [payer(kind, "x")])
-            #expect(throws: Never.self) { try rates.require([payer(kind, "x")]) }
-            rates.take(1, from: [payer(kind, "x")])
-            #expect(throws: ServerError.tooManyRequests(seconds: 1)) { try rates.require([payer(kind, "x")]) }
-            #expect(throws: Never.self) { try rates.require([payer(kind, "y")]) }
+        typealias Payer = RequestRates.Payer
+        #expect(rates.payers(of: "192.0.2.1") == [Payer(kind: .address, name: "192.0.2.1", rate: 10)])
+        for address in ["127.0.0.1", "::1", ""] { #expect(rates.payers(of: address).isEmpty) }
+        let (here, container) = ("192.0.2.1", TestServer.container)
+        func payers(_ caller: Caller, at address: String, _ own: RateEntry = RateEntry()) -> [Payer] {
+            rates.payers(of: caller, at: address, in: Self.target, own)
         }
-        rates.take(600, from: [payer(.user, "z")])
-        #expect(throws: ServerError.tooManyRequests(seconds: 540)) { try rates.require([payer(.address, "x"), payer(.user, "z")]) }
+        let all = Payer(kind: .container, container: container, rate: 40)
+        let user = Payer(kind: .user, container: container, name: "_a", rate: 1)
+        let guests = Payer(kind: .guests, container: container, rate: 20)
+        #expect(payers(Caller(.user("_a")), at: here) == [user, all])
+        #expect(payers(Caller(.world), at: here) == [Payer(kind: .guest, container: container, name: here, rate: 2), guests, all])
+        #expect(payers(Caller(.world), at: "127.0.0.1") == [guests, all], "this machine is everybody")
+        #expect(payers(Caller(.world), at: here, RateEntry(containerRate: 0)).isEmpty)
+        #expect(payers(Caller(.world), at: here, RateEntry(containerRate: 100)).map(\.rate) == [5, 50, 100])
+        for (kind, rate) in [(Payer.Kind.user, 1), (.address, 10), (.guest, 2), (.guests, 20), (.container, 40)] {
+            func payer(_ name: String) -> Payer { Payer(kind: kind, name: name, rate: rate) }
+            rates.take(60 * rate - 1, from: [payer("x")])
+            #expect(throws: Never.self) { try rates.require([payer("x")]) }
+            rates.take(1, from: [payer("x")])
+            #expect(throws: ServerError.tooManyRequests(seconds: 1)) { try rates.require([payer("x")]) }
+            #expect(throws: Never.self) { try rates.require([payer("y")]) }
+        }
+        let debtor = Payer(kind: .user, name: "z", rate: 1)
+        rates.take(600, from: [debtor])
+        #expect(throws: ServerError.tooManyRequests(seconds: 540)) {
+            try rates.require([Payer(kind: .address, name: "x", rate: 10), debtor])
+        }
     }
 
     @Test func `strangers without end are forgotten, those who owe last`() {
         let rates = RequestRates(perSecond: 1, clock: TestClock().serverClock)
-        let debtor = RequestRates.Payer(kind: .user, name: "debtor")
+        let debtor = RequestRates.Payer(kind: .user, name: "debtor", rate: 1)
         rates.take(1000, from: [debtor])
-        for number in 0..<50_001 { rates.take(0, from: [RequestRates.Payer(kind: .user, name: "\(number)")]) }
+        for number in 0..<50_001 { rates.take(0, from: [RequestRates.Payer(kind: .user, name: "\(number)", rate: 1)]) }
         #expect(throws: ServerError.self) { try rates.require([debtor]) }
     }
 }

@@ -18,17 +18,17 @@ package struct TokenBuckets<Owner: Hashable & Sendable>: Sendable {
         return pause
     }
 
-    /// - Parameter rate: of an owner; nil: none is kept to.
-    package mutating func take(_ cost: Int, from owner: Owner, at now: Timestamp, rate: (Owner) -> TokenBucket.Rate?) {
-        guard let own = rate(owner) else { return }
+    /// - Parameter rate: of an owner.
+    package mutating func take(_ cost: Int, from owner: Owner, at now: Timestamp, rate: (Owner) -> TokenBucket.Rate) {
+        let own = rate(owner)
         if buckets.count >= most, buckets[owner] == nil { forget(at: now, rate) }
         buckets[owner, default: TokenBucket(full: own, at: now)].take(cost, own, at: now)
     }
 
-    private mutating func forget(at now: Timestamp, _ rate: (Owner) -> TokenBucket.Rate?) {
+    private mutating func forget(at now: Timestamp, _ rate: (Owner) -> TokenBucket.Rate) {
         buckets = buckets.filter { owner, bucket in
             var bucket = bucket
-            return rate(owner).map { !bucket.isFull($0, at: now) } ?? false
+            return !bucket.isFull(rate(owner), at: now)
         }
         if buckets.count > most / 2 { buckets.removeAll() }
     }

@@ -24,14 +24,17 @@ extension Cloud {
         tell(found.values.compactMap(\.damaged), of: database.key, request.zoneID)
         var page = PagedRecords()
         page.reserve(request.records.count)
+        var absent = 0
         for item in request.records {
             switch found[item.recordName] {
             case .kept(let record): page.append(record)
             case .read(let stored): page.append(showing.result(stored, named: item.recordName, keys: item.desiredKeys ?? request.desiredKeys))
-            case nil: page.append(showing.result(nil, named: item.recordName, keys: nil))
+            case nil:
+                absent += 1
+                page.append(showing.result(nil, named: item.recordName, keys: nil))
             }
         }
-        return LookupAnswer(page: page)
+        return LookupAnswer(page: page, absent: absent)
     }
 
     /// The same, with its records read.

@@ -136,7 +136,7 @@ struct API: Sendable {
     ) async throws -> HTTPResponse {
         let address = IPAddress.customer(request.clientAddress)
         let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
-        var payers = rates.payers(of: request, address: address)
+        var payers = rates.payers(of: address)
         try rates.require(payers)
         defer { rates.take(meter.cost, from: payers) }
         // Until the user is known, the request counts as its address's.
@@ -146,6 +146,7 @@ struct API: Sendable {
                 try await authenticator.identify(request, by: credential, container: target.container, environment: target.environment)
             }
         } catch let error where !(error is CancellationError) {
+            meter.add(rows: Limits.unknownCredentialCost)
             guard let origin = await authenticator.reader(of: request) else { throw error }
             var response = errors.response(to: error, request)
             response.letRead(by: origin)
@@ -153,7 +154,7 @@ struct API: Sendable {
         }
         var response: HTTPResponse
         do {
-            let more = rates.payers(of: identity.caller, in: target, try await rates.entry(of: target.container, in: cloud.registry))
+            let more = rates.payers(of: identity.caller, at: address, in: target, try await rates.entry(of: target.container, in: cloud.registry))
             try rates.require(more)
             payers += more
             let call = Call(

@@ -1,10 +1,11 @@
 package import NacreCloudContainer
 package import NacreCloudWire
-package import NacreHTTPServer
+import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// Keeps everybody who asks within a rate of work: addresses, API tokens, users and containers have a bucket each. Thread-safe; one lock a question.
+/// Keeps everybody who asks within a rate of work: addresses, users, containers and those who have only an API token of one have a bucket each.
+/// Nothing that nobody has looked up is the key of one. Thread-safe; one lock a question.
 package final class RequestRates: Sendable {
     /// Whose work is counted together.
     package struct Payer: Hashable {
@@ -12,25 +13,18 @@ package final class RequestRates: Sendable {
             case user
             /// Not of this machine itself: a proxy there is everybody.
             case address
-            case apiToken
+            /// An address, among those who have an API token of a container and no user.
+            case guest
+            /// All of those.
+            case guests
             case container
-
-            /// A rate is so many times that of a user. On this server.
-            var factor: Int {
-                switch self {
-                case .user: 1
-                case .address: Limits.requestRateOfAddress
-                case .apiToken: Limits.requestRateOfAPIToken
-                case .container: Limits.requestRateOfContainer
-                }
-            }
         }
 
         var kind: Kind
         var container = ""
-        var name: String
-        /// Costs a second that are set for its container; nil: the server's. It is the same payer whatever is set.
-        var own: Int?
+        var name = ""
+        /// Costs a second. It is the same payer whatever is set.
+        var rate: Int
 
         package static func == (left: Payer, right: Payer) -> Bool {
             left.kind == right.kind && left.container == right.container && left.name == right.name
@@ -68,26 +62,28 @@ package final class RequestRates: Sendable {
     static let off = RequestRates(perSecond: nil, clock: .system)
 
     /// Whose work a request is before its sender is known.
-    package func payers(of request: HTTPRequest, address: String) -> [Payer] {
-        guard perSecond != nil else { return [] }
-        var payers: [Payer] = []
-        if !address.isEmpty, !IPAddress.isLoopback(address) { payers.append(Payer(kind: .address, name: address)) }
-        if let token = request.query("ckAPIToken"), !token.isEmpty { payers.append(Payer(kind: .apiToken, name: token)) }
-        return payers
+    package func payers(of address: String) -> [Payer] {
+        guard let perSecond, Self.isKept(address) else { return [] }
+        return [Payer(kind: .address, name: address, rate: perSecond * Limits.requestRateOfAddress)]
     }
+
+    private static func isKept(_ address: String) -> Bool { !address.isEmpty && !IPAddress.isLoopback(address) }
 
     /// What is set for a container, as it was within the last seconds.
     package func entry(of container: String, in registry: Registry) async throws -> RateEntry {
         try await entries.value(container, at: clock.now()) { try await registry.rates(of: container) } ?? RateEntry()
     }
 
-    /// Whose work it is besides, once its sender is known, by what is set for the container.
-    package func payers(of caller: Caller, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
+    /// Whose work it is besides, once its sender is known, by what is set for the container: a user's own, and not that of the API token that came with it.
+    package func payers(of caller: Caller, at address: String, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
         let rates = Rates(requestRate: perSecond).with(own)
-        let container = rates.containerRate.map { Payer(kind: .container, name: target.container, own: $0) }
-        guard let name = caller.userRecordName else { return [container].compactMap(\.self) }
-        let user = rates.userRate.map { Payer(kind: .user, container: target.container, name: name, own: $0) }
-        return [user, container].compactMap(\.self)
+        func payer(_ kind: Payer.Kind, _ name: String, _ rate: Int?) -> Payer? {
+            rate.map { Payer(kind: kind, container: target.container, name: name, rate: $0) }
+        }
+        let container = payer(.container, "", rates.containerRate)
+        if let name = caller.userRecordName { return [payer(.user, name, rates.userRate), container].compactMap(\.self) }
+        let guest = Self.isKept(address) ? payer(.guest, address, rates.guestRate) : nil
+        return [guest, payer(.guests, "", rates.guestsRate), container].compactMap(\.self)
     }
 
     /// - Throws: `THROTTLED` with the seconds to wait, where one of them has had more than its rate.
@@ -95,9 +91,7 @@ package final class RequestRates: Sendable {
         guard !payers.isEmpty else { return }
         let now = clock.now()
         let pause = buckets.withLock { buckets in
-            payers.compactMap { payer in
-                rate(of: payer).flatMap { buckets[payer.kind.rawValue].pause(of: payer, $0, at: now) }
-            }.max()
+            payers.compactMap { buckets[$0.kind.rawValue].pause(of: $0, Self.rate(of: $0), at: now) }.max()
         }
         guard let pause else { return }
         overload.tell(.rates)
@@ -109,7 +103,7 @@ package final class RequestRates: Sendable {
         guard !payers.isEmpty else { return }
         let now = clock.now()
         buckets.withLock { buckets in
-            for payer in payers { buckets[payer.kind.rawValue].take(cost, from: payer, at: now, rate: rate) }
+            for payer in payers { buckets[payer.kind.rawValue].take(cost, from: payer, at: now, rate: Self.rate) }
         }
     }
 
@@ -117,13 +111,11 @@ package final class RequestRates: Sendable {
     func take(_ cost: Int, from place: AccountPlace, in registry: Registry) async {
         guard cost > 0, !place.userRecordName.isEmpty, let own = try? await entry(of: place.container, in: registry) else { return }
         let target = DatabaseTarget(container: place.container, environment: place.environment, scope: .private)
-        take(cost, from: payers(of: Caller(.user(place.userRecordName)), in: target, own))
+        take(cost, from: payers(of: Caller(.user(place.userRecordName)), at: "", in: target, own))
     }
 
-    /// nil: as much as they like.
-    private func rate(of payer: Payer) -> TokenBucket.Rate? {
-        guard let perSecond = payer.own ?? perSecond.map({ $0 * payer.kind.factor }) else { return nil }
-        return TokenBucket.Rate(perSecond: Double(perSecond), most: Double(perSecond) * Limits.requestBurstSeconds)
+    private static func rate(of payer: Payer) -> TokenBucket.Rate {
+        TokenBucket.Rate(perSecond: Double(payer.rate), most: Double(payer.rate) * Limits.requestBurstSeconds)
     }
 }
 

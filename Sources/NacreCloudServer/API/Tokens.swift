@@ -46,7 +46,7 @@ extension API {
     /// `Limits.waitSeconds`. CloudKit: the token is all that is asked for, and who got a notification has it.
     func addCourierRoute(to router: inout Router) {
         router.get(Self.courierPath) { request, _ in
-            let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
+            let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
             try rates.require(payers)
             rates.take(1, from: payers)
             let (address, owner) = try await cloud.device(of: request.query("tok").flatMap(PushToken.init))

@@ -44,7 +44,7 @@ struct AccountAPI: Sendable {
 
     /// All requests from an address share its rate; one with a password costs far more than the others.
     func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
+        let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
         let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
         defer { rates.take(meter.cost, from: payers) }

@@ -33,10 +33,13 @@ package struct QueryAnswer: Sendable {
 /// Records that were asked for by name, as the server writes them.
 package struct LookupAnswer: Sendable {
     package let page: any RecordPage
+    /// Names under which there was nothing.
+    package let absent: Int
     package var syncToken: String?
 
-    package init(page: any RecordPage) {
+    package init(page: any RecordPage, absent: Int = 0) {
         self.page = page
+        self.absent = absent
     }
 
     /// With its records read.
