@@ -94,6 +94,11 @@ final class TransferLoop: @unchecked Sendable {
     private func start(_ inbox: inout Inbox) -> Bool {
         if inbox.isStarted { return true }
         guard Self.isSetUp, let multi = curl_multi_init() else { return false }
+        // libcurl makes a multi handle without its wake-up pipe where no descriptors are left. A thread over that would sleep for ever.
+        guard curl_multi_wakeup(multi) == CURLM_OK else {
+            curl_multi_cleanup(multi)
+            return false
+        }
         nacre_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, configuration.idleConnectionsMax)
         inbox.multi = Multi(pointer: multi)
         var thread = pthread_t()
