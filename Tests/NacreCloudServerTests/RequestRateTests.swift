@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `who waits as it is told never sees more than a pause`() async throws {
-        let server = try await TestServer(requestRate: 50)
+        let server = try await TestServer(requestRate: 10)
         var pauses = 0
         for round in 0..<60 {
             var answer = await ask(server, "records/lookup", Self.lookup)
