@@ -1,10 +1,12 @@
 #pragma once
 #include <errno.h>
 #include <linux/fs.h>
+#include <linux/sockios.h>
 #include <stddef.h>
 // Swift's Glibc module leaves out the headers that a loop around epoll needs.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
@@ -25,6 +27,12 @@ static inline ssize_t nacre_read_resident(int file, void *buffer, size_t count, 
     struct iovec piece = {buffer, count};
     // The kernel takes the offset in two halves, of which the second is above the bits of a register of 64.
     return syscall(SYS_preadv2, file, &piece, 1UL, (unsigned long)offset, 0UL, RWF_NOWAIT);
+}
+
+/// Bytes sent that the other side's kernel has not said to have; -1 where nobody knows. A shim because `ioctl` is variadic.
+static inline int nacre_unacknowledged(int socket) {
+    int count = 0;
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
 }
 
 /// Names the calling thread for `top -H` and debuggers. A shim because `prctl` is variadic.

@@ -20,6 +20,8 @@ package enum ServerLimits {
     package static let discardedBodyBytesMax = 256 * 1024
     /// What is still read and thrown away after an early answer to a longer body, so that the answer is not lost in a reset (RFC 9112 §9.6).
     package static let lingeringBytesMax = 4 * 1024 * 1024
+    /// What a client's kernel has to say that it has an answer, once somebody waits to know. Kernels put an acknowledgement off by 200 ms at most.
+    package static let receiptWait: Duration = .milliseconds(250)
     /// Bodies and answers up to this are not counted in a budget: a connection with its request takes as much anyway.
     package static let uncountedBytesMax = 4 * 1024
     /// Request bodies that may lie in memory together, from before their first byte until they are handled. Sized for a machine with 512 MB: the

@@ -26,6 +26,41 @@ import Testing
         await scene.server.server.shutdown()
     }
 
+    @Test func `what is written into a connection that has just broken is the next poll's, and comes once`() async throws {
+        let scene = try await Scene()
+        let courier = try await scene.courier()
+        try await scene.subscribe(Self.loud)
+        for number in 0..<10 {
+            let gone = try await RawClient(port: scene.port)
+            try await gone.send("GET \(courier) HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\n\r\n")
+            await scene.server.clock.sleeps(TestServer.sleepers + 1)
+            gone.hangUp()
+            try await scene.save("n\(number)")
+            #expect(try await scene.get(courier).json?.at("ck.qry.rid")?.text == "n\(number)")
+        }
+        await scene.server.server.shutdown()
+    }
+
+    @Test func `polls of one connection, and of two at once, get each notification once`() async throws {
+        let scene = try await Scene()
+        let courier = try await scene.courier()
+        try await scene.subscribe(Self.loud)
+        let question = "GET \(courier) HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\n\r\n"
+        try await scene.save("a", "b", "c", "d")
+        #expect(try await ask(Question(method: "HEAD", target: courier), port: scene.port).body.isEmpty, "and takes none")
+        let client = try await RawClient(port: scene.port)
+        var told: [String] = []
+        for _ in 0..<2 {
+            try await client.send(question)
+            told.append(try await client.response().text)
+        }
+        async let first = scene.get(courier)
+        async let second = scene.get(courier)
+        told += [try await first.text, try await second.text]
+        for name in ["a", "b", "c", "d"] { #expect(told.count { $0.contains("\"rid\":\"\(name)\"") } == 1, "\(name): \(told)") }
+        await scene.server.server.shutdown()
+    }
+
     @Test func `a poll that finds nothing ends with nothing`() async throws {
         let scene = try await Scene()
         let courier = try await scene.courier()

@@ -375,13 +375,6 @@ extension Cloud {
         }
     }
 
-    /// Takes the oldest of a device's notifications; nil: none waits. Who takes it has it: nobody gets it again.
-    package func takeNotification(for address: DeviceAddress) async throws -> QueuedNotification? {
-        guard let next = try await notifications(for: address, after: 0, limit: 1).first else { return nil }
-        try await acknowledge(through: next.number, for: address)
-        return next
-    }
-
     /// Takes away the notifications up to a number, which their device has.
     /// - Returns: behind which it goes on. A number that the queue has not come to is of an older one, which is lost: the device is told to fetch everything.
     @discardableResult

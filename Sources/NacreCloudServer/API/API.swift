@@ -28,6 +28,7 @@ struct API: Sendable {
     let rates: RequestRates
     let pages = Gate(pagesAtATime)
     let largeBodies = Gate(decodedAtATime)
+    let courier = CourierAnswers()
 
     /// Where its paths begin.
     static let roots = databaseRoots.union(["assets", "push"])

@@ -43,7 +43,7 @@ extension API {
     static let courierPath = "/push/1/aps"
 
     /// Answers with the next notification of a token's device, one JSON object, as soon as there is one; with nothing where none comes in
-    /// `Limits.waitSeconds`. CloudKit: the token is all that is asked for, and who got a notification has it.
+    /// `Limits.waitSeconds`. CloudKit: the token is all that is asked for, and a notification that a client has is gone. `HEAD` takes none.
     func addCourierRoute(to router: inout Router) {
         router.get(Self.courierPath) { request, _ in
             let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
@@ -52,18 +52,21 @@ extension API {
             let (address, owner) = try await cloud.device(of: request.query("tok").flatMap(PushToken.init))
             let target = DatabaseTarget(container: owner.container, environment: owner.environment, scope: .public)
             return try await answer(request, in: target, by: owner.credential) { call in
+                if request.method == .head { return HTTPResponse() }
                 cloud.listening.beginPoll(of: address)
                 defer { cloud.listening.endPoll(of: address) }
                 let next = try await hub.read(
                     address.database, waiting: Limits.waitSeconds, by: call.holder.name, account: request.account
-                ) { (next: QueuedNotification?) in
+                ) { (next: (notification: QueuedNotification, receipt: AnswerReceipt)?) in
                     next != nil
                 } _: {
-                    // Whose client is gone would take it along.
                     try Task.checkCancellation()
-                    return try await cloud.takeNotification(for: address)
+                    return try await courier.next(for: address, of: cloud)
                 }
-                return next.map { .json($0.json) } ?? HTTPResponse()
+                guard let next else { return HTTPResponse() }
+                var response = HTTPResponse.json(next.notification.json)
+                response.receipt = next.receipt
+                return response
             }
         }
     }

@@ -289,6 +289,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         var tasks: [ServedConnection] = []
         for connection in connections.values {
             connection.exchange?.endOverdueWork(now)
+            connection.settleReceipts()
             if connection.isLate(now) {
                 metrics.late.add()
                 close(connection)
@@ -385,6 +386,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         connection.exchange?.breakOff()
         accept(true)
     }
+
+    /// Somebody waits to know whether a connection's client has what was sent.
+    func demandReceipts(of connection: UInt64) { connections[connection]?.demandReceipts() }
 
     private func forget(_ connection: ServedConnection) -> Bool { connections.removeValue(forKey: connection.id) != nil }
 

@@ -265,11 +265,13 @@ final class Exchange: @unchecked Sendable {
         connection.exchange = nil
         // The head of a stream was sent before anybody knew that the server would end.
         let closes = response?.closes == true || loop.isDraining
+        let receipt = response?.receipt
         abandon()
         forget()
+        if let receipt { connection.expect(receipt) }
         if !closes {
             connection.beginIdle()
-        } else if reader.problem != nil || leavesBody || connection.mayHaveInput {
+        } else if reader.problem != nil || leavesBody || connection.mayHaveInput || connection.awaitsReceipt {
             connection.beginLingering()
         } else {
             loop.close(connection)

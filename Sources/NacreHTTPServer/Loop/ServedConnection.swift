@@ -48,6 +48,10 @@ final class ServedConnection {
     private var piece: (since: UInt64, sent: Int)?
     /// When the deadline was put off because the handler did not want more of the body.
     private var pausedAt: UInt64?
+    /// Of answers that are sent, until the client's kernel has said that it has them.
+    private var receipts: [AnswerReceipt] = []
+    /// Since when somebody waits to know.
+    private var demandedAt: UInt64?
     /// Whose bytes the connection's are before a credential was looked at.
     private(set) lazy var stranger = Holder(.stranger, IPAddress.customer(peer.text))
 
@@ -69,6 +73,7 @@ final class ServedConnection {
 
     /// The kernel tells of a change.
     func noteEvents(_ events: UInt32) {
+        settleReceipts()
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { mayRead = true }
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { hasPeerEnded = true }
     }
@@ -237,6 +242,33 @@ final class ServedConnection {
         if count != text.utf8CodeUnitCount { loop.close(self) }
     }
 
+    // MARK: - Receipts
+
+    var awaitsReceipt: Bool { !receipts.isEmpty }
+
+    /// All of an answer is sent, and its maker wants to know whether it arrives.
+    func expect(_ receipt: AnswerReceipt) {
+        receipts.append(receipt)
+        let id = id
+        receipt.expect { [weak loop = loop] in
+            guard let loop else { return }
+            loop.perform { loop.demandReceipts(of: id) }
+        }
+        settleReceipts()
+    }
+
+    /// The kernel tells of no acknowledgement by itself: it is asked whenever something else happens, and at each tick.
+    func settleReceipts() {
+        guard awaitsReceipt, nacre_unacknowledged(socket) == 0 else { return }
+        for receipt in receipts { receipt.settle(isTaken: true) }
+        (receipts, demandedAt) = ([], nil)
+    }
+
+    func demandReceipts() {
+        settleReceipts()
+        if awaitsReceipt, demandedAt == nil { demandedAt = loop.now }
+    }
+
     // MARK: - The clock
 
     /// The headers are here, and a body follows.
@@ -300,6 +332,7 @@ final class ServedConnection {
 
     func isLate(_ now: UInt64) -> Bool {
         if pausedAt == nil, now >= deadline { return true }
+        if let demandedAt, now >= demandedAt &+ ServerLimits.receiptWait.nanoseconds { return true }
         guard let piece, let exchange, now >= piece.since &+ loop.deadlines.shortPiece else { return false }
         return exchange.account.isShort
     }
@@ -316,6 +349,14 @@ final class ServedConnection {
     func close() {
         guard !isClosed else { return }
         isClosed = true
+        settleReceipts()
+        if awaitsReceipt {
+            // What the client has not taken it does not get later: it is told that it has not.
+            var end = Glibc.linger(l_onoff: 1, l_linger: 0)
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &end, socklen_t(MemoryLayout<Glibc.linger>.size))
+            for receipt in receipts { receipt.settle(isTaken: false) }
+            receipts = []
+        }
         Glibc.close(socket)
     }
 }

@@ -8,6 +8,8 @@ package struct HTTPResponse: Sendable {
     package var mayCompress = true
     /// Of a streamed body: it goes on for long and mostly waits. Such a response holds little while it waits, and its connection closes at its end.
     package var isLasting = false
+    /// Of a body in memory: hears whether the client has it.
+    package var receipt: AnswerReceipt?
 
     package enum Body: Sendable {
         case none

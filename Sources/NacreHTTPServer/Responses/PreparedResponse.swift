@@ -15,6 +15,8 @@ struct PreparedResponse: Sendable {
     var closes = false
     /// Its body is streamed for long, and mostly waits.
     var isLasting = false
+    /// Hears whether the client has it.
+    var receipt: AnswerReceipt?
 
     /// What writes the body while it is sent; nil where it is there already.
     var streamed: (@Sendable (HTTPStreamWriter) async throws -> Void)? {
@@ -27,7 +29,7 @@ struct PreparedResponse: Sendable {
 
     /// Prepares a handler's response to a request. Opens files; compresses, off the loop where it is much.
     static func preparing(_ response: HTTPResponse, for request: HTTPRequest) async -> PreparedResponse {
-        var prepared = PreparedResponse(status: response.status, headers: response.headers, body: .none)
+        var prepared = PreparedResponse(status: response.status, headers: response.headers, body: .none, receipt: response.receipt)
         switch response.body {
         case .none: break
         case .bytes(let bytes): prepared.body = .bytes(bytes)

@@ -64,7 +64,9 @@ package struct Router: Sendable {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var request = request
         request.match = match(request.head)
-        return await run(request)
+        let response = await run(request)
+        response.receipt?.settle(isTaken: true)
+        return response
     }
 
     func match(_ head: RequestHead) -> RouteMatch {

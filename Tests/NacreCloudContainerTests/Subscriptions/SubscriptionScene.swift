@@ -89,6 +89,15 @@ struct SubscriptionScene {
     func identifiers(_ device: Device) async throws -> [String] { try await told(device).map(\.summary) }
 }
 
+extension Cloud {
+    /// The oldest of a device's notifications, which the device has then; nil: none waits.
+    func takeNotification(for address: DeviceAddress) async throws -> QueuedNotification? {
+        guard let next = try await notifications(for: address, after: 0, limit: 1).first else { return nil }
+        try await acknowledge(through: next.number, for: address)
+        return next
+    }
+}
+
 /// A notification as a device reads it.
 struct Told: Equatable, CustomStringConvertible {
     let text: String
