@@ -499,6 +499,21 @@ def devices_that_left(server, sockets, users):
                 each.recv(4096)
 
 
+def share_pages(server, sockets):
+    """Pages of shares by 16 connections without a credential: of URLs that no share can have, and of the longest that one can."""
+    def work(name):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        while True:
+            try:
+                connection.request("GET", "/share/" + name)
+                connection.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                connection.close()
+
+    for number in range(16):
+        in_background(sockets, functools.partial(work, "A" * 150 if number % 2 else "A" * 22 + "~" + "a" * 64))
+
+
 # Users who want much and mean no harm
 
 
@@ -545,4 +560,4 @@ ALL = (deaf_conflicts, deaf_large_conflicts, fallen_deletions, large_updates, al
        public_records, waits, honest_devices, guesses, office_sign_ins, idle_connections, abandoned_queries,
        costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, answered_conflicts,
        rereferenced_files, unsaved_files, idle_inequalities, devices_that_left, half_sent_bodies, made_up_tokens,
-       strangers_at_a_token)
+       strangers_at_a_token, share_pages)

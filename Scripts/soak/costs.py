@@ -1,6 +1,6 @@
 """A fuzzer for cost: changes requests at random, keeps those that take the most of the server for each byte sent, and goes on from them.
 
-What is counted is the server's processor time, its answer, and the memory that it took. Requests go one after another, so all of it is the request's own;
+First it holds what strangers may ask against what it charges (`charges`). Then, what is counted is the server's processor time, its answer, and the memory that it took. Requests go one after another, so all of it is the request's own;
 rates are off. The corpus is `Fuzz/corpus/costs`; what a run finds worse than that it leaves in `.build/soak/costs`.
 
 An endpoint is of the user's private database; `public:` and `signed:` before it say that it is the public one's, and who asks: who has an API token alone, or a
@@ -21,6 +21,7 @@ import time
 from harness import client, machine, nacre
 from soaking import Fault
 
+import charges
 import costly_requests
 
 # Of the server's processor, for each kilobyte that a request has with its head, and at least one. The most that a request is meant to take is a page of a
@@ -53,7 +54,9 @@ KEYS = ["desiredKeys", "resultsLimit", "zoneWide", "atomic", "numbersAsStrings",
 
 
 def run(soak):
+    charged, faults = charges.compare(soak)
     search = Search(soak)
+    search.faults += faults
     deadline = time.monotonic() + max(SECONDS_LEAST, soak.seconds)
     try:
         search.begin()
@@ -65,8 +68,8 @@ def run(soak):
         search.keep()
     worst = search.worst()
     if search.faults:
-        raise Fault("; ".join(search.faults) + f"; {worst}")
-    return f"{search.count:,} requests, none beyond {MILLISECONDS_PER_KILOBYTE_MAX} ms of processor a kilobyte; {worst}"
+        raise Fault("; ".join(search.faults) + f"; {charged}; {worst}")
+    return f"{charged}; {search.count:,} requests, none beyond {MILLISECONDS_PER_KILOBYTE_MAX} ms of processor a kilobyte; {worst}"
 
 
 class Case:
@@ -143,12 +146,12 @@ class Search:
         if len(text) > BODY_BYTES_MAX:
             return
         machine.forget_peak(self.server.pid)
-        before = processor_seconds(self.server.pid)
+        before = charges.processor_seconds(self.server.pid)
         start = time.monotonic()
         self.ask(case, text)
         took = time.monotonic() - start
         # What goes on behind the answer is the request's, too: what is to be sealed, released, or copied to the file.
-        case.milliseconds = (processor_seconds(self.server.pid) - before) * 1000
+        case.milliseconds = (charges.processor_seconds(self.server.pid) - before) * 1000
         case.megabytes = max(0.0, machine.peak_megabytes(self.server.pid) - self.rest)
         self.count += 1
         self.since_start += 1
@@ -243,11 +246,6 @@ class Signer:
 
 def openssl(*arguments, input=None):
     return subprocess.run(["openssl", *arguments], input=input, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
-
-
-def processor_seconds(pid):
-    """To the nanosecond, where /proc counts in hundredths: the clock that `clock_getcpuclockid` names."""
-    return time.clock_gettime(~pid << 3 | 2)
 
 
 # Requests

@@ -192,9 +192,16 @@ extension Limits {
     package static let indexBuildRetrySeconds = 30
     /// The longest that a request may wait for a change, in seconds. On this server.
     package static let waitSeconds: Double = 30
-    /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, one for a request, one for each
-    /// record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
+    /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, `requestCost` for a request, one
+    /// for each record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
     package static let requestRate = 10_000
+    /// What any request counts for in a rate: to read it, find its sender, answer it and log it. On this server: measured, 60 to 180 µs of a core where
+    /// requests come one by one, and less where they come together.
+    package static let requestCost = 6
+    /// What a try of a signature on P-256 counts for in a rate. On this server: 50 µs of a core.
+    package static let signatureCost = 5
+    /// What the drawing of a QR code counts for in a rate. On this server: 50 to 100 µs of a core.
+    package static let codeCost = 5
     /// An address and a container may have as many times that. On this server: others are behind them.
     package static let requestRateOfAddress = 10
     /// As for an address. On this server.

@@ -248,7 +248,8 @@ package final class Server: Sendable {
         var router = Router()
         let signIn = SignInAddress(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signIn: signIn)
-        Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
+        Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, rates: rates, logger: configuration.logger)
+            .guardRoutes(of: &router)
         if let faults {
             Emulator(faults: faults, authenticator: authenticator, registry: cloud.registry, clock: configuration.clock).guardRoutes(of: &router)
         }

@@ -26,9 +26,9 @@ package enum Limits {
     package static let subscriptionsPerRequest = 200
     /// Shares that one request resolves or accepts. On this server: each accepted is a transaction of its own.
     package static let sharesPerRequest = 50
-    /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: far above any record's fields, and low enough that a request cannot buy
-    /// hours of looking.
-    package static let desiredNames = 4096
+    /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: twice as many as a record type has fields, and few enough that the bytes of a
+    /// request pay for what is compared with them.
+    package static let desiredNames = 1024
     /// Arrays and objects within each other in a message. On this server: CloudKit's own messages need ten.
     package static let messageDepth = 64
     /// Bytes of one number in a message. On this server: 17 digits tell any double, 767 any decimal expansion of one.

@@ -7,6 +7,7 @@ package enum LogKey: String, Sendable {
     case code
     case component
     case container
+    case cost
     case count
     case database
     case durationMilliseconds = "duration_ms"

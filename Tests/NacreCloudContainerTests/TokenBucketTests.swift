@@ -48,11 +48,21 @@ import Testing
 
     @Test func `a request costs itself, the records that it names, and its bytes in thousands`() {
         let meter = WorkMeter()
-        #expect(meter.cost == 1)
+        let request = Limits.requestCost
+        #expect(meter.cost == request)
         meter.add(rows: 200, bytes: 999)
-        #expect(meter.cost == 201)
+        #expect(meter.cost == request + 200)
         meter.add(bytes: 64_000_001)
-        #expect(meter.cost == 64_202)
+        #expect(meter.cost == request + 64_201)
+    }
+
+    @Test func `each unit is paid once, and an answer counts once`() {
+        let meter = WorkMeter()
+        #expect(meter.takeUnpaid() == Limits.requestCost && meter.takeUnpaid() == 0)
+        meter.add(rows: 3)
+        for _ in 0..<2 { meter.answer(bytes: 2000) }
+        #expect(meter.takeUnpaid() == 5 && meter.takeUnpaid() == 0)
+        #expect(meter.cost == Limits.requestCost + 5)
     }
 
     @Test func `of too many owners those are forgotten first who owe nothing, and never more are remembered`() {

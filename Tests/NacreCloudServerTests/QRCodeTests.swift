@@ -30,9 +30,9 @@ struct QRCodeTests {
 
     @Test func `without a mask the square is one of the eight, and a text that is too long has none`() throws {
         let text = "https://nacre.example/share/AAAAAAAAAAAAAAAAAAAAAA"
-        let all = (0..<8).compactMap { QRCode(text, mask: $0)?.modules }
+        let all = (0..<8).compactMap { QRCode(text, mask: $0)?.rows }
         #expect(all.count == 8 && Set(all).count == 8)
-        #expect(all.contains(try #require(QRCode(text)).modules))
+        #expect(all.contains(try #require(QRCode(text)).rows))
         #expect(QRCode(String(repeating: "z", count: 213)) != nil)
         #expect(QRCode(String(repeating: "z", count: 214)) == nil)
     }

@@ -1,8 +1,9 @@
+import NacreCloudWire
 import NacreLocks
 
-/// Counts what one request costs, in units that are about ten microseconds of work each and that no clock measures: one for the request, one for each
-/// record that it names (absent ones count less), and one for each thousand bytes that it sends, is sent, or has looked at. It goes with the task of
-/// the request; any thread may add.
+/// Counts what one request costs, in units that are about ten microseconds of work each and that no clock measures: `Limits.requestCost` for the
+/// request, one for each record that it names (absent ones count less), and one for each thousand bytes that it sends, is sent, or has looked at.
+/// It goes with the task of the request; any thread may add.
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 
@@ -10,7 +11,17 @@ package final class WorkMeter: Sendable {
     package let requestID: String
     /// The route of the request, or the kind of the task, for the log.
     package let operation: String
-    private let sums = Locked((rows: 1, bytes: 0, zone: String?.none))
+    private let sums = Locked(Sums())
+
+    private struct Sums {
+        var rows = Limits.requestCost
+        var bytes = 0
+        var answerBytes = 0
+        var paid = 0
+        var zone: String?
+
+        var cost: Int { rows + (bytes + answerBytes) / 1000 }
+    }
 
     package init(requestID: String = "", operation: String = "") {
         self.requestID = requestID
@@ -34,5 +45,16 @@ package final class WorkMeter: Sendable {
 
     func note(zone name: String) { sums.withLock { $0.zone = name } }
 
-    package var cost: Int { sums.withLock { $0.rows + $0.bytes / 1000 } }
+    package var cost: Int { sums.withLock { $0.cost } }
+
+    /// Counts the answer once, whoever else does so.
+    package func answer(bytes: Int) { sums.withLock { $0.answerBytes = bytes } }
+
+    /// The cost that nobody has paid yet. It is paid from then on, so several may each take what has come since.
+    package func takeUnpaid() -> Int {
+        sums.withLock { sums in
+            defer { sums.paid = sums.cost }
+            return sums.cost - sums.paid
+        }
+    }
 }

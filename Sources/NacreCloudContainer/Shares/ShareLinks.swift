@@ -66,10 +66,8 @@ extension Cloud {
         message.fixed(UInt64(bitPattern: zone.database.rawValue))
         message.fixed(UInt64(bitPattern: zone.zone))
         if let root { message.string(root) }
-        return Base64URL.encode(Array(tokens.code(for: message.bytes, key: key).prefix(Self.guidBytes)))
+        return Base64URL.encode(Array(tokens.code(for: message.bytes, key: key).prefix(ShareKey.guidBytes)))
     }
-
-    private static let guidBytes = 16
 
     /// Takes away the link to a zone, or to one root in it. To be called for a zone that is gone: its address never comes back.
     func removeShareLink(of zone: ZoneAddress, root: String?, in key: DatabaseKey) async throws {
@@ -84,12 +82,24 @@ extension Cloud {
 
     /// Where what stands in a share's URL leads. A malformed one leads nowhere, and costs what an unknown one does.
     func zoneOfShare(_ text: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
-        let guid = ShareKey(text).shortGUID
-        let isOne = Base64URL.decode(guid)?.count == Self.guidBytes
+        let key = ShareKey(text)
+        let (guid, isOne) = (key.shortGUID, key.hasShortGUID)
         let part = Registry.Part.shares(container: target.container, target.environment)
         let found = try await registry.lookUp(ShareLinkEntry.self, isOne ? guid : "-", in: part)
         return found.map { (ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.owner), $0.zone, $0.root) }
     }
+}
+
+extension ShareKey {
+    fileprivate static let guidBytes = 16
+    /// Bytes. A one-time secret is a UUID, which has 36.
+    private static let longestSecret = 64
+
+    /// Whether the first part may be a short GUID, of whichever server.
+    fileprivate var hasShortGUID: Bool { Base64URL.decode(shortGUID)?.count == Self.guidBytes }
+
+    /// Whether a share's URL may hold it. There need not be such a share.
+    package var isWellFormed: Bool { hasShortGUID && secret?.utf8.count ?? 0 <= Self.longestSecret }
 }
 
 extension Registry {

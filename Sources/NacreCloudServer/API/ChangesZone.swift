@@ -6,7 +6,8 @@ import NacreHTTPServer
 extension API {
     /// `POST changes/zone`
     func changesZone(_ call: Call) async throws -> HTTPResponse {
-        let request = try ChangesZoneRequest(json: try await call.body())
+        let request = try await decoded(ChangesZoneRequest.self, try await call.body())
+        for item in request.zones { charge(names: item.desiredKeys) }
         let details = request.extension.wantsDetails
         return try await detailed(details) {
             try await inTurn {

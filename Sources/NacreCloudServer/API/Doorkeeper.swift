@@ -5,18 +5,19 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// What every request passes on its way in and out: the host it asks for, the headers of its answer, and its line in the log.
+/// What every request passes on its way in and out: the host it asks for, the headers of its answer, what it costs, and its line in the log.
 struct Doorkeeper: Sendable {
     /// Host names that are answered, lower case, without ports.
     let hosts: Set<String>
     /// The first parts of the paths whose answers a page from anywhere may read (CORS) and nobody may keep: those that hold users' data.
     let appRoots: Set<String>
     let errors: ErrorAnswer
+    let rates: RequestRates
     let logger: Logger
     private let refusedHosts = RefusedHosts()
 
-    init(hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, logger: Logger) {
-        (self.hosts, self.appRoots, self.errors, self.logger) = (hosts, appRoots, errors, logger)
+    init(hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, rates: RequestRates, logger: Logger) {
+        (self.hosts, self.appRoots, self.errors, self.rates, self.logger) = (hosts, appRoots, errors, rates, logger)
     }
 
     private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
@@ -25,9 +26,12 @@ struct Doorkeeper: Sendable {
     func guardRoutes(of router: inout Router) {
         router.use { request, next in
             let start = ContinuousClock.now
-            var response = isAnswered(request) ? await next(request) : refuseHost(of: request)
+            let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
+            meter.add(bytes: request.headBytes)
+            var response = await WorkMeter.$current.withValue(meter) { isAnswered(request) ? await next(request) : refuseHost(of: request) }
             addHeaders(to: &response, request)
-            log(request, response, took: ContinuousClock.now - start)
+            charge(meter, for: response, to: request)
+            log(request, response, cost: meter.cost, took: ContinuousClock.now - start)
             return response
         }
         router.onError = { error, request in errors.response(to: error, request) }
@@ -103,13 +107,22 @@ struct Doorkeeper: Sendable {
         return response
     }
 
+    /// Takes what no route has taken from the address that asks. A route that costs no more than its refusal asks for no rate itself, and counts all the
+    /// same. A refusal for a rate takes nothing: with it, a client that keeps asking would never be let in again.
+    private func charge(_ meter: WorkMeter, for response: HTTPResponse, to request: HTTPRequest) {
+        meter.count(response, to: request)
+        guard response.status != .tooManyRequests else { return }
+        let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress)).filter { $0.kind == .address }
+        rates.take(meter.takeUnpaid(), from: payers)
+    }
+
     /// Of a body whose length is known before it is sent; 0 for others.
     private static func bytes(of body: HTTPResponse.Body) -> Int {
         if case .bytes(let bytes) = body { bytes.count } else { 0 }
     }
 
     /// Never the target: its query carries tokens.
-    private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
+    private func log(_ request: HTTPRequest, _ response: HTTPResponse, cost: Int, took duration: Duration) {
         // 503 is not logged as an error: the part that is full logs it once, with what to do.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard logger.takes(level) else { return }
@@ -124,8 +137,17 @@ struct Doorkeeper: Sendable {
                 .operation: .string(place.operation), .container: .string(place.container), .environment: .string(place.environment),
                 .database: .string(place.database), .zone: .string(request.account.zone ?? ""), .user: .string(request.account.userName ?? ""),
                 .bytes: .int(request.header("Content-Length").flatMap { Int($0) } ?? 0), .answerBytes: .int(Self.bytes(of: response.body)),
-                .address: .string(request.clientAddress),
+                .cost: .int(cost), .address: .string(request.clientAddress),
             ])
+    }
+}
+
+extension WorkMeter {
+    /// Counts an answer's bytes, and half of them again where gzip makes them: what hardly shrinks takes it longest.
+    func count(_ response: HTTPResponse, to request: HTTPRequest) {
+        guard case .bytes(let bytes) = response.body else { return answer(bytes: 0) }
+        let isZipped = response.mayCompress && request.header("Accept-Encoding")?.contains("gzip") == true
+        answer(bytes: isZipped ? bytes.count * 3 / 2 : bytes.count)
     }
 }
 

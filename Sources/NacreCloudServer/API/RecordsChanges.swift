@@ -12,7 +12,8 @@ extension API {
         } turn: {
             $1.lane = cloud.lane(of: [$0.item])
         } ask: { request in
-            try await cloud.recordChanges(request, in: call.target, by: call.caller)
+            charge(names: request.item.desiredKeys)
+            return try await cloud.recordChanges(request, in: call.target, by: call.caller)
         }
     }
 }

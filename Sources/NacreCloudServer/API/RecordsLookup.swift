@@ -12,6 +12,8 @@ extension API {
         } turn: {
             $1.rows = $0.records.count
         } ask: { request in
+            charge(names: request.desiredKeys)
+            for item in request.records { charge(names: item.desiredKeys) }
             let token = try await currentSyncToken(of: request.zoneID, for: call)
             var answer = try await cloud.lookupAnswer(request, in: call.target, by: call.caller)
             answer.syncToken = token

@@ -57,9 +57,14 @@ extension API {
     }
 
     /// Of a request's bytes, by which a retry is known; nothing where the request names no operation.
-    func digest(of body: [UInt8], in request: RequestExtension) -> [UInt8] {
-        request.operationID == nil ? [] : SHA256.digest(body)
+    func digest(of body: [UInt8], in request: RequestExtension) async -> [UInt8] {
+        guard request.operationID != nil else { return [] }
+        guard body.count > Authenticator.verifiedOnLoopBytesMax else { return SHA256.digest(body) }
+        return await withTaskExecutorPreference(Self.executor(for: body.count)) { await Self.hashedElsewhere(body) }
     }
+
+    @concurrent
+    private static func hashedElsewhere(_ body: [UInt8]) async -> [UInt8] { SHA256.digest(body) }
 }
 
 extension RecordsResponse {

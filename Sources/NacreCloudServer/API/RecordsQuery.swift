@@ -28,6 +28,7 @@ extension API {
         } turn: { _, turn in
             turn.lane = .query
         } ask: { request in
+            charge(names: request.desiredKeys)
             var request = request
             request.continuationMarker = marker ?? request.continuationMarker
             let isOfOneZone = request.zoneID != nil || !request.zoneWide

@@ -46,9 +46,11 @@ struct AccountAPI: Sendable {
     func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
-        let meter = WorkMeter(requestID: request.id, operation: request.route ?? "")
-        defer { rates.take(meter.cost, from: payers) }
-        return try await WorkMeter.$current.withValue(meter) { try await body() }
+        let meter = WorkMeter.current ?? WorkMeter(requestID: request.id, operation: request.route ?? "")
+        defer { rates.take(meter.takeUnpaid(), from: payers) }
+        let response = try await body()
+        meter.count(response, to: request)
+        return response
     }
 
     // MARK: Sign-up
@@ -200,7 +202,7 @@ struct AccountAPI: Sendable {
     // MARK: JSON
 
     func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
-        let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
+        let bytes = try await request.accountBody()
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {
@@ -212,6 +214,15 @@ struct AccountAPI: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return .json([UInt8](try encoder.encode(value)))
+    }
+}
+
+extension HTTPRequest {
+    /// A body that is about accounts, JSON or a form, which is paid for.
+    func accountBody() async throws -> [UInt8] {
+        let bytes = try await body.collect(upTo: Limits.accountBodyBytes)
+        WorkMeter.current?.add(bytes: bytes.count)
+        return bytes
     }
 }
 

@@ -49,6 +49,7 @@ struct SignedRequest: Sendable {
         for path in paths {
             for digest in digests {
                 let text = Array("\(date):\(digest):\(path)".utf8)
+                WorkMeter.current?.add(rows: Limits.signatureCost)
                 if try key.isValid(signature, for: text) { return text }
             }
         }

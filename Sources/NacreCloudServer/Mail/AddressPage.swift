@@ -32,7 +32,7 @@ struct AddressPage: Sendable {
 
     private func verify(_ request: HTTPRequest) async throws -> HTTPResponse {
         try page.requireOwnForm(request)
-        let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
+        let fields = FormFields(try await request.accountBody())
         let text = fields["link"] ?? ""
         let account = try await account(of: text)
         do {

@@ -97,7 +97,7 @@ struct PasswordPages: Sendable {
 
     private func fields(of request: HTTPRequest) async throws -> FormFields {
         try page.requireOwnForm(request)
-        return FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
+        return FormFields(try await request.accountBody())
     }
 }
 

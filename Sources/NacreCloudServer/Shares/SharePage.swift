@@ -5,7 +5,8 @@ import NacreHTTPServer
 /// `/share/{short GUID}`, the URL of a share, for who opens it in a browser: leads to the sign-in, behind which the share is shown, accepted and opened
 /// in its app.
 ///
-/// It looks at nothing, so that it is one answer whether there is such a share, whoever asks.
+/// It looks at nothing, so that it is one answer whether there is such a share, whoever asks. A URL that no share can have is a page of its own, for
+/// which nothing is drawn.
 struct SharePage: Sendable {
     static let path = "/share/:shortGUID"
 
@@ -15,6 +16,7 @@ struct SharePage: Sendable {
         router.get(Self.path) { request, parameters in
             try await page.shown(request) {
                 let guid = (try? parameters.require("shortGUID")) ?? ""
+                guard ShareKey(guid).isWellFormed else { return try SignInAnswer.page(.notFound, ShareViews.malformed) }
                 return try SignInAnswer.page(.ok, ShareViews.door(page.shareURL(guid, request)))
             }
         }
@@ -106,6 +108,15 @@ enum ShareViews {
             <div class="buttons"><a class="button main" id="in" rel="nofollow" href="\(link.signIn)" data-focus>Sign in</a></div>
             \(code(link))
             <p class="hint">Nothing works there? Ask who sent it whether you are invited, with the address that you sign in with.</p>
+            """)
+    }
+
+    static var malformed: SignInViews.View {
+        SignInViews.page(
+            title: "This link is not whole", isProblem: true,
+            """
+            <h1>This link is not whole</h1>
+            <p id="problem" class="problem" role="alert" tabindex="-1">No share has such an address. Copy the whole link, or ask who sent it for another.</p>
             """)
     }
 
@@ -217,6 +228,7 @@ enum ShareViews {
 
     /// For a telephone beside this screen.
     private static func code(_ link: Link) -> HTML? {
+        WorkMeter.current?.add(rows: Limits.codeCost)
         guard let code = QRCode(link.url) else { return nil }
         let quiet = 4
         let side = code.side + 2 * quiet

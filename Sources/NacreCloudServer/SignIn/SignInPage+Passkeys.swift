@@ -33,7 +33,7 @@ extension SignInPage {
     private func holder(
         of assertion: PasskeyAssertion?, in flow: SignInFlow, _ request: HTTPRequest
     ) async throws -> AccountEntry {
-        WorkMeter.current?.add(rows: 10)
+        WorkMeter.current?.add(rows: Limits.signatureCost)
         let registry = accounts.cloud.registry
         var fault = PasskeyFault.malformed
         if let party = relyingParty(request), let assertion {
@@ -97,6 +97,7 @@ extension SignInPage {
         } catch {
             throw ServerError.passkeyRefused(error)
         }
+        WorkMeter.current?.add(rows: Limits.signatureCost)
         guard let key = try? P256.PublicKey(x: made.x, y: made.y).pem() else {
             throw ServerError.passkeyRefused(.algorithm)
         }

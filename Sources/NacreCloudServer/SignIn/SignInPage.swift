@@ -92,7 +92,7 @@ struct SignInPage: Sendable {
     private func step(_ request: HTTPRequest) async throws -> HTTPResponse {
         try requireOwnForm(request)
         guard let browser = browser(request) else { throw ServerError.otherBrowser }
-        let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
+        let fields = FormFields(try await request.accountBody())
         switch fields["step"] {
         case "sign-in": return try await signIn(fields, browser, request)
         case "sign-up": return try await signUp(fields, browser, request)

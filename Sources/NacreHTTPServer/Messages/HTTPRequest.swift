@@ -106,6 +106,9 @@ package struct HTTPRequest: Sendable {
         return isPlain ? nil : .bodyCoded
     }
 
+    /// Bytes of the target and the headers, as they came.
+    package var headBytes: Int { head.bytes.count }
+
     /// The numeric address of the socket's other end, without its port; empty for a request made in this process. Behind a proxy, the proxy's.
     package var remoteAddress: String { peer.text }
 

@@ -39,7 +39,9 @@ enum Compression {
     /// The bytes as one gzip member, or nil where memory is short. Much of it is done off the loop, which serves others meanwhile.
     static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
         guard bytes.count >= ServerLimits.compressionOffLoopBytesMin else { return compressed(bytes) }
-        return await withTaskExecutorPreference(LongWork.shared) {
+        let isLong = bytes.count >= ServerLimits.compressionLongBytesMin
+        let executor: any TaskExecutor = isLong ? LongWork.shared : globalConcurrentExecutor
+        return await withTaskExecutorPreference(executor) {
             await compressedElsewhere(bytes)
         }
     }

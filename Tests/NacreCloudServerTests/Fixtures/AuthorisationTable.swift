@@ -48,7 +48,9 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
 
         /// Of Ada's container in development; what else a path may name is there nowhere.
         var path: String {
-            let parts = [":container": TestServer.container, ":environment": "development", ":database": database]
+            let parts = [
+                ":container": TestServer.container, ":environment": "development", ":database": database, ":shortGUID": "AAAAAAAAAAAAAAAAAAAAAA",
+            ]
             let path = pattern.split(separator: "/").map { part in
                 "/" + (parts[String(part)] ?? (part.hasPrefix(":") || part.hasPrefix("*") ? "nothing" : String(part)))
             }.joined()

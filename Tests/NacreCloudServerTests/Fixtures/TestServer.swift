@@ -40,7 +40,7 @@ final class TestServer: Sendable {
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
-        pushServices: PushServices = PushServices(), isEmulator: Bool = false,
+        pushServices: PushServices = PushServices(), isEmulator: Bool = false, trustedProxy: String? = nil,
         clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
@@ -60,6 +60,7 @@ final class TestServer: Sendable {
         configuration.pushServices = pushServices
         configuration.isEmulator = isEmulator
         configuration.clock = clock.serverClock
+        if let trustedProxy { _ = configuration.trust(proxy: trustedProxy) }
         server = Server(configuration)
         let registry = Registry(store: store, clock: { clock.now }, random: random)
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
