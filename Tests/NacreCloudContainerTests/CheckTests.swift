@@ -37,6 +37,36 @@ import Testing
         #expect(counting.transactions.allSatisfy { $0.kind == .read })
     }
 
+    @Test func `a check of many small databases asks as seldom as one of a large one`() async throws {
+        let counting = CountingStore(try await Engine.memory.makeStore())
+        let test = TestCloud(counting)
+        for number in 0..<60 { try await test.user("_user\(number)").modify([.create("a", ["stars": .int64(1)])]) }
+        counting.reset()
+        #expect(try await test.check(rows: Limits.checkRows).isEmpty)
+        #expect(counting.transactions.count <= 3 * KeptTable.allCases.count)
+    }
+
+    @Test(arguments: Engine.allCases) func `what is wrong in several databases is told with its own, and mended`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let users = (0..<5).map { test.user("_user\($0)") }
+        for user in users { try await user.modify([.create("a", ["to": .deleteSelf("b")]), .create("b")]) }
+        let links = try await links(of: test)
+        #expect(links.count == users.count)
+        for link in [links[1], links[4]] {
+            try await test.store.write { transaction in
+                var plan = WritePlan()
+                plan.derivedRemoved = [link]
+                try transaction.apply(plan)
+                return .commit(())
+            }
+        }
+        let found = try await test.check(rows: Limits.checkRows)
+        #expect(Set(found.map(\.database)).count == 2 && found.allSatisfy { $0.outcome == .mendable })
+        #expect(try await test.check(.repair, rows: Limits.checkRows).map(\.outcome) == [.mended, .mended])
+        #expect(try await test.check().isEmpty)
+        #expect(try await self.links(of: test).count == users.count)
+    }
+
     @Test(arguments: Engine.allCases) func `a cloud of many kinds of things is found whole`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         #expect(try await cloud.test.check().isEmpty)

@@ -24,4 +24,14 @@ struct WordTests {
     ]) func `a text falls into words without case, diacritics and width`(text: String, words: [String]) {
         #expect(Words.of(text).map { Array($0.unicodeScalars) } == words.map { Array($0.unicodeScalars) })
     }
+
+    @Test(arguments: ["The quick, brown FOX to", "Crème brûlée", "か\u{3099}く がく 日本", "don't 3rd-party x2 𝔄", ""])
+    func `a text has its words and no others, whole or from their beginning`(text: String) {
+        let words = Words.of(text)
+        for word in words + ["quick", "quic", "the", "brulee", "日", "", "x"] {
+            let utf8 = Array(word.utf8)[...]
+            #expect(Words.has(utf8, in: text) == words.contains { $0.utf8.elementsEqual(utf8) }, "\(word)")
+            #expect(Words.has(utf8, in: text, isPrefix: true) == words.contains { $0.utf8.starts(with: utf8) }, "\(word)")
+        }
+    }
 }

@@ -2,19 +2,19 @@ import NacreCloudWire
 import NacreLocks
 
 extension Cloud {
-    /// One step of looking through everything that is kept, and of putting right what can be: a few hundred rows of one table, in one transaction, so that
-    /// nobody waits for a check. To check everything, the caller asks again with `next`.
+    /// One step of looking through everything that is kept, and of putting right what can be: some rows of one table, in one read, so that nobody waits for a
+    /// check. To check everything, the caller asks again with `next`.
     ///
     /// Tables come in an order in which what is mended is seen by those after it: records before what is derived from them. See
     /// `docs/decisions/a-damaged-record-is-an-item-error.md`.
-    package func check(from place: CheckPlace = .start, _ mode: CheckMode, rows: Int = Limits.checkRows) async throws -> CheckSlice {
+    package func check(from place: CheckPlace = .start, _ mode: CheckMode, rows: Int? = nil) async throws -> CheckSlice {
         guard let row = place.row else {
             return try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: .start(of: place.table))) {
                 try await checkTable(place)
             }
         }
         let slice = try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: nil).nextTable) {
-            try await checkRows(of: place.table, after: row, mode, limit: rows, in: nil)
+            try await checkRows(of: place.table, after: row, mode, limit: rows ?? mode.rows, in: nil)
         }
         for database in slice.moved { committed(database) }
         return slice
@@ -67,31 +67,36 @@ extension Cloud {
     func checkRows(
         of table: KeptTable, after place: KeptPlace, _ mode: CheckMode, limit: Int, in zone: ZoneAddress?
     ) async throws -> CheckSlice {
-        let ground = try await checkGround(of: table, after: place)
-        guard let ground else { return CheckSlice(findings: [], rows: 0, next: CheckPlace(table: table, row: nil).nextTable) }
-        let now = clock()
-        let step = CheckStep(table: table, place: place, mode: mode, limit: limit, zone: zone, ground: ground, now: now)
-        let slice = try await store.read { try step.look($0) }
-        guard mode.writes, step.needsMending(slice) else { return slice.slice }
-        guard try await isStructureSound() else { return slice.slice.unmended }
-        do {
-            return try await store.write { .commit(try step.mend($0, miscounted: slice.miscounted)) }
-        } catch let error as StoreError where error.code == .corrupt {
-            return slice.slice.unmended
+        let step = CheckStep(table: table, place: place, mode: mode, limit: limit, zone: zone, now: clock())
+        var slice = CheckSlice(findings: [], rows: 0, next: CheckPlace(table: table, row: nil).nextTable)
+        for look in try await reading({ try step.look($0) }) {
+            guard mode.writes, look.needsMending else {
+                slice.add(look.slice)
+                continue
+            }
+            guard try await isStructureSound() else {
+                slice.add(look.slice.unmended)
+                continue
+            }
+            var mending = step
+            mending.place = look.after
+            do {
+                let mended = try await store.write { [mending] in .commit(try mending.mend($0, in: look.database, miscounted: look.miscounted)) }
+                slice.add(mended)
+                // Rows that came meanwhile may have moved others out of it: the next step begins behind what was mended.
+                return slice
+            } catch let error as StoreError where error.code == .corrupt {
+                slice.add(look.slice.unmended)
+            }
         }
+        return slice
     }
 
-    /// Whose rows come next, and in whose registry their schema is; nil: there are no more.
-    private func checkGround(of table: KeptTable, after place: KeptPlace) async throws -> CheckStep.Ground? {
-        let first = try await store.read { try $0.rows(of: table, after: place, limit: 1).first }
-        guard let id = first?.place.database else { return nil }
-        // One that cannot be read is told of in its own table.
-        let rows = try await store.read { try $0.rows(of: .databases, after: .before(id), limit: 1) }
-        guard case .database(let row)? = rows.first?.value, row.id == id, row.key.scope != .registry else {
-            return CheckStep.Ground(database: id, schema: nil)
-        }
-        let part = Registry.Part.schema(container: row.key.container, row.key.environment)
-        return CheckStep.Ground(database: id, schema: try await databaseID(part.key))
+    /// Reads among those who read much: their threads step back for those who want little.
+    private func reading<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        var turn = Turn.current
+        turn.lane = .bulk
+        return try await Turn.$current.withValue(turn) { try await store.read(body) }
     }
 }
 
@@ -102,22 +107,34 @@ extension CheckSlice {
         for place in slice.findings.indices where slice.findings[place].outcome == .mendable { slice.findings[place].outcome = .beyondRepair }
         return slice
     }
+
+    /// Adds what was found behind it, in another database.
+    fileprivate mutating func add(_ other: CheckSlice) {
+        findings += other.findings
+        rows += other.rows
+        next = other.next
+        moved.formUnion(other.moved)
+    }
 }
 
-/// One step of a check: rows of one table and one database, behind a place.
+/// One step of a check: rows of one table, behind a place. It goes on from one database to the next: most have few rows.
 struct CheckStep: Sendable {
-    /// Found before the transaction.
-    struct Ground: Sendable {
-        var database: DatabaseID
-        /// The database of the registry that holds the schema; nil: there is none.
-        var schema: DatabaseID?
-    }
-
+    /// The step's rows of one database.
     struct Look: Sendable {
+        var database: DatabaseID
+        /// The place before them.
+        var after: KeptPlace
         var slice: CheckSlice
         var unsealed: Int
         /// Zones whose bytes are not what their records take.
         var miscounted: Set<ZoneAddress>
+
+        var needsMending: Bool { unsealed > 0 || slice.findings.contains { $0.outcome != .beyondRepair } }
+    }
+
+    /// The schemas of containers, each read once.
+    private struct Schemas {
+        var known: [DatabaseKey: Schema?] = [:]
     }
 
     var table: KeptTable
@@ -125,65 +142,70 @@ struct CheckStep: Sendable {
     var mode: CheckMode
     var limit: Int
     var zone: ZoneAddress?
-    var ground: Ground
     var now: Timestamp
 
-    func look(_ transaction: any ReadTransaction) throws -> Look {
-        let reading = try read(transaction, counting: nil)
-        let findings = reading.problems.map { problem in
-            var outcome = problem.outcome ?? .mendable
-            if case .none = problem.mending, problem.outcome == nil { outcome = .beyondRepair }
-            return finding(problem, reading.database, outcome)
+    /// - Returns: what was found of each database that the rows belong to, in their order; nothing where there are no more rows.
+    func look(_ transaction: any ReadTransaction) throws -> [Look] {
+        var (looks, schemas, after) = ([Look](), Schemas(), place)
+        var rest = try rows(transaction)[...]
+        while let id = rest.first?.place.database {
+            let mine = Array(rest.prefix { $0.place.database == id })
+            rest = rest.dropFirst(mine.count)
+            let reading = try read(mine, of: id, &schemas, transaction, counting: nil)
+            let findings = reading.problems.map { problem in
+                var outcome = problem.outcome ?? .mendable
+                if case .none = problem.mending, problem.outcome == nil { outcome = .beyondRepair }
+                return finding(problem, id, reading.database, outcome)
+            }
+            let slice = CheckSlice(findings: findings, rows: mine.count, next: next(after: mine))
+            let miscounted = reading.problems.compactMap { if case .recount(let zone) = $0.mending { zone.address } else { nil } }
+            looks.append(Look(database: id, after: after, slice: slice, unsealed: reading.unsealed.count, miscounted: Set(miscounted)))
+            after = mine.last?.place ?? after
         }
-        let slice = CheckSlice(findings: findings, rows: reading.rows.count, next: next(after: reading.rows))
-        let miscounted = reading.problems.compactMap { if case .recount(let zone) = $0.mending { zone.address } else { nil } }
-        return Look(slice: slice, unsealed: reading.unsealed.count, miscounted: Set(miscounted))
-    }
-
-    func needsMending(_ look: Look) -> Bool {
-        look.unsealed > 0 || look.slice.findings.contains { $0.outcome != .beyondRepair }
+        return looks
     }
 
     /// - Parameter miscounted: zones whose records are looked at again for what they take; writes wait for that.
-    func mend(_ transaction: any WriteTransaction, miscounted: Set<ZoneAddress>) throws -> CheckSlice {
-        let reading = try read(transaction, counting: miscounted)
+    func mend(_ transaction: any WriteTransaction, in database: DatabaseID, miscounted: Set<ZoneAddress>) throws -> CheckSlice {
+        var schemas = Schemas()
+        let mine = Array(try rows(transaction).prefix { $0.place.database == database })
+        let reading = try read(mine, of: database, &schemas, transaction, counting: miscounted)
         var mending = CheckMending(reading.database, schema: reading.schema ?? Schema(), now: now, transaction)
         // What is unsealed comes first: what is mended goes over it.
         mending.seal(reading.unsealed)
-        let findings = try reading.problems.map { finding($0, reading.database, try mending.mend($0)) }
+        let findings = try reading.problems.map { finding($0, database, reading.database, try mending.mend($0)) }
         let moved = try mending.apply()
-        return CheckSlice(findings: findings, rows: reading.rows.count, next: next(after: reading.rows), moved: moved)
+        return CheckSlice(findings: findings, rows: mine.count, next: next(after: mine), moved: moved)
+    }
+
+    private func rows(_ transaction: any ReadTransaction) throws -> [KeptRow] {
+        let found = try transaction.rows(of: table, after: place, limit: limit)
+        guard let zone else { return found }
+        return Array(found.prefix { $0.place.parts.starts(with: KeptPlace.zone(zone).parts) })
     }
 
     /// - Parameter counting: zones whose bytes are counted again; nil: all.
-    private func read(_ transaction: any ReadTransaction, counting: Set<ZoneAddress>?) throws -> CheckReading {
-        let found = try transaction.rows(of: table, after: place, limit: limit)
-        let rows = found.prefix { row in
-            row.place.database == ground.database && (zone.map { row.place.parts.starts(with: KeptPlace.zone($0).parts) } ?? true)
-        }
-        let keptDatabase = try transaction.rows(of: .databases, after: .before(ground.database), limit: 1).first
+    private func read(
+        _ rows: [KeptRow], of id: DatabaseID, _ schemas: inout Schemas, _ transaction: any ReadTransaction, counting: Set<ZoneAddress>?
+    ) throws -> CheckReading {
+        let kept = try transaction.keptDatabase(id)
         var database: DatabaseRow?
-        var isUnreadable = false
-        if keptDatabase?.place.database == ground.database {
-            if case .database(let row)? = keptDatabase?.value { database = row } else { isUnreadable = true }
-        }
+        if case .database(let row)? = kept?.value { database = row }
         var reading = CheckReading(
-            Array(rows), of: database, isUnreadable: isUnreadable, schema: try schema(transaction), mode: mode, counting: counting, now: now,
-            transaction)
+            rows, of: database, isUnreadable: kept != nil && database == nil, schema: try schema(of: database, &schemas, transaction),
+            mode: mode, counting: counting, now: now, transaction)
         try reading.read()
         return reading
     }
 
-    /// nil where its entries cannot be read, which the check of entries tells. Only rows of indexes and of records depend on it.
-    private func schema(_ transaction: any ReadTransaction) throws -> Schema? {
-        guard [.records, .index].contains(table), let id = ground.schema else { return Schema() }
-        var last: KeptPlace? = .database(id, .number(.min), .text(""))
-        repeat {
-            let page = try transaction.rows(of: .entries, after: last, limit: Limits.checkRows).prefix { $0.place.database == id }
-            if page.contains(where: { if case .unreadable = $0.value { true } else { false } }) { return nil }
-            last = page.last?.place
-        } while last != nil
-        return try transaction.schema(in: id)
+    /// nil where it cannot be read, which the check of its own tables tells. Only rows of indexes and of records depend on it.
+    private func schema(of database: DatabaseRow?, _ schemas: inout Schemas, _ transaction: any ReadTransaction) throws -> Schema? {
+        guard [.records, .index].contains(table), let database, database.key.scope != .registry else { return Schema() }
+        let key = Registry.Part.schema(container: database.key.container, database.key.environment).key
+        if let known = schemas.known[key] { return known }
+        let schema = try transaction.soundSchema(key)
+        schemas.known[key] = .some(schema)
+        return schema
     }
 
     /// Behind the rows that were looked at; where they are all that there are, the next table.
@@ -192,16 +214,37 @@ struct CheckStep: Sendable {
         return CheckPlace(table: table, row: last.place)
     }
 
-    private func finding(_ problem: CheckProblem, _ database: DatabaseRow?, _ outcome: CheckFinding.Outcome) -> CheckFinding {
+    private func finding(
+        _ problem: CheckProblem, _ id: DatabaseID, _ database: DatabaseRow?, _ outcome: CheckFinding.Outcome
+    ) -> CheckFinding {
         CheckFinding(
-            table: "\(table)", database: database?.key.text ?? String(ground.database.rawValue), zone: problem.zone, record: problem.record,
+            table: "\(table)", database: database?.key.text ?? String(id.rawValue), zone: problem.zone, record: problem.record,
             what: problem.what, outcome: outcome)
     }
 }
 
-extension KeptPlace {
-    /// Before the key of a database in the table of databases.
-    fileprivate static func before(_ id: DatabaseID) -> KeptPlace {
-        .database(DatabaseID(rawValue: id.rawValue == .min ? .min : id.rawValue - 1))
+extension ReadTransaction {
+    /// The row of a database as it is kept, readable or not; nil: there is none.
+    fileprivate func keptDatabase(_ id: DatabaseID) throws -> KeptRow? {
+        let before = KeptPlace.database(DatabaseID(rawValue: id.rawValue == .min ? .min : id.rawValue - 1))
+        return try rows(of: .databases, after: before, limit: 1).first.flatMap { $0.place.database == id ? $0 : nil }
+    }
+
+    /// A schema; nil where the row of its database, or an entry there, cannot be read.
+    fileprivate func soundSchema(_ key: DatabaseKey) throws -> Schema? {
+        for salt in CheckReading.salts {
+            let id = DatabaseID(key, salt: salt)
+            guard let kept = try keptDatabase(id) else { return Schema() }
+            guard case .database(let row) = kept.value else { return nil }
+            guard row.key == key else { continue }
+            var last: KeptPlace? = .database(id, .number(.min), .text(""))
+            repeat {
+                let page = try rows(of: .entries, after: last, limit: Limits.checkRows).prefix { $0.place.database == id }
+                if page.contains(where: { if case .unreadable = $0.value { true } else { false } }) { return nil }
+                last = page.last?.place
+            } while last != nil
+            return try schema(in: id)
+        }
+        return Schema()
     }
 }

@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// Something that the check found wrong, and what became of it.
 package struct CheckFinding: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
@@ -40,6 +42,9 @@ package enum CheckMode: Hashable, Sendable {
     case removeLost
 
     var writes: Bool { self != .look }
+
+    /// Rows of one step. What is mended is looked at once more in a transaction, for which others' writes wait.
+    var rows: Int { writes ? Limits.checkRowsMended : Limits.checkRows }
 }
 
 /// What one step of a check looked at.

@@ -74,7 +74,7 @@ struct CheckReading {
     }
 
     /// Salts with which a database's key is looked for. On this server.
-    private static let salts: Range<UInt64> = 0..<16
+    static let salts: Range<UInt64> = 0..<16
 
     private mutating func check(_ row: DatabaseRow) throws {
         guard Self.salts.contains(where: { DatabaseID(row.key, salt: $0) == row.id }) else {
@@ -136,7 +136,8 @@ struct CheckReading {
                 problems.append(
                     CheckProblem("A record's change is beyond its zone's", zone: zone.name, record: row.name, .raise(zone, to: row.number)))
             }
-            expected += derived(from: record, hasFeed: hasFeed, usable: true, links: links(expectedOf: record, creators), in: address)
+            expected += derived(from: record, hasFeed: hasFeed, links: links(expectedOf: record, creators), in: address)
+            expected += usableIndexRows(of: record, in: address)
         }
         for missing in try transaction.missing(expected) where try !isKeptOtherwise(missing) {
             problems.append(CheckProblem(missing.absence, zone: zone.name, record: missing.name, .put(missing)))
@@ -216,21 +217,22 @@ struct CheckReading {
         return try transaction.missing(others).isEmpty
     }
 
-    /// The rows that a record has beside its own. Of one whose columns are not sure: none.
-    /// - Parameters:
-    ///   - usable: without those of indexes that are being built.
-    ///   - links: its links.
-    private func derived(
-        from record: StoredRecord, hasFeed: Bool, usable: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress
-    ) -> [DerivedRow] {
+    /// The places in feeds and the links that a record has. Of one whose columns are not sure: none.
+    private func derived(from record: StoredRecord, hasFeed: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress) -> [DerivedRow] {
         guard !record.isDamaged || record.isLost else { return [] }
         let name = record.row.name
         var rows: [DerivedRow] = []
         rows += RecordPlan.places(of: record, hasFeed: hasFeed).map { .feed(zone, $0, name: name) }
-        guard record.isLive else { return rows }
-        rows += links.map { .link(zone, $0, name: name) }
-        guard let type = schema?.types[record.row.type] else { return rows }
-        let building = usable ? Set(type.indexes.filter { $0.state == .building }.map(\.index)) : []
+        if record.isLive { rows += links.map { .link(zone, $0, name: name) } }
+        return rows
+    }
+
+    /// The rows that a live record has in indexes, but for those that are being built.
+    private func usableIndexRows(of record: StoredRecord, in zone: ZoneAddress) -> [DerivedRow] {
+        guard record.isLive, let type = schema?.types[record.row.type] else { return [] }
+        let name = record.row.name
+        var rows: [DerivedRow] = []
+        let building = Set(type.indexes.filter { $0.state == .building }.map(\.index))
         for keys in IndexRows(type).keys(of: record) where !building.contains(keys.index) {
             rows += keys.entries.map { .index(zone, $0, name: name) }
         }
@@ -247,22 +249,55 @@ struct CheckReading {
             return
         }
         guard let hasFeed = database?.key.hasFeed(inZoneNamed: zone.name) else { return }
-        let found = try transaction.records(in: address, named: Array(Set(rows.map(\.name))))
-        let records = Dictionary(found.map { ($0.name, StoredRecord($0, in: address)) }, uniquingKeysWith: { first, _ in first })
+        let types = types(of: rows)
+        let indexRows = types.mapValues(IndexRows.init)
+        let records = try records(of: rows, in: address, types)
         var expected: [String: Set<DerivedRow>] = [:]
-        for (name, record) in records {
-            expected[name] = Set(derived(from: record, hasFeed: hasFeed, usable: false, links: links(possibleOf: record), in: address))
-        }
         for row in rows {
-            let record = records[row.name]
+            let name = row.name
+            let record = records[name]
             if record?.isDamaged == true, record?.isLost == false { continue }
-            if expected[row.name]?.contains(row) == true || isOfNoIndex(row) { continue }
+            if case .index(_, let entry, _) = row {
+                // One row is asked for: a record has as many as its texts have words, and each of them comes by itself.
+                if let record, record.isLive, indexRows[record.row.type]?.has(entry, of: record) == true { continue }
+                if isOfNoIndex(row) { continue }
+            } else if let record {
+                let known =
+                    expected[name] ?? Set(derived(from: record, hasFeed: hasFeed, links: links(possibleOf: record), in: address))
+                expected[name] = known
+                if known.contains(row) { continue }
+            }
             if record == nil, hasFeed, case .feed(_, let feed, let name) = row, feed.place.view == .owner, !feed.isDeparture {
                 add(vanished: name, at: feed.place.number, in: zone)
                 continue
             }
             problems.append(CheckProblem(row.presence, zone: zone.name, record: row.name, .remove(row)))
         }
+    }
+
+    /// The types that have indexes in which the rows are, with those indexes alone.
+    private func types(of rows: [DerivedRow]) -> [String: RecordTypeDefinition] {
+        let indexes: Set<IndexID> = rows.reduce(into: []) { if case .index(_, let entry, _) = $1 { $0.insert(entry.index) } }
+        guard let schema, !indexes.isEmpty else { return [:] }
+        return schema.types.compactMapValues { $0.only(indexes) }
+    }
+
+    /// The records to which rows of one table belong. Of each is kept what such rows are made of, and not its body.
+    private func records(of rows: [DerivedRow], in zone: ZoneAddress, _ types: [String: RecordTypeDefinition]) throws -> [String: StoredRecord] {
+        let wanted: FieldNames? =
+            switch rows.first {
+            case .feed: FieldNames([])
+            case .index: FieldNames(types.values.flatMap(\.fields.keys))
+            case .link, .unknownLink, nil: nil
+            }
+        var names = Set(rows.map(\.name)).sorted { ByteOrder.compare($0, $1) < 0 }[...]
+        var records: [String: StoredRecord] = [:]
+        while !names.isEmpty {
+            for row in try transaction.records(in: zone, next: &names, bytesMax: QueryReader.portionBytes) {
+                records[row.name] = StoredRecord(row, in: zone, only: wanted)
+            }
+        }
+        return records
     }
 
     /// Only its place in the feed is left of a record: clients that have the record must be told that it is lost, not that it never was there.

@@ -59,6 +59,9 @@ enum IndexKey {
         return Bound(key: key, isExact: isExact)
     }
 
+    /// The bytes of a key that `text` made; nil for another.
+    static func textBytes(of key: [UInt8]) -> ArraySlice<UInt8>? { key.first == value ? key.dropFirst() : nil }
+
     /// Ordered as the numbers are: the sign is turned round, and negative ones count backwards. -0 is 0.
     static func number(_ number: Double) -> [UInt8] {
         let bits = number == 0 ? 0 : number.bitPattern

@@ -19,6 +19,20 @@ struct IndexRows: Sendable {
     /// The rows of a live record, those of each index once; a tombstone has none.
     func keys(of record: StoredRecord) -> [IndexKeys] { changes(from: nil, to: record.isLive ? record : nil).come }
 
+    /// Whether a live record has this row. Makes no list of all its words to find one.
+    func has(_ entry: IndexEntry, of record: StoredRecord) -> Bool {
+        for (name, definition) in fields {
+            if definition.values?.index == entry.index {
+                return Self.keys(ofValue: record.value(of: name), in: definition).contains(entry.key)
+            }
+            if definition.tokens?.index == entry.index { return record.value(of: name).map { SearchWords.has(entry.key, in: $0) } ?? false }
+        }
+        for (index, first, second) in pairs where index == entry.index {
+            return Self.keys(of: record.value(of: first.name), first.type, record.value(of: second.name), second.type).contains(entry.key)
+        }
+        return false
+    }
+
     /// The rows that a change takes away, and those that it brings, those of each index once. Costs little for fields that stay as they are.
     ///
     /// - Parameters:
@@ -93,6 +107,17 @@ enum SearchWords {
         case .string(let text): Words.of(text)
         case .stringList(let texts): texts.flatMap(Words.of)
         default: []
+        }
+    }
+
+    /// Whether a value has a word under this key in an index of words.
+    static func has(_ key: [UInt8], in value: FieldValue) -> Bool {
+        guard let word = IndexKey.textBytes(of: key) else { return false }
+        let isPrefix = word.count >= Limits.indexKeyBytes
+        return switch value {
+        case .string(let text): Words.has(word, in: text, isPrefix: isPrefix)
+        case .stringList(let texts): texts.contains { Words.has(word, in: $0, isPrefix: isPrefix) }
+        default: false
         }
     }
 

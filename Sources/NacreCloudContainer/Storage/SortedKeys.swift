@@ -38,6 +38,12 @@ package struct SortedKeys: Hashable, Sendable {
         }
     }
 
+    package func contains(_ key: [UInt8]) -> Bool {
+        key.withUnsafeBufferPointer { key in
+            withUnsafeKeys { keys in (0..<keys.count).contains { ByteOrder.compare(keys[$0], key) == 0 } }
+        }
+    }
+
     /// Those that are not among others.
     package func subtracting(_ others: SortedKeys) -> SortedKeys {
         if isEmpty || others.isEmpty { return self }

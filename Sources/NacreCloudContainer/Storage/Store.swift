@@ -111,7 +111,7 @@ package protocol ReadTransaction {
     func tasks(of kind: TaskKind, in database: DatabaseID, namesFrom prefix: String, limit: Int) throws -> (count: Int, bytes: Int)
 
     /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
-    /// does not fail the others.
+    /// does not fail the others. Where they are large, fewer than `limit` may come: there are no more where none comes.
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]
 
     /// Those of the rows that are not kept, or not just so, in their order.

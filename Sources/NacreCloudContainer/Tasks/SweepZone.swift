@@ -43,7 +43,7 @@ struct SweepZone: TaskHandler {
 
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         guard let row = place.row else { throw turn.task.malformed }
-        let slice = try await turn.cloud.checkRows(of: place.table, after: row, .repair, limit: Limits.checkRows, in: zone)
+        let slice = try await turn.cloud.checkRows(of: place.table, after: row, .repair, limit: Limits.checkRowsMended, in: zone)
         for database in slice.moved { turn.cloud.committed(database) }
         if let next = following(slice.rows == 0 ? nil : slice.next) {
             place = next

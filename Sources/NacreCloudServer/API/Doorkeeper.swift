@@ -112,7 +112,7 @@ struct Doorkeeper: Sendable {
     private func charge(_ meter: WorkMeter, for response: HTTPResponse, to request: HTTPRequest) {
         meter.count(response, to: request)
         guard response.status != .tooManyRequests else { return }
-        let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress)).filter { $0.kind == .address }
+        let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
         rates.take(meter.takeUnpaid(), from: payers)
     }
 

@@ -9,16 +9,42 @@ extension Connection {
         return try use(table.walk) { statement in
             try statement.bind(place.parts) { statement in
                 statement.bind(max(limit, 0))
-                return try statement.rows { try $0.kept(table) }
+                var (rows, bytes) = ([KeptRow](), 0)
+                while bytes < Self.checkedBytes, try statement.step() {
+                    rows.append(try statement.kept(table))
+                    if case .record(_, let row)? = rows.last?.value { bytes += row.body.count }
+                }
+                return rows
             }
         }
     }
 
+    /// Bytes of records from which a step of a check reads no further ones.
+    private static let checkedBytes = 4_000_000
+
+    /// Looks in the order of the keys, so that one page and one block are read for all rows that are in them.
     func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
-        try rows.filter { try !has($0) }
+        var packed = PackedLookup(self)
+        var places: [Int] = []
+        for place in Self.inOrder(rows) where try !has(rows[place], &packed) { places.append(place) }
+        return places.sorted().map { rows[$0] }
     }
 
-    private func has(_ row: DerivedRow) throws -> Bool {
+    /// Places of rows: those of indexes in the order of their keys, behind all others.
+    private static func inOrder(_ rows: [DerivedRow]) -> [Int] {
+        var (others, ofIndexes) = ([Int](), [(index: ZoneIndex, row: PackedRow, place: Int)]())
+        for place in rows.indices {
+            if case .index(let zone, let entry, let name) = rows[place] {
+                ofIndexes.append((ZoneIndex(zone: zone, index: entry.index.rawValue), PackedRow(key: entry.key, name: name), place))
+            } else {
+                others.append(place)
+            }
+        }
+        ofIndexes.sort { $0.index == $1.index ? $0.row.order(to: $1.row) < 0 : $0.index.isBefore($1.index) }
+        return others + ofIndexes.map(\.place)
+    }
+
+    private func has(_ row: DerivedRow, _ packed: inout PackedLookup) throws -> Bool {
         switch row {
         case .feed(let zone, let feed, let name):
             try use(.feedHas) { statement in
@@ -45,7 +71,7 @@ extension Connection {
                 return try statement.step()
             }
         case .index(let zone, let entry, let name):
-            try packedHas(entry, of: name, in: zone)
+            try packed.has(entry, of: name, in: zone)
                 ?? use(.indexHas) { statement in
                     statement.bind(zone)
                     statement.bind(entry.index.rawValue)

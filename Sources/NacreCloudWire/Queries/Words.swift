@@ -13,30 +13,56 @@ package enum Words {
     /// A word is a run of letters and digits; an ideograph is a word of its own, because its writers put no spaces.
     package static func of(_ text: String) -> [String] {
         var splitter = WordSplitter()
-        var text = text
-        let isASCII = text.withUTF8 { utf8 in
-            for byte in utf8 {
-                if byte >= 0x80 { return false }
-                splitter.take(ascii: byte)
-            }
-            return true
-        }
-        if !isASCII {
-            splitter = WordSplitter()
-            for scalar in text.unicodeScalars { splitter.take(scalar) }
-        }
-        splitter.endWord()
+        splitter.split(text)
         return splitter.words
+    }
+
+    /// Whether this is one of the words of a text, as `of` finds them. Makes no texts of the others.
+    /// - Parameters:
+    ///   - word: its UTF-8.
+    ///   - isPrefix: a word that begins so counts too.
+    package static func has(_ word: ArraySlice<UInt8>, in text: String, isPrefix: Bool = false) -> Bool {
+        var splitter = WordSplitter(sought: word, isPrefix: isPrefix)
+        splitter.split(text)
+        return splitter.isFound
     }
 }
 
 private struct WordSplitter {
     private(set) var words: [String] = []
+    /// The one word that is looked for; nil: all are wanted.
+    private var sought: ArraySlice<UInt8>?
+    private var isPrefix = false
+    private(set) var isFound = false
     private var word: [UInt8] = []
     /// Whether marks on the letter before are diacritics, that go. In other scripts they are part of the spelling.
     private var dropsMarks = true
 
-    mutating func take(ascii byte: UInt8) {
+    init() {}
+
+    init(sought: ArraySlice<UInt8>, isPrefix: Bool) {
+        self.sought = sought
+        self.isPrefix = isPrefix
+    }
+
+    mutating func split(_ text: String) {
+        let unused = self
+        var text = text
+        let isASCII = text.withUTF8 { utf8 in
+            for byte in utf8 {
+                if byte >= 0x80 { return false }
+                take(ascii: byte)
+            }
+            return true
+        }
+        if !isASCII {
+            self = unused
+            for scalar in text.unicodeScalars { take(scalar) }
+        }
+        endWord()
+    }
+
+    private mutating func take(ascii byte: UInt8) {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): word.append(byte)
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): word.append(byte | 0x20)
@@ -45,7 +71,7 @@ private struct WordSplitter {
         dropsMarks = true
     }
 
-    mutating func take(_ scalar: Unicode.Scalar) {
+    private mutating func take(_ scalar: Unicode.Scalar) {
         if scalar.isASCII {
             take(ascii: UInt8(truncatingIfNeeded: scalar.value))
         } else if let fullWidth = Self.narrow(scalar) {
@@ -93,12 +119,19 @@ private struct WordSplitter {
         word.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     }
 
-    mutating func endWord() {
+    private mutating func endWord() {
         guard !word.isEmpty else { return }
+        defer {
+            word.removeAll(keepingCapacity: true)
+            dropsMarks = true
+        }
+        if let sought {
+            guard isPrefix ? word.starts(with: sought) : word[...] == sought else { return }
+            isFound = isFound || !Words.ignored.contains(String(decoding: word, as: UTF8.self))
+            return
+        }
         let text = String(decoding: word, as: UTF8.self)
         if !Words.ignored.contains(text) { words.append(text) }
-        word.removeAll(keepingCapacity: true)
-        dropsMarks = true
     }
 }
 

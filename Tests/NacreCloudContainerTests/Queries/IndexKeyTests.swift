@@ -77,6 +77,27 @@ struct IndexKeyTests {
         #expect(IndexRows(type).keys(of: tombstone).isEmpty)
     }
 
+    @Test func `a record has the rows that are made of it, and no others`() {
+        var data = QueryData(seed: HistorySeed.value)
+        var type = RecordTypeDefinition(name: "Thing")
+        for (place, field) in QueryData.fields.enumerated() {
+            let hasWords = [.string, .stringList].contains(field.type)
+            type.fields[field.name] = FieldDefinition(
+                type: field.type, isQueryable: true, isSortable: !field.type.isList, values: .init(id: Int64(place), state: .usable),
+                tokens: hasWords ? .init(id: Int64(100 + place), state: .usable) : nil)
+        }
+        type.pairs = [PairIndex(first: "tags", second: "count", definition: .init(id: 200, state: .usable))]
+        let records = (0..<60).map { Self.record("n\($0)", data.recordFields()) }
+        let rows = records.map { type.indexEntries(of: $0) }
+        let all = rows.reduce(into: Set<IndexEntry>()) { $0.formUnion($1) }
+        let index = IndexRows(type)
+        for (record, own) in zip(records, rows) {
+            for row in all { #expect(index.has(row, of: record) == own.contains(row), "\(row) of \(record) NACRE_SEED=\(HistorySeed.value)") }
+        }
+        let long = String(repeating: "x", count: Limits.indexKeyBytes + 3)
+        #expect(SearchWords.has(IndexKey.text(long.utf8).key, in: .string("a \(long)y b")), "as far as an index looks it is the same word")
+    }
+
     @Test func `a value's words are in the order of their keys, each once, and so are those without another's`() {
         var data = QueryData(seed: HistorySeed.value)
         for _ in 0..<500 {

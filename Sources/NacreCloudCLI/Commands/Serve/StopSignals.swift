@@ -39,4 +39,21 @@ final class StopSignals: @unchecked Sendable {
     func first() async {
         for await _ in signals { return }
     }
+
+    /// What `body` brings; nil where a signal comes before: then `body` is cancelled and not waited for. To be called once: nobody hears of signals after it.
+    func orElse<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value? {
+        let (outcomes, continuation) = AsyncStream.makeStream(of: Result<Value, any Error>?.self)
+        let tasks = [
+            Task {
+                do { continuation.yield(.success(try await body())) } catch { continuation.yield(.failure(error)) }
+            },
+            Task {
+                await first()
+                continuation.yield(nil)
+            },
+        ]
+        defer { for task in tasks { task.cancel() } }
+        for await outcome in outcomes { return try outcome?.get() }
+        return nil
+    }
 }

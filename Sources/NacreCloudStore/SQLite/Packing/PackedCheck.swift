@@ -45,3 +45,52 @@ extension Connection {
         }
     }
 }
+
+/// Looks for rows of indexes in what is packed. Asked in the order of the rows it reads each block once.
+struct PackedLookup {
+    private let connection: Connection
+    /// The index that was asked last, and whether it is packed.
+    private var index: (index: ZoneIndex, isPacked: Bool)?
+    /// What waits in it, by the record's name, the latest last.
+    private var waiting: [NameBytes: [WaitingRow]] = [:]
+    /// The rows of the block that was read last.
+    private var block: [PackedRow] = []
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Whether a row is there, as far as blocks and what waits say; nil: it may be there by itself. What cannot be read is not there.
+    mutating func has(_ entry: IndexEntry, of name: String, in zone: ZoneAddress) throws -> Bool? {
+        let wanted = ZoneIndex(zone: zone, index: entry.index.rawValue)
+        if index?.index != wanted { try begin(wanted) }
+        guard index?.isPacked == true else { return nil }
+        for row in (waiting[NameBytes(name)] ?? []).reversed() {
+            let place = row.changes.place(of: entry.key)
+            if row.changes.isKey(entry.key, at: place) { return !row.changes.isGone(at: place) }
+        }
+        let row = PackedRow(key: entry.key, name: name)
+        if Self.contains(block, row) { return true }
+        block = try connection.block(holding: entry.key, name, of: wanted)?.rows ?? []
+        return Self.contains(block, row) ? true : nil
+    }
+
+    private mutating func begin(_ wanted: ZoneIndex) throws {
+        let packed = try connection.packedIndex(wanted, tolerates: true)
+        index = (wanted, packed.isPacked)
+        waiting = Dictionary(grouping: packed.waiting) { NameBytes($0.name) }
+        block = []
+    }
+
+    /// - Parameter rows: in their order.
+    private static func contains(_ rows: [PackedRow], _ row: PackedRow) -> Bool {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let order = rows[middle].order(to: row)
+            if order == 0 { return true }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+}

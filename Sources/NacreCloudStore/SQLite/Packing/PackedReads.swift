@@ -112,17 +112,6 @@ extension Connection {
             }
         return try found ?? records(in: zone, named: [row.name]).first
     }
-
-    /// Whether a row is there, as far as blocks and what waits say; nil: it may be there by itself. What cannot be read is not there.
-    func packedHas(_ entry: IndexEntry, of name: String, in zone: ZoneAddress) throws -> Bool? {
-        let index = ZoneIndex(zone: zone, index: entry.index.rawValue)
-        for row in try waiting(of: name, in: index).waiting.reversed() {
-            let place = row.changes.place(of: entry.key)
-            if row.changes.isKey(entry.key, at: place) { return !row.changes.isGone(at: place) }
-        }
-        let wanted = PackedRow(key: entry.key, name: name)
-        return try block(holding: entry.key, name, of: index)?.rows?.contains { $0.order(to: wanted) == 0 } == true ? true : nil
-    }
 }
 
 extension StoreError {
