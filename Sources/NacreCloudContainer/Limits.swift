@@ -70,6 +70,8 @@ extension Limits {
     package static let bodyGrowthBytes: Int64 = 512
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
+    /// Index rows after which such a transaction takes no further record. On this server: others' writes wait for it, some ten milliseconds.
+    package static let indexBuildRows = 500
     /// Bytes that a user's private database holds at most, where the operator says nothing; 0: as much as the disk. On this server.
     package static let userQuotaBytes = 0
     /// Bytes that a public database holds at most, where the operator says nothing; 0: as much as the disk. On this server.
@@ -115,6 +117,8 @@ extension Limits {
     package static let announcedSeconds: Double = 3600
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
+    /// Seconds after which a long task's row says how far it is. On this server.
+    package static let taskProgressSeconds: Double = 2
     /// Attempts of a task without progress before it is parked; with their pauses they take more than an hour. On this server.
     package static let taskAttempts: Int64 = 16
     /// Seconds that a task which failed waits at most before it is tried again. On this server.

@@ -1,5 +1,6 @@
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
@@ -118,6 +119,32 @@ import Testing
         let task = TaskRow(key: TaskKey(database, .buildIndexes, "build"), payload: build.payload, due: test.clock.now)
         #expect(try IndexProgress(task) == build, "a task remembers where it was")
         return next.1
+    }
+
+    @Test func `a step of a build puts few rows, is in no group of others' writes, and says how far it is`() async throws {
+        let noted = NotedTurns(try await Engine.memory.makeStore())
+        let test = TestCloud(noted)
+        let ann = test.user("_ann")
+        let fields = RecordFields((0..<12).map { RecordFields.Field("f\($0)", .int64(Int64($0))) })
+        try await ann.modify((0..<150).map { .create("r\($0)", fields) })
+        try await ann.askForIndexes()
+        var build = IndexProgress()
+        while build.records == 0 { _ = try await step(test, &build, ann) }
+        #expect(build.records < 150 && build.records * 12 <= Limits.indexBuildRows + 12)
+        let task = TaskRow(key: TaskKey(DatabaseID(rawValue: 1), .buildIndexes, "build"), payload: build.payload, due: test.clock.now)
+        #expect(ListedTask(task: task, database: nil).recordsDone == build.records)
+        build.records = 0
+        var old = task
+        old.payload = [1] + build.payload.dropFirst().dropLast()
+        #expect(try IndexProgress(old) == build, "as an earlier version wrote it")
+        noted.reset()
+        try await test.runAllTasks()
+        #expect(try await IndexCensus(ann).isWhole())
+        #expect(noted.turns.count { $0.rows == Limits.indexBuildRows && $0.isDoneAgain } >= 150 * 12 / (Limits.indexBuildRows + 12))
+        noted.reset()
+        try await ann.modify((200..<210).map { .create("r\($0)", fields) })
+        #expect(noted.turns.map(\.derivedRows) == [10 * 12])
+        #expect(noted.turns.first?.cost ?? 0 > 10 * 12, "so much beside others")
     }
 
     @Test(arguments: Engine.allCases, [true, false]) func `saves between two steps miss nothing, before and behind the walk`(
@@ -297,5 +324,24 @@ import Testing
             try transaction.apply(plan)
             return .commit(())
         }
+    }
+}
+
+/// A store that notes in which turns it is written to.
+private final class NotedTurns: LayeredStore {
+    let below: any Store
+    private let noted = Locked([Turn]())
+
+    init(_ store: any Store) {
+        below = store
+    }
+
+    var turns: [Turn] { noted.withLock { $0 } }
+
+    func reset() { noted.withLock { $0 = [] } }
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        noted.withLock { $0.append(.current) }
+        return try await below.write(body)
     }
 }

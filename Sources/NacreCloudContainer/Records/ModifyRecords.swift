@@ -29,7 +29,11 @@ extension Cloud {
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await findingWords(of: modification, in: key, request.zoneID, by: schema.schema) { modification in
-                try await stored(of: key, zone: request.zoneID) { try await self.carryOut(modification, with: schema, at: place) }
+                var turn = Turn.current
+                turn.derivedRows = modification.indexRows(by: schema.schema)
+                return try await turn.doing {
+                    try await stored(of: key, zone: request.zoneID) { try await self.carryOut(modification, with: schema, at: place) }
+                }
             }
         }
         tell(outcome.damaged, of: key, request.zoneID)

@@ -38,6 +38,19 @@ struct RecordModification: Sendable {
     /// Draws those of one-time URLs.
     private let secret: @Sendable () -> String
 
+    /// Rows of indexes that its saves may write, as far as the schema and the words tell that were found.
+    func indexRows(by schema: Schema) -> Int {
+        var ofTypes: [String: Int] = [:]
+        var count = words.count / FoundWords.countAsRow
+        for item in items where !item.operation.type.isDelete {
+            guard let type = item.operation.change.recordType else { continue }
+            let ofType = ofTypes[type] ?? schema.types[type].map { $0.fields.values.count { $0.values != nil } + $0.pairs.count } ?? 0
+            ofTypes[type] = ofType
+            count += ofType
+        }
+        return count
+    }
+
     private var database: DatabaseID { zone.database.id }
     private var key: DatabaseKey { zone.database.key }
     private var caller: Caller { zone.database.caller }

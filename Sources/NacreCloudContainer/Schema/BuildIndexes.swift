@@ -28,7 +28,7 @@ struct BuildIndexes: TaskHandler {
         let walk = try await known(turn)
         if !walk.indexRows.isEmpty {
             let from = build
-            guard let (next, isDone) = try await turn.cloud.store.write({ try walk.step(from: from, $0) }) else {
+            guard let (next, isDone) = try await Self.turn.doing({ try await turn.cloud.store.write { try walk.step(from: from, $0) } }) else {
                 // The schema has changed since.
                 self.walk = nil
                 return true
@@ -38,6 +38,14 @@ struct BuildIndexes: TaskHandler {
         }
         try await turn.cloud.finish(build, turn.key)
         return false
+    }
+
+    /// An asker of its own, with as many rows as it puts: it is in no group with writes that others wait for. What a power cut takes back is done again,
+    /// because the row of the task says how far it was before, and is written behind it.
+    private static var turn: Turn {
+        var turn = Turn(asker: "indexes", rows: Limits.indexBuildRows)
+        turn.isDoneAgain = true
+        return turn
     }
 
     private mutating func known(_ turn: TaskTurn) async throws -> IndexWalk {
@@ -97,7 +105,7 @@ struct IndexWalk: Sendable {
         var next = build
         var plan = WritePlan()
         if let database = build.database, let zone = build.zone {
-            let isWhole = try addRows(of: database, zone, after: &next.record, to: &plan, transaction)
+            let isWhole = try addRows(of: database, zone, after: &next.record, counting: &next.records, to: &plan, transaction)
             if isWhole {
                 next.zone = try transaction.zones(in: database, after: zone, limit: 1).first?.name
                 next.record = nil
@@ -111,7 +119,8 @@ struct IndexWalk: Sendable {
 
     /// Adds the rows of a zone's next records. Returns whether they are its last.
     private func addRows(
-        of database: DatabaseID, _ name: String, after last: inout String?, to plan: inout WritePlan, _ transaction: any WriteTransaction
+        of database: DatabaseID, _ name: String, after last: inout String?, counting records: inout Int, to plan: inout WritePlan,
+        _ transaction: any WriteTransaction
     ) throws -> Bool {
         guard let row = try transaction.lock(zoneNamed: name, in: database).zone else { return true }
         let zone = row.address
@@ -119,12 +128,17 @@ struct IndexWalk: Sendable {
             plan.zoneChanges.append(ZoneChange(zone, indexesBelow: schema.schema.nextIndex))
         }
         let (rows, isWhole) = try transaction.portion(of: zone, after: last, limit: Limits.indexBuildChunk, bytesMax: Limits.pageBytes)
-        for row in rows {
+        var count = 0
+        for (place, row) in rows.enumerated() {
+            last = row.name
+            records += 1
             // A damaged record gets its rows when it is saved again.
-            guard let keys = indexRows[row.type]?.keys(of: StoredRecord(row, in: zone)) else { continue }
-            if !keys.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, indexed: keys)) }
+            if let keys = indexRows[row.type]?.keys(of: StoredRecord(row, in: zone)), !keys.isEmpty {
+                plan.indexed.append(IndexPut(zone: zone, name: row.name, indexed: keys))
+                count += keys.rowsToWrite
+            }
+            if count >= Limits.indexBuildRows { return isWhole && place + 1 == rows.count }
         }
-        last = rows.last?.name
         return isWhole
     }
 }

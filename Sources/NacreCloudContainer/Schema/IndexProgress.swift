@@ -3,7 +3,8 @@ import NacreCloudWire
 /// How far a task over the zones of a container's environment has come that puts rows of indexes, or takes them away. A value: what the task remembers
 /// between its turns.
 struct IndexProgress: Hashable, Sendable {
-    private static let version: UInt8 = 1
+    /// 2: with how many records are done.
+    private static let version: UInt8 = 2
     /// Whose rows they are; empty before the first turn of a build, which takes all that wait.
     var indexes: Set<IndexID> = []
     /// Databases up to this one are done, but for the zone under way.
@@ -11,6 +12,8 @@ struct IndexProgress: Hashable, Sendable {
     /// The zone under way, in which the records up to `record` are done; nil: the next database is next.
     var zone: String?
     var record: String?
+    /// Records that are done, of all databases, some of them maybe twice.
+    var records = 0
 
     init(of indexes: Set<IndexID> = []) {
         self.indexes = indexes
@@ -20,11 +23,13 @@ struct IndexProgress: Hashable, Sendable {
         guard !task.payload.isEmpty else { return }
         do {
             var reader = ByteReader(task.payload)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let version = try reader.byte()
+            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
             for _ in 0..<(try reader.count()) { indexes.insert(IndexID(rawValue: try reader.signed())) }
             database = try reader.byte() == 0 ? nil : DatabaseID(rawValue: try reader.signed())
             zone = try reader.byte() == 0 ? nil : try reader.string()
             record = try reader.byte() == 0 ? nil : try reader.string()
+            if version > 1 { records = Int(clamping: try reader.number()) }
             guard reader.isAtEnd else { throw MalformedBytes() }
         } catch {
             throw StoreError(.corrupt, "A task's payload is malformed", ["task": task.key.name])
@@ -43,6 +48,7 @@ struct IndexProgress: Hashable, Sendable {
             writer.byte(name == nil ? 0 : 1)
             if let name { writer.string(name) }
         }
+        writer.number(UInt64(max(records, 0)))
         return writer.bytes
     }
 

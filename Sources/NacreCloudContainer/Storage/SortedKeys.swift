@@ -119,4 +119,7 @@ package struct IndexKeys: Hashable, Sendable {
 extension [IndexKeys] {
     /// Rows of all indexes.
     package var rowCount: Int { reduce(0) { $0 + $1.keys.count } }
+
+    /// What it costs to write them, in rows. Of many rows of a record in one index some are as much work as one: an engine may keep them together.
+    var rowsToWrite: Int { reduce(0) { $0 + ($1.keys.count + FoundWords.countAsRow - 1) / FoundWords.countAsRow } }
 }

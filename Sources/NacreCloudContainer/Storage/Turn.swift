@@ -15,6 +15,8 @@ package struct Turn: Hashable, Sendable {
     package var lane = Lane.short
     /// Records that the request names.
     package var rows = 1
+    /// Rows of indexes that are written with those records, as far as that is known before.
+    package var derivedRows = 0
     /// Bytes that the request keeps in memory while it waits.
     package var bytes = 0
     /// Others wait for the thread that asks.
@@ -33,6 +35,11 @@ package struct Turn: Hashable, Sendable {
 
     @TaskLocal package static var current = Turn(asker: "")
 
+    /// Runs something in this turn.
+    func doing<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        try await Self.$current.withValue(self, operation: body)
+    }
+
     /// Runs what writes only what is done again, should a power cut take it back.
     static func doneAgain<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         var turn = current
@@ -47,6 +54,6 @@ package struct Turn: Hashable, Sendable {
     /// On this server: of records as most are, what a loop does for one request without others noticing.
     private static let fewRows = 8
 
-    /// What it counts for beside others: a thousand bytes are as much work as a record.
-    package var cost: Int { max(rows, 1) + bytes / 1000 }
+    /// What it counts for beside others: a thousand bytes are as much work as a record, and so is a row of an index, which has a place of its own.
+    package var cost: Int { max(rows, 1) + derivedRows + bytes / 1000 }
 }

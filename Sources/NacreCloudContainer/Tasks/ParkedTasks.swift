@@ -5,6 +5,12 @@ package struct ListedTask: Hashable, Sendable {
     package var task: TaskRow
     /// nil: the database's row is gone.
     package var database: DatabaseKey?
+
+    /// Of a walk that puts index rows, or takes them away: records that are done. nil of any other task, and of one that has not begun.
+    package var recordsDone: Int? {
+        guard [.buildIndexes, .clearIndexes].contains(task.key.kind), !task.payload.isEmpty else { return nil }
+        return (try? IndexProgress(task))?.records
+    }
 }
 
 /// Some tasks of the outbox, in the order of their keys.

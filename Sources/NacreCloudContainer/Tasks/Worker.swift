@@ -298,6 +298,7 @@ extension Cloud {
                 throw StoreError(.corrupt, "The task was begun again and again, and its process died each time")
             }
             var work = try task.key.kind.handler.init(task)
+            var kept = clock()
             while true {
                 let turn = TaskTurn(cloud: self, task: task, isNew: together != nil && leased.attempts == 1, together: together)
                 let meter = WorkMeter(operation: "\(turn.key.kind)")
@@ -314,7 +315,11 @@ extension Cloud {
                 let isLate = task.due <= now + Limits.taskLeaseSeconds / 2
                 // Else it keeps its place among those of its database also for who comes after this process.
                 if isLate { rest.due = now + Limits.taskLeaseSeconds }
-                if othersWait || isLate { try await replace(task, by: rest) }
+                // How far it is is also for people: `nacre task list`.
+                if othersWait || isLate || now >= kept + Limits.taskProgressSeconds {
+                    try await replace(task, by: rest)
+                    kept = now
+                }
                 if othersWait {
                     // Before those of its database that came after it.
                     handed.goOn(rest)

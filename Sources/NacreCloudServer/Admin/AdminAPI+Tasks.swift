@@ -37,6 +37,6 @@ extension AdminMessages.ListedTask {
         let due = Date(timeIntervalSinceReferenceDate: task.due.secondsSince2001)
         self.init(
             id: task.key.text, kind: "\(task.key.kind)", database: listed.database?.text, isParked: task.isParked,
-            due: task.isParked ? nil : due.formatted(.iso8601), attempts: task.attempts)
+            due: task.isParked ? nil : due.formatted(.iso8601), attempts: task.attempts, recordsDone: listed.recordsDone)
     }
 }

@@ -309,6 +309,8 @@ package enum AdminMessages {
         package var due: String?
         /// Since it last got on.
         package var attempts: Int64
+        /// Of a walk that puts index rows, or takes them away.
+        package var recordsDone: Int?
     }
 
     /// `GET /admin/1/tasks?after=…`: some of the outbox.

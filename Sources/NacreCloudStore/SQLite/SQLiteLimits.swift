@@ -28,7 +28,7 @@ enum SQLiteLimits {
     static let handedOn = 4
 
     /// Rows changed by a group of writes after which it is committed: one huge request must not hold back small ones.
-    static let rowsInGroup: Int64 = 4000
+    static let rowsInGroup = 4000
 
     /// Bytes of requests in a group after which it is committed, for the same reason.
     static let bytesInGroup = 2 * 1024 * 1024

@@ -138,17 +138,20 @@ struct Writer: Sendable {
     /// One that finds too many rows of indexes waiting is undone and put to those that are delayed.
     private func gather(_ group: inout [Write], _ delayed: inout Delayed) throws -> Write? {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
-        let rows = connection.changedRows + SQLiteLimits.rowsInGroup
-        var bytes = 0
+        let rows = connection.changedRows + Int64(SQLiteLimits.rowsInGroup)
+        var (bytes, cost) = (0, 0)
         var next: Write? = group.first
         while let write = next {
             if try perform(write.request) {
                 bytes += write.turn.bytes
+                cost += write.turn.cost
             } else {
                 delayed.writes.append(group.removeLast())
                 statistics.count(.packingWaits)
             }
-            if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return nil }
+            // What a request says that it writes counts too: rows of indexes that wait to be packed are many in one.
+            let isFull = connection.changedRows >= rows || cost >= SQLiteLimits.rowsInGroup || bytes >= SQLiteLimits.bytesInGroup
+            if isFull || ContinuousClock.now >= end { return nil }
             next = queue.nextNow(costAtMost: SQLiteLimits.costInGroupOfOthers)
             if let next {
                 if !connection.isSynced, !next.turn.isDoneAgain { return next }

@@ -60,6 +60,7 @@ enum TaskRetry {
 extension AdminMessages.ListedTask {
     fileprivate var line: String {
         let state = due.map { "due \($0)" } ?? "parked"
-        return "\(id)  \(state), \(attempts) attempts, \(database ?? "a database that is gone")"
+        let progress = recordsDone.map { ", \($0) records done" } ?? ""
+        return "\(id)  \(state), \(attempts) attempts\(progress), \(database ?? "a database that is gone")"
     }
 }
