@@ -1,8 +1,7 @@
 import NacreCloudWire
 
 extension Cloud {
-    /// One step of a look for files that are lost: chunks of one part that assets have, held against what the storage has, by name and size. It reads no
-    /// chunk.
+    /// One step of a look for files that are lost. It holds the chunks of one part that assets have against the storage, by name and size, and reads none.
     ///
     /// Costs a listing of the part, a row for each use of its chunks, and a row for each asset that has one of them.
     package func checkAssets(in part: UInt8) async throws -> AssetSlice {
@@ -51,7 +50,7 @@ extension AssetSlice {
 }
 
 extension Store {
-    /// What a read finds in each database: some hundred databases a call.
+    /// Reads in each database, some hundred databases a call.
     func eachDatabase<Value: Sendable>(
         _ read: @escaping @Sendable (DatabaseID, any ReadTransaction) throws -> Value
     ) async throws -> [Value] {

@@ -70,7 +70,7 @@ package enum AssetBackup {
         }
     }
 
-    /// What a look at the chunks that a backup needs found.
+    /// The result of a look at the chunks that a backup needs.
     package struct Look {
         fileprivate var pool: String
         fileprivate var seen: Set<ChunkName> = []
@@ -81,6 +81,9 @@ package enum AssetBackup {
         var replaced: [String] = []
         /// Files of records of which chunks are missing or damaged.
         package var lostFiles = 0
+
+        /// Chunks of which no sound copy was found.
+        var lost: Set<ChunkName> { missing.union(damaged) }
 
         /// - Throws: `BackupFile.Damage` where files are lost.
         package func requireWhole() throws {
@@ -104,7 +107,7 @@ package enum AssetBackup {
             for chunk in chunks where look.seen.insert(chunk.name).inserted {
                 if control.isCancelled { throw BackupControl.cancelled }
                 func state(in folder: String) throws -> (path: String, isSound: Bool?) {
-                    let path = "\(folder)/\(chunk.name.text.prefix(2))/\(chunk.name.text)"
+                    let path = path(of: chunk.name, in: folder)
                     guard reads else { return (path, try FileCall.size(path).map { $0 == chunk.size }) }
                     let bytes = try FileCall.contents(path, bytesMax: chunk.size)
                     return (path, bytes.map { (try? ChunkNaming.verify($0, are: chunk, under: key)) != nil })
@@ -124,7 +127,9 @@ package enum AssetBackup {
         return look
     }
 
-    /// How many files of records a backup has no bytes of beside it, by the sizes of chunks. Off the thread that asks.
+    static func path(of chunk: ChunkName, in folder: String) -> String { "\(folder)/\(chunk.text.prefix(2))/\(chunk.text)" }
+
+    /// Counts the files of records of which a backup lacks chunks, by their sizes, off the thread that asks.
     package static func lostFiles(of backup: String, _ control: BackupControl) async throws -> Int {
         try await onThread { try look(backup, reads: false, control).lostFiles }
     }

@@ -122,6 +122,9 @@ struct AssetCommandTests {
             let served = try await run(server, "serve", "--listen", "127.0.0.1:0")
             #expect(served.status == 1 && served.messages.contains("The files of assets are missing"), "\(served)")
             #expect(try await run(server, "backup", "restore", file, "--replace").status == 2)
+            // All are there in their sizes, and none is right: lost like what is not there.
+            try manager.copyItem(atPath: server.scratch + "/aside", toPath: pool)
+            for chunk in try server.assetChunks(in: server.scratch + "/b") { try flip(chunk) }
             let restored = try await run(server, "backup", "restore", file, "--replace", "--without-assets", "--json")
             #expect(restored.status == 0)
             #expect(try restored.object()["lostFiles"] as? Double == 1)
@@ -134,7 +137,8 @@ struct AssetCommandTests {
             let check = try await run(server, "check")
             #expect(check.status == 2 && check.output.contains(" Photos large: The file of its field image is not whole"), "\(check)")
             #expect(check.output.contains(", 1 wrong,") && check.messages.contains("folder assets beside a backup"), "\(check)")
-            let lacking = try await run(server, "backup", "create", server.scratch + "/b/two.backup")
+            try manager.createDirectory(atPath: server.scratch + "/c", withIntermediateDirectories: true)
+            let lacking = try await run(server, "backup", "create", server.scratch + "/c/two.backup")
             #expect(lacking.status == 0 && lacking.messages.contains("missing before: 1"), "\(lacking)")
 
             try manager.removeItem(atPath: server.data + "/assets")

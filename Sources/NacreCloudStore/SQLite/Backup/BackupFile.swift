@@ -17,9 +17,9 @@ package enum BackupFile {
     package struct Damage: Error, Hashable, Sendable {
         /// For people.
         package var text: String
-        /// What of it is not as it should be: the words between its name and `text`.
+        /// The words between the file's name and `text`.
         package var verdict = "is damaged"
-        /// What to do; nil: another backup is to be taken.
+        /// The remedy; nil: another backup is to be taken.
         package var remedy: String?
     }
 

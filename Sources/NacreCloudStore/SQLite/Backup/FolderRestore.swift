@@ -68,6 +68,8 @@ package enum FolderRestore {
         for path in look.replaced { try FileCall.remove(path) }
         // What is there already has the same names where it is the same.
         try AssetBackup.share(AssetBackup.folder(besides: backup), with: assets) { control.isCancelled }
+        // A damaged chunk of the right size would hide from a check that the file is lost.
+        for chunk in look.lost { try FileCall.remove(AssetBackup.path(of: chunk, in: assets)) }
         // The folder says that nobody forgot it: a server starts only with it.
         if look.lostFiles > 0 { try FileCall.makeFolder(assets) }
         if control.isCancelled { throw BackupControl.cancelled }
