@@ -54,6 +54,8 @@ extension Limits {
         Limit("operationIDCharacters", operationIDCharacters, .server),
         Limit("operationSeconds", Int(operationSeconds), .server),
         Limit("operationsPerCaller", operationsPerCaller, .server),
+        Limit("operationBytesPerCaller", operationBytesPerCaller, .server),
+        Limit("operationTextBytes", operationTextBytes, .server),
         Limit("operationMinimumSeconds", Int(operationMinimumSeconds), .server),
         Limit("operationDelaySeconds", Int(operationDelaySeconds), .server),
         Limit("operationTrimChunk", operationTrimChunk, .server),

@@ -37,6 +37,11 @@ extension Limits {
     package static let operationSeconds: Double = 8 * 24 * 3600
     /// Logged operations of one caller in one database; of more, the oldest go. On this server.
     package static let operationsPerCaller = 10_000
+    /// Bytes of their results; of more, the oldest go. On this server: 400 for each of them, since no quota counts these.
+    package static let operationBytesPerCaller = 4_000_000
+    /// Bytes of the texts of failures that a logged operation keeps; of others it keeps the codes. On this server: three or four different ones, as a request
+    /// mostly fails for one reason.
+    package static let operationTextBytes = 500
     /// Seconds for which a logged operation is kept whatever its caller does. On this server: our framework, where it does not ride out a bad
     /// network for days, gives a request up within five minutes.
     package static let operationMinimumSeconds: Double = 15 * 60

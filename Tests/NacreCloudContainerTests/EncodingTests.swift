@@ -132,10 +132,42 @@ import Testing
             #expect(throws: StoreError.self, "cut to \(length)") { try OperationResult(Array(result.bytes.prefix(length))) }
         }
         #expect(throws: StoreError.self) { try OperationResult(result.bytes + [0]) }
-        #expect(throws: StoreError.self) { try OperationResult([2] + result.bytes.dropFirst()) }
+        #expect(throws: StoreError.self) { try OperationResult([3] + result.bytes.dropFirst()) }
         // A place that no list has.
         let beyond: [UInt8] = [1, 1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 65, 0]
         #expect(throws: StoreError.self) { try OperationResult(beyond) }
+    }
+
+    @Test func `failures of one kind are kept once, and texts beyond their bound not at all`() throws {
+        func kept(_ error: (Int) -> ServerError) throws -> (bytes: Int, read: [ServerError], places: [Int]) {
+            let failures = (1..<400).map { OperationResult.Failure(place: $0, error: error($0)) }
+            let bytes = OperationResult(number: ChangeNumber(run: 1, seq: 1), madeNames: [], failures: failures).bytes
+            let read = try OperationResult(bytes).failures
+            return (bytes.count, read.map(\.error), read.map(\.place))
+        }
+        let wrong = ServerError(.badRequest, "not so", internalCode: 2006, field: "f", remedy: "Otherwise.")
+        let alike = try kept { _ in wrong }
+        #expect(alike.bytes < 1500 && alike.read.allSatisfy { $0 == wrong } && alike.places == Array(1..<400))
+        let long = String(repeating: "x", count: 60)
+        let different = try kept { ServerError(.badRequest, "not so", internalCode: 2006, field: "f\($0)", remedy: long) }
+        #expect(different.bytes < 2500, "\(different.bytes)")
+        #expect(different.read.first?.field == "f1" && different.read.last?.field == nil)
+        #expect(different.read.allSatisfy { $0.code == .badRequest && $0.internalCode == 2006 })
+    }
+
+    @Test func `a logged operation from before errors were kept once is read`() throws {
+        var writer = ByteWriter()
+        writer.byte(1)
+        writer.write(ChangeNumber(run: 1, seq: 99))
+        writer.number(0)
+        writer.number(1)
+        writer.number(7)
+        writer.string(ServerErrorCode.conflict.rawValue)
+        writer.signed(Int64(NativeErrorCode.serverRecordChanged.rawValue))
+        writer.signed(2004)
+        for text in ["client oplock error", "f", ""] { writer.string(text) }
+        let error = ServerError(.conflict, "client oplock error", native: .serverRecordChanged, internalCode: 2004, field: "f")
+        #expect(try OperationResult(writer.bytes).failures == [.init(place: 7, error: error)])
     }
 
     @Test func `a logged operation of 400 saved records is small`() {

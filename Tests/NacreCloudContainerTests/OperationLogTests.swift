@@ -83,15 +83,15 @@ import Testing
     }
 
     /// Logs operations of a user that were done long ago, so many that they fill his share.
-    private func fill(_ test: TestCloud, _ database: DatabaseID, of caller: String, secondsAgo: Double, count: Int = Limits.operationsPerCaller)
-        async throws
-    {
+    private func fill(
+        _ test: TestCloud, _ database: DatabaseID, of caller: String, secondsAgo: Double, count: Int = Limits.operationsPerCaller, bytes: Int = 0
+    ) async throws {
         let done = test.clock.now + -secondsAgo
         try await test.store.write { transaction in
             var plan = WritePlan()
             plan.operations = (0..<count).map { place in
                 OperationRow(
-                    database: database, id: "\(caller)/flood\(place)", caller: caller, digest: [], result: [],
+                    database: database, id: "\(caller)/flood\(place)", caller: caller, digest: [], result: Array(repeating: 1, count: bytes),
                     expires: done + Limits.operationSeconds + Double(place) / 1e6)
             }
             try transaction.apply(plan)
@@ -178,6 +178,39 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases) func `a log is bounded by its bytes too, and a request of failures keeps few`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
+        try await ann.modify([.create("there", ["t": .string("")])])
+        let wrong = (0..<399).map { RecordOperation.create("n\($0)", ["t": .int64(1)]) }
+        let first = try await ann.modify([.make(.forceUpdate, "there")] + wrong, id: "op")
+        let row = try await test.store.read { try $0.operation(in: id, "_ann/op") }
+        #expect(try #require(row).result.count < 1500)
+        #expect(try await ann.modify([.make(.forceUpdate, "there")] + wrong, id: "op") == first)
+        try await fill(test, id, of: "_ann", secondsAgo: Limits.operationMinimumSeconds + 1, count: 500, bytes: Limits.operationBytesPerCaller / 400)
+        try await trim(test, id, of: "_ann")
+        let left = try await test.store.write { transaction -> Ending<Int> in
+            let far = test.clock.now + 2 * Limits.operationSeconds
+            return .rollback(try transaction.trimOperations(in: id, by: "_ann", keeping: 0, bytes: .max, expiringThrough: far, limit: .max).count)
+        }
+        #expect(left == 400, "the newest, one of them smaller")
+    }
+
+    @Test func `who only changes subscriptions is trimmed as well`() async throws {
+        let test = try await TestCloud(.memory)
+        let ann = test.user("_ann")
+        var commits = 0
+        while try await test.cloud.runDueTasks().taken == 0, commits < 20 * Int(TrimOperations.commitsPerTask) {
+            let subscription = Subscription(subscriptionID: "s\(commits % 2)", kind: .database(recordType: nil))
+            let request = SubscriptionsModifyRequest(
+                operations: [.create(subscription), .delete("s\((commits + 1) % 2)")], extension: RequestExtension(operationID: "\(commits)"))
+            _ = try await test.cloud.modifySubscriptions(request, in: ann.target, by: ann.caller, digest: [1])
+            commits += 1
+        }
+        #expect(commits > 0 && commits < 20 * Int(TrimOperations.commitsPerTask))
+    }
+
     @Test(arguments: Engine.allCases) func `whoever writes much is trimmed`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
@@ -191,7 +224,7 @@ import Testing
         while try await test.cloud.runDueTasks().taken > 0 {}
         let more = try await test.store.write { transaction -> Ending<Int> in
             let far = test.clock.now + 2 * Limits.operationSeconds
-            return .rollback(try transaction.trimOperations(in: id, by: "_ann", keeping: 0, expiringThrough: far, limit: .max).count)
+            return .rollback(try transaction.trimOperations(in: id, by: "_ann", keeping: 0, bytes: .max, expiringThrough: far, limit: .max).count)
         }
         #expect(more == Limits.operationsPerCaller, "after \(commits) commits")
     }

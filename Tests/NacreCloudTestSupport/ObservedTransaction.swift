@@ -208,10 +208,10 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
     }
 
     func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations {
         try before(.trimOperations)
-        return try writes.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit)
+        return try writes.trimOperations(in: database, by: caller, keeping: count, bytes: bytes, expiringThrough: last, limit: limit)
     }
 }
 

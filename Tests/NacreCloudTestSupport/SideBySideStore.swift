@@ -327,9 +327,9 @@ private final class SideBySideTransaction: WriteTransaction {
     }
 
     func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations {
-        try does { try $0.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit) }
+        try does { try $0.trimOperations(in: database, by: caller, keeping: count, bytes: bytes, expiringThrough: last, limit: limit) }
     }
 
     private func does<Value: Equatable & Sendable>(_ deed: @escaping @Sendable (any WriteTransaction) throws -> Value) throws -> Value {

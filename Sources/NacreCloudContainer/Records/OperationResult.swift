@@ -2,9 +2,12 @@ import NacreCloudWire
 
 /// What a logged operation keeps of its answer: the change number of its commit, and the items that failed.
 ///
-/// Compact on purpose: an operation that saved 400 records leaves twenty bytes. A retry's answer is made from it and the records.
+/// Compact on purpose: no quota counts it. An operation that saved 400 records leaves twenty bytes; one of which 399 items failed leaves less than two
+/// thousand. A retry's answer is made from it and the records.
 struct OperationResult: Equatable, Sendable {
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
+    /// Errors stood whole beside each failure. Such results are read until they expire.
+    private static let versionOfWholeErrors: UInt8 = 1
 
     struct Failure: Equatable, Sendable {
         var place: Int
@@ -33,17 +36,68 @@ struct OperationResult: Equatable, Sendable {
             writer.number(UInt64(made.place))
             writer.string(made.name)
         }
+        let kept = keptErrors
+        writer.number(UInt64(kept.errors.count))
+        for error in kept.errors { Self.write(error, to: &writer) }
         writer.number(UInt64(failures.count))
-        for failure in failures {
+        for (failure, number) in zip(failures, kept.numbers) {
             writer.number(UInt64(failure.place))
-            writer.string(failure.error.code.rawValue)
-            writer.signed(Int64(failure.error.nativeCode))
-            writer.signed(Int64(failure.error.internalCode ?? 0))
-            writer.string(failure.error.reason)
-            writer.string(failure.error.field ?? "")
-            writer.string(failure.error.remedy ?? "")
+            writer.number(UInt64(number))
         }
         return writer.bytes
+    }
+
+    /// The errors that are kept, each once, and for each failure the number of its own. Texts beyond `Limits.operationTextBytes` are left out.
+    private var keptErrors: (errors: [ServerError], numbers: [Int]) {
+        var errors: [ServerError] = []
+        var numbers: [Int] = []
+        var room = Limits.operationTextBytes
+        for failure in failures {
+            var error = failure.error
+            (error.serverRecord, error.retryAfter, error.redirectURL) = (nil, nil, nil)
+            if let known = errors.lastIndex(of: error) {
+                numbers.append(known)
+                continue
+            }
+            let texts = [error.reason, error.field ?? "", error.remedy ?? ""].reduce(0) { $0 + $1.utf8.count }
+            if texts <= room {
+                room -= texts
+            } else {
+                (error.reason, error.field, error.remedy) = (Self.lostReason, nil, Self.lostRemedy)
+                if let known = errors.lastIndex(of: error) {
+                    numbers.append(known)
+                    continue
+                }
+            }
+            numbers.append(errors.count)
+            errors.append(error)
+        }
+        return (errors, numbers)
+    }
+
+    /// In the place of a text that had no room.
+    private static let lostReason = "the item failed, and the reason is not kept for repetitions of a request"
+    private static let lostRemedy = "Go by the error code, or send the item in a new request."
+
+    private static func write(_ error: ServerError, to writer: inout ByteWriter) {
+        writer.string(error.code.rawValue)
+        writer.signed(Int64(error.nativeCode))
+        writer.signed(Int64(error.internalCode ?? 0))
+        writer.string(error.reason)
+        writer.string(error.field ?? "")
+        writer.string(error.remedy ?? "")
+    }
+
+    private static func error(_ reader: inout ByteReader) throws(MalformedBytes) -> ServerError {
+        guard let code = ServerErrorCode(rawValue: try reader.string()) else { throw MalformedBytes() }
+        let native = NativeErrorCode(rawValue: Int(try reader.signed()))
+        let internalCode = Int(try reader.signed())
+        let reason = try reader.string()
+        let field = try reader.string()
+        let remedy = try reader.string()
+        return ServerError(
+            code, reason, native: native, internalCode: internalCode == 0 ? nil : internalCode,
+            field: field.isEmpty ? nil : field, remedy: remedy.isEmpty ? nil : remedy)
     }
 
     init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
@@ -55,26 +109,28 @@ struct OperationResult: Equatable, Sendable {
     init(_ bytes: [UInt8]) throws(StoreError) {
         do {
             var reader = ByteReader(bytes)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let version = try reader.byte()
+            guard version == Self.version || version == Self.versionOfWholeErrors else { throw MalformedBytes() }
             number = try reader.changeNumber()
             madeNames = []
             for _ in 0..<(try reader.count()) {
                 let place = try Self.place(&reader)
                 madeNames.append(MadeName(place: place, name: try reader.string()))
             }
+            var errors: [ServerError] = []
+            if version == Self.version {
+                for _ in 0..<(try reader.count()) { errors.append(try Self.error(&reader)) }
+            }
             failures = []
             for _ in 0..<(try reader.count()) {
                 let place = try Self.place(&reader)
-                guard let code = ServerErrorCode(rawValue: try reader.string()) else { throw MalformedBytes() }
-                let native = NativeErrorCode(rawValue: Int(try reader.signed()))
-                let internalCode = Int(try reader.signed())
-                let reason = try reader.string()
-                let field = try reader.string()
-                let remedy = try reader.string()
-                let error = ServerError(
-                    code, reason, native: native, internalCode: internalCode == 0 ? nil : internalCode,
-                    field: field.isEmpty ? nil : field, remedy: remedy.isEmpty ? nil : remedy)
-                failures.append(Failure(place: place, error: error))
+                guard version == Self.version else {
+                    failures.append(Failure(place: place, error: try Self.error(&reader)))
+                    continue
+                }
+                let number = try Self.place(&reader)
+                guard errors.indices.contains(number) else { throw MalformedBytes() }
+                failures.append(Failure(place: place, error: errors[number]))
             }
             guard reader.isAtEnd else { throw MalformedBytes() }
         } catch {

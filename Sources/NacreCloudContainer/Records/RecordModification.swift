@@ -440,7 +440,8 @@ struct RecordModification: Sendable {
             guard case .refuse(let error) = batch.verdicts[place] else { return nil }
             return OperationResult.Failure(place: place, error: error)
         }
-        let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
+        let refused = Set(failures.map(\.place))
+        let result = OperationResult(number: number, madeNames: madeNames.filter { !refused.contains($0.place) }, failures: failures)
         plan.operations.append(log.row(result, in: database, at: now))
         // A number drawn at random, for another purpose.
         if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }

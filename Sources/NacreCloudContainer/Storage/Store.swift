@@ -194,10 +194,10 @@ package protocol WriteTransaction: ReadTransaction {
     /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many. Locks what it removes.
     func removeExpired(before now: Timestamp, limit: Int) throws -> Int
 
-    /// Removes up to `limit` logged operations of one caller in a database, those that expire first: of all but the `count` that expire last,
-    /// those that expire at or before `last`. Locks what it removes.
+    /// Removes up to `limit` logged operations of one caller in a database, those that expire first: of all but the `count` that expire last, and of these
+    /// as many as have results of `bytes` together, those that expire at or before `last`. Locks what it removes. Looks at `count` and `limit` rows at most.
     func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations
 }
 

@@ -40,7 +40,8 @@ extension Cloud {
         if let fault = RequestShape.fault(of: request.extension) { throw fault }
         let change = SubscriptionModification(
             operations: request.operations, database: database.id, key: database.key, caller: caller, user: user, now: clock(),
-            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) })
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
+            trimsLog: Int64(bitPattern: random()) % TrimOperations.commitsPerTask == 0)
         let results = try await registry.withSchema(of: target.container, target.environment) { schema in
             try await stored(of: database.key) { try await self.store.write { try change.run($0, with: schema) } }
         }
@@ -68,6 +69,8 @@ struct SubscriptionModification: Sendable {
     var user: String
     var now: Timestamp
     var log: OperationLog?
+    /// A task follows that cuts the caller's log to its share.
+    var trimsLog: Bool
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
         let advance = try transaction.lock(
@@ -115,7 +118,10 @@ struct SubscriptionModification: Sendable {
         if let additions = additions(for: come, to: schema.schema) { throw SchemaInterruption.lacks(additions) }
         var plan = try transaction.plan(subscribing: come, without: gone, in: database)
         if advance.database == nil { plan.databases.append(DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0)) }
-        if let log { plan.operations.append(log.row(kept(results), in: database, at: now)) }
+        if let log {
+            plan.operations.append(log.row(kept(results), in: database, at: now))
+            if trimsLog { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
+        }
         try transaction.apply(plan)
         return .commit(results)
     }

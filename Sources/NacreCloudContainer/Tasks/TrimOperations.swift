@@ -21,7 +21,7 @@ struct TrimOperations: TaskHandler {
 
     private static func removeChunk(of task: TaskKey, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
         let trimmed = try transaction.trimOperations(
-            in: task.database, by: task.name, keeping: Limits.operationsPerCaller,
+            in: task.database, by: task.name, keeping: Limits.operationsPerCaller, bytes: Limits.operationBytesPerCaller,
             expiringThrough: now + (Limits.operationSeconds - Limits.operationMinimumSeconds), limit: Limits.operationTrimChunk)
         let isDone = trimmed.count < Limits.operationTrimChunk
         var plan = isDone ? WritePlan(finishing: task) : WritePlan()

@@ -178,8 +178,8 @@ final class MemoryTransaction: WriteTransaction {
     }
 
     func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations {
-        try change { $0.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit) }
+        try change { $0.trimOperations(in: database, by: caller, keeping: count, bytes: bytes, expiringThrough: last, limit: limit) }
     }
 }

@@ -226,11 +226,16 @@ extension MemoryState {
     }
 
     mutating func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) -> TrimmedOperations {
-        let oldest = operations.rows.filter { $0.key.database == database && NameBytes($0.value.caller) == NameBytes(caller) }
-            .map { (expires: $0.value.expires, key: $0.key) }.sorted { $0 < $1 }.dropLast(max(count, 0))
-            .filter { $0.expires <= last }.prefix(max(limit, 0))
+        let all = operations.rows.filter { $0.key.database == database && NameBytes($0.value.caller) == NameBytes(caller) }
+            .map { (expires: $0.value.expires, key: $0.key) }.sorted { $0 < $1 }
+        var left = bytes
+        let kept = all.reversed().prefix(max(count, 0)).prefix { row in
+            left -= operations[row.key]?.result.count ?? 0
+            return left >= 0
+        }
+        let oldest = all.dropLast(kept.count).filter { $0.expires <= last }.prefix(max(limit, 0))
         for (_, key) in oldest {
             operations[key] = nil
         }

@@ -91,14 +91,20 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     }
 
     func trimOperations(
-        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+        in database: DatabaseID, by caller: String, keeping count: Int, bytes: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations {
         try ask { connection in
-            let beyond = try connection.use(.operationBeyond) { statement in
+            let beyond = try connection.use(.operationsNewest) { statement -> (expires: Timestamp, id: String)? in
                 statement.bind(database.rawValue)
                 statement.bind(caller)
-                statement.bind(max(count, 0))
-                return try statement.step() ? (expires: statement.timestamp(), id: statement.string()) : nil
+                statement.bind(max(count, 0) + 1)
+                var left = (rows: max(count, 0), bytes: bytes)
+                while try statement.step() {
+                    left.rows -= 1
+                    left.bytes -= Int(statement.integer())
+                    if left.rows < 0 || left.bytes < 0 { return (statement.timestamp(), statement.string()) }
+                }
+                return nil
             }
             guard let beyond else { return TrimmedOperations(count: 0, latest: nil) }
             let oldest = try connection.use(.operationsOldest) { statement in

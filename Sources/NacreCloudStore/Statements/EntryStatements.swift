@@ -34,9 +34,10 @@ extension Statement {
         "SELECT db_id, operation_id FROM operations WHERE expires < ?1 ORDER BY expires, db_id, operation_id LIMIT ?2")
 
     /// The last one beyond a caller's share. Passes over the share, in the index alone.
-    static let operationBeyond = Statement(
+    static let operationsNewest = Statement(
         """
-        SELECT expires, operation_id FROM operations WHERE db_id = ?1 AND caller = ?2 ORDER BY expires DESC, operation_id DESC LIMIT 1 OFFSET ?3
+        SELECT length(result), expires, operation_id FROM operations
+        WHERE db_id = ?1 AND caller = ?2 ORDER BY expires DESC, operation_id DESC LIMIT ?3
         """)
 
     static let operationsOldest = Statement(

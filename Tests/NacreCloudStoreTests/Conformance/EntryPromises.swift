@@ -11,9 +11,9 @@ import Testing
     }
 
     private static func operation(
-        _ id: String, expires: Double, by caller: String = "ann", in database: DatabaseID = Sample.database
+        _ id: String, expires: Double, by caller: String = "ann", in database: DatabaseID = Sample.database, result: [UInt8] = [3]
     ) -> OperationRow {
-        OperationRow(database: database, id: id, caller: caller, digest: [1, 2], result: [3], expires: moment(expires))
+        OperationRow(database: database, id: id, caller: caller, digest: [1, 2], result: result, expires: moment(expires))
     }
 
     private static func task(
@@ -79,11 +79,11 @@ import Testing
         let mine = ids.enumerated().map { Self.operation($1, expires: Double(($0 * 7) % 10)) }
         let theirs = [Self.operation("theirs", expires: -1, in: other), Self.operation("bob's", expires: -1, by: "bob")]
         try await store.apply(WritePlan(\.operations, mine + theirs))
-        func trim(keeping count: Int, through last: Double = 100, limit: Int = 100) async throws -> TrimmedOperations {
+        func trim(keeping count: Int, bytes: Int = .max, through last: Double = 100, limit: Int = 100) async throws -> TrimmedOperations {
             try await store.write {
                 .commit(
                     try $0.trimOperations(
-                        in: Sample.database, by: "ann", keeping: count, expiringThrough: Self.moment(last), limit: limit))
+                        in: Sample.database, by: "ann", keeping: count, bytes: bytes, expiringThrough: Self.moment(last), limit: limit))
             }
         }
         func trimmed(_ count: Int, _ latest: Double?) -> TrimmedOperations {
@@ -96,7 +96,12 @@ import Testing
         #expect(try await trim(keeping: 4) == trimmed(2, 5))
         let newest = mine.filter { $0.expires >= Self.moment(6) }.map(\.id)
         #expect(try await logged(store, ids) == newest.sorted())
-        #expect(try await trim(keeping: 0) == trimmed(4, 9))
+        #expect(try await trim(keeping: 4, bytes: 4) == trimmed(0, nil))
+        #expect(try await trim(keeping: 4, bytes: 3, through: 5) == trimmed(0, nil), "nor for its bytes goes what expires later")
+        #expect(try await trim(keeping: 4, bytes: 3) == trimmed(1, 6))
+        try await store.apply(WritePlan(\.operations, [Self.operation("large", expires: 8.5, result: Array(repeating: 3, count: 100))]))
+        #expect(try await trim(keeping: 4, bytes: 100) == trimmed(3, 8.5), "what stands behind a large one goes with it")
+        #expect(try await trim(keeping: 0) == trimmed(1, 9))
         #expect(try await logged(store, ["bob's"]) == ["bob's"])
         #expect(try await logged(store, ["theirs"], in: other) == ["theirs"])
     }

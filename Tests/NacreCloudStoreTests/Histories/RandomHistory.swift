@@ -12,7 +12,7 @@ struct HistoryStep: Sendable {
         case lease(now: Timestamp, until: Timestamp, limit: Int)
         case reclaim(ZoneAddress, limit: Int)
         case expire(before: Timestamp, limit: Int)
-        case trim(keeping: Int, through: Timestamp, limit: Int)
+        case trim(keeping: Int, bytes: Int, through: Timestamp, limit: Int)
     }
 
     var database: DatabaseID
@@ -68,9 +68,9 @@ struct HistoryStep: Sendable {
             return .count(try transaction.reclaim(zone, limit: limit))
         case .expire(let now, let limit):
             return .count(try transaction.removeExpired(before: now, limit: limit))
-        case .trim(let count, let last, let limit):
+        case .trim(let count, let bytes, let last, let limit):
             return .trimmed(
-                try transaction.trimOperations(in: database, by: "c0", keeping: count, expiringThrough: last, limit: limit))
+                try transaction.trimOperations(in: database, by: "c0", keeping: count, bytes: bytes, expiringThrough: last, limit: limit))
         }
     }
 }
@@ -148,7 +148,7 @@ struct HistoryMaker {
         case 3: return .lease(now: moment(), until: moment(), limit: number(-1...4))
         case 4: return .reclaim(zone, limit: number(-1...12))
         case 5: return .expire(before: moment(), limit: number(-1...3))
-        case 6: return .trim(keeping: number(-1...4), through: moment(), limit: number(-1...4))
+        case 6: return .trim(keeping: number(-1...4), bytes: number(-1...12), through: moment(), limit: number(-1...4))
         default: return .apply(plan(in: database, zone))
         }
     }
