@@ -403,6 +403,9 @@ struct RecordModification: Sendable {
         try plan.removeUnsaved(saved, of: caller.userRecordName ?? "", in: database, transaction)
         plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
+        if let shareLinks {
+            plan.entries += try changes.saved.compactMap(\.content.sharing).compactMap { try shareLinks.row(to: $0, in: ground.zone) }
+        }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if ground.isWatched {

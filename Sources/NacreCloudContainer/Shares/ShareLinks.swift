@@ -17,6 +17,9 @@ struct ShareLinks: Hashable, Sendable {
     let zone: ZoneAddress
     /// By the record at the root of what is shared; nil: the whole zone is.
     let guids: [String?: String]
+    /// The database of the registry that holds the links.
+    let database: DatabaseID
+    let owner: String
 
     /// - Throws: where the zone was made again since the links were.
     func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
@@ -25,11 +28,17 @@ struct ShareLinks: Hashable, Sendable {
         }
         return guids
     }
+
+    /// The link to a share, for the transaction that saves it. nil: its URL is another one's.
+    func row(to share: ShareState, in row: ZoneRow) throws -> EntryRow? {
+        guard guids[share.root] == share.shortGUID else { return nil }
+        return try ShareLinkEntry(owner: owner, zoneName: row.name, zone: zone.zone, root: share.root).row(share.shortGUID, in: database)
+    }
 }
 
 extension Cloud {
-    /// Makes the links of the shares that a request may make: before its transaction, so that a share's URL leads somewhere as soon as it is there. A link
-    /// without a share tells nobody anything.
+    /// Draws what stands in the URLs of the shares that a request may make. Writes nothing of them: a link comes with the share that it leads to, and a
+    /// refused share leaves none.
     ///
     /// - Returns: nil for a request that makes no share, which costs nothing.
     func shareLinks(for request: RecordsModifyRequest, in zone: RequestedZone) async throws -> ShareLinks? {
@@ -44,19 +53,12 @@ extension Cloud {
         let key = zone.database.key
         guard let row = try await stored(of: key, zone: zone.zoneID, { try await self.store.read { try zone.find($0)?.row } }) else { return nil }
         let part = Registry.Part.shares(container: key.container, key.environment)
+        // Once for an environment: its own row, without which it belongs to nobody.
+        if registry.directory[part.key] == nil { try await registry.write(part) { _, _, _ in .commit(()) } }
         let secret = try await registry.shareKey()
         var guids: [String?: String] = [:]
-        for root in Set(roots) {
-            let guid = shortGUID(of: row.address, root: root, under: secret)
-            guids[root] = guid
-            guard try await registry.lookUp(ShareLinkEntry.self, guid, in: part) == nil else { continue }
-            let entry = ShareLinkEntry(owner: key.owner, zoneName: row.name, zone: row.address.zone, root: root)
-            try await registry.write(part) { database, _, transaction in
-                try transaction.put([try entry.row(guid, in: database)])
-                return .commit(())
-            }
-        }
-        return ShareLinks(zone: row.address, guids: guids)
+        for root in Set(roots) { guids[root] = shortGUID(of: row.address, root: root, under: secret) }
+        return ShareLinks(zone: row.address, guids: guids, database: try await registry.databaseID(part.key), owner: key.owner)
     }
 
     /// The same for one zone, or one root in it, for ever: 128 bits that nobody can guess without the key.
@@ -76,6 +78,23 @@ extension Cloud {
         guard try await registry.lookUp(ShareLinkEntry.self, guid, in: part) != nil else { return }
         try await registry.write(part) { database, _, transaction in
             try transaction.remove([EntryKey(database, .shareLink, guid)])
+            return .commit(())
+        }
+    }
+
+    /// Takes away the link to a root that is no longer shared. A share that was made of it since keeps the link, and so does a root that is damaged.
+    func removeShareLink(ofFormer root: String, in zone: ZoneAddress, named name: String, of key: DatabaseKey) async throws {
+        let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
+        let links = try await registry.databaseID(Registry.Part.shares(container: key.container, key.environment).key)
+        try await store.write { transaction in
+            // Under the zone's lock nobody shares the root meanwhile.
+            let row = try transaction.lock(zoneNamed: name, in: zone.database).zone
+            if row?.address == zone, let record = try transaction.records(in: zone, named: [root]).first.map({ StoredRecord($0, in: zone) }),
+                record.isDamaged || record.isLive && record.content.shared.share != nil
+            {
+                return .rollback(())
+            }
+            try transaction.remove([EntryKey(links, .shareLink, guid)])
             return .commit(())
         }
     }

@@ -139,6 +139,7 @@ extension WritePlan {
             let key = ShareEntries.share(of: zone.address, view)
             if after == nil {
                 entriesRemoved.append(key)
+                tasks.append(TellParticipants.task(ofEndOfShareOf: root, in: zone, by: caller, due: now))
             } else {
                 entries += [EntryRow(key: key, value: ShareEntries.value(share: share, root: root)), EntryRow(sharingRecordsOf: zone)]
                 tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))

@@ -15,6 +15,8 @@ struct TellParticipants: TaskHandler {
         case guests(FeedView)
         /// Who took part, by the zone's entries, in a share that was deleted or made anew without a look at it.
         case former(String)
+        /// Nobody: the record was the root of a share, whose link goes.
+        case root(String)
     }
 
     private let zone: ZoneAddress
@@ -39,6 +41,10 @@ struct TellParticipants: TaskHandler {
         task(zone, .former(share), by: caller, due: due)
     }
 
+    static func task(ofEndOfShareOf root: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+        task(zone, .root(root), by: caller, due: due)
+    }
+
     static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
 
     private static func task(_ zone: ZoneRow, _ audience: Audience, by caller: Caller, due: Timestamp) -> TaskRow {
@@ -52,6 +58,7 @@ struct TellParticipants: TaskHandler {
             case .guests(let view): "\(zone.address.zone)/\(view.rawValue)"
             // No user has such a name.
             case .former(let share): "\(zone.address.zone) /\(share)"
+            case .root(let root): "\(zone.address.zone) :\(root)"
             }
         return TaskRow(key: TaskKey(zone.address.database, .tellParticipants, name), payload: work.payload, due: due)
     }
@@ -72,6 +79,7 @@ struct TellParticipants: TaskHandler {
             case 2: audience = .nobody
             case 3: audience = .guests(FeedView(rawValue: try reader.signed()))
             case 4: audience = .former(try reader.string())
+            case 5: audience = .root(try reader.string())
             default: throw MalformedBytes()
             }
             author = try FireSubscriptions.Author(&reader)
@@ -97,6 +105,9 @@ struct TellParticipants: TaskHandler {
         case .former(let share):
             writer.byte(4)
             writer.string(share)
+        case .root(let root):
+            writer.byte(5)
+            writer.string(root)
         }
         author.write(to: &writer)
         return writer.bytes
@@ -112,6 +123,7 @@ struct TellParticipants: TaskHandler {
             if try await endShares(of: key, cloud) { return true }
             try await cloud.removeShareLink(of: zone, root: nil, in: key)
         case .former(let share): try await endSeats(at: share, of: key, cloud)
+        case .root(let root): try await cloud.removeShareLink(ofFormer: root, in: zone, named: zoneName, of: key)
         }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
@@ -169,6 +181,7 @@ struct TellParticipants: TaskHandler {
         }
         if seats.isEmpty, links.isEmpty { return }
         try await tell(Set(seats.compactMap(ShareEntries.user(of:))).sorted(), of: key, cloud)
+        for link in links { try await cloud.removeShareLink(ofFormer: try ShareEntries.read(link).root, in: zone, named: zoneName, of: key) }
         try await cloud.store.write { [zone, zoneName] transaction in
             guard try transaction.advance(zoneNamed: zoneName, in: zone.database).zone?.address == zone else { return .rollback(()) }
             let state = try transaction.share(share, in: zone)?.content.sharing

@@ -203,6 +203,29 @@ import Testing
         #expect(try await tree.found(["stop", "z0", "day"], by: tree.guest("_cleo")) == [])
     }
 
+    @Test(arguments: Engine.allCases) func `a refused share leaves no link, and a share that ends takes its link along`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        let test = tree.scene.world
+        let part = Registry.Part.shares(container: tree.ada.target.container, tree.ada.target.environment)
+        func links() async throws -> [String] {
+            let database = try await test.cloud.registry.databaseID(part.key)
+            return try await test.store.read { try $0.entries(in: database, .shareLink, after: nil, limit: 10).map(\.key.key) }
+        }
+        let refused = try await tree.ada.modify(
+            (0..<3).map { .share(.create, ShareChange(forRecord: "nosuch\($0)"), name: "N\($0)") }, zone: Self.zone, atomic: false)
+        #expect(refused.map(\.error) == Array(repeating: .rootNotFound, count: 3))
+        #expect(try await links() == [])
+        let guid = try #require(try await tree.share("trip", as: "S")?.record?.sharing?.value.shortGUID)
+        #expect(try await links() == [guid])
+        try await tree.ada.modify([.delete("S")], zone: Self.zone)
+        #expect(try await tree.share("trip", as: "S2")?.error == nil)
+        try await test.runAllTasks()
+        #expect(try await links() == [guid], "the record is shared again")
+        try await tree.ada.modify([.delete("S2")], zone: Self.zone)
+        try await test.runAllTasks()
+        #expect(try await links() == [])
+    }
+
     @Test func `a record is in one share only, counting what it inherits`() async throws {
         let tree = try await TreeScene(.memory)
         #expect(try await tree.share("nosuch", as: "S")?.error == .rootNotFound)
