@@ -52,7 +52,7 @@ extension ShareState {
 
     /// What a save says of requests: who is left out of the list is denied, and who is blocked goes, as a participant too. Who takes part asks no more, and
     /// to a share that is open to everybody nobody has to ask.
-    mutating func settleRequests(_ change: ShareChange, by judge: ShareJudge) throws(ServerError) {
+    mutating func settleRequests(_ change: ShareChange) throws(ServerError) {
         let asked = requesters
         allowsAccessRequests = change.allowsAccessRequests ?? allowsAccessRequests
         if let listed = change.requesters {
@@ -60,12 +60,12 @@ extension ShareState {
             if !listed.allSatisfy({ item in asked.contains { $0.isSame(as: item) } }) { throw .noSuchRequester }
             requesters.removeAll { one in !listed.contains { $0.isSame(as: one) } }
         }
-        if let listed = change.blockedIdentities { try block(listed, of: asked, by: judge) }
+        if let listed = change.blockedIdentities { try block(listed, of: asked) }
         let (isOpen, members) = (publicPermission != .none, participants.compactMap(\.user))
         requesters.removeAll { one in isOpen || one.userRecordName.map(members.contains) ?? false }
     }
 
-    private mutating func block(_ listed: [ParticipantIdentity], of asked: [ParticipantIdentity], by judge: ShareJudge) throws(ServerError) {
+    private mutating func block(_ listed: [ParticipantIdentity], of asked: [ParticipantIdentity]) throws(ServerError) {
         var next: [ParticipantIdentity] = []
         for item in listed {
             guard let known = (blocked + asked).first(where: { $0.isSame(as: item) }) else { throw .noSuchRequester }
@@ -76,7 +76,6 @@ extension ShareState {
         let going = participants.filter { participant in
             new.contains { $0.isSame(as: ParticipantIdentity(userRecordName: participant.user, lookupInfo: participant.invitation)) }
         }
-        if !judge.isOwner, going.contains(where: { $0.role == .administrator }) { throw .administratorsAreTheOwners }
         participants.removeAll { going.contains($0) }
         requesters.removeAll { next.contains($0) }
         blocked = next

@@ -45,7 +45,11 @@ extension ShareState {
                 let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
                 state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
             }
-            try state.settleRequests(change, by: judge)
+            try state.settleRequests(change)
+            // Whatever took them out: the list, a block, the opening or the closing of the share.
+            if !judge.isOwner, let before, before.participants.contains(where: { $0.role == .administrator && !state.participants.contains($0) }) {
+                throw .administratorsAreTheOwners
+            }
         } catch {
             return .failure(error)
         }
@@ -89,11 +93,6 @@ extension ShareState {
                 }
                 if isKnown { throw .repeatedParticipant }
                 invited.append(participant)
-            }
-        }
-        if !judge.isOwner {
-            for participant in participants where participant.role == .administrator && kept[participant.id] != participant {
-                throw .administratorsAreTheOwners
             }
         }
         return participants.compactMap { kept[$0.id] } + invited
@@ -334,7 +333,9 @@ extension ServerError {
 
     static let administratorsAreTheOwners = ServerError(
         .accessDenied, "administrators are changed by the owner alone", internalCode: 2007, field: "participants",
-        remedy: "Leave the entries of administrators as they were answered.")
+        remedy:
+            "Leave the entries of administrators as they were answered, and name them where the share is closed. Where one has not accepted, its owner opens it."
+    )
 
     /// CloudKit: accepting a private share without being invited. On this server also where there is no share: who is not invited does not hear of one.
     static let notInvited = ServerError(

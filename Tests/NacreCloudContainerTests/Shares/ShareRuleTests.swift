@@ -151,6 +151,21 @@ import Testing
             testDescription: "nor removes one", before: state(.none, [eve, participant("_gus", .administrator)]), judge: administrator,
             change: ShareChange(participants: listed([eve])), after: .failure(.administratorsAreTheOwners)),
         Row(
+            testDescription: "nor by closing the share", before: state(.readOnly, [eve, participant("_gus", .administrator)]), judge: administrator,
+            change: ShareChange(publicPermission: SharePermission.none), after: .failure(.administratorsAreTheOwners)),
+        Row(
+            testDescription: "who closes it and names them, closes it", before: state(.readOnly, [eve, ben, participant("_gus", .administrator)]),
+            judge: administrator,
+            change: ShareChange(publicPermission: SharePermission.none, participants: listed([eve, participant("_gus", .administrator)])),
+            after: .success(["_eve", "_gus"])),
+        Row(
+            testDescription: "nor by opening it, where one has not accepted",
+            before: state(.none, [eve, participant("_gus", .administrator, accepted: false)]), judge: administrator,
+            change: ShareChange(publicPermission: .readOnly), after: .failure(.administratorsAreTheOwners)),
+        Row(
+            testDescription: "the owner opens it so", before: state(.none, [eve, participant("_gus", .administrator, accepted: false)]),
+            change: ShareChange(publicPermission: .readOnly), after: .success(["_eve"])),
+        Row(
             testDescription: "an owner does", before: state(.none, [eve, ben]),
             change: ShareChange(participants: listed([participant("_ben", .administrator)])),
             after: .success(["_ben"])),
