@@ -62,6 +62,8 @@ extension Limits {
         Limit("rolesPerSchema", rolesPerSchema, .server),
         Limit("recordTypesPerSchema", recordTypesPerSchema, .server),
         Limit("fieldsPerRecordType", fieldsPerRecordType, .server),
+        Limit("fieldsJustInTime", fieldsJustInTime, .server),
+        Limit("fieldsAddedAtOnce", fieldsAddedAtOnce, .server),
         Limit("recordedQueriesKept", recordedQueriesKept, .server),
         Limit("recordedQueryBytes", recordedQueryBytes, .server),
         Limit("recordedQuerySeconds", Int(recordedQuerySeconds), .server),

@@ -56,6 +56,11 @@ extension Limits {
     package static let recordTypesPerSchema = 500
     /// Fields of a record type. On this server.
     package static let fieldsPerRecordType = 500
+    /// Fields of all record types of a schema up to which saves bring more; its text may declare more. On this server: the memory of each process holds them,
+    /// and a change that concerns indexes looks at all of them while others' writes wait.
+    package static let fieldsJustInTime = 20_000
+    /// Types and fields that one transaction brings to a schema. On this server: two types as large as may be, and some ten milliseconds.
+    package static let fieldsAddedAtOnce = 1_000
     /// Queries of an environment of which is kept what they want of its schema; a further one is not. On this server: an app has some dozens.
     package static let recordedQueriesKept = 200
     /// Bytes of such a query in words. On this server: of one that names more nothing is kept.

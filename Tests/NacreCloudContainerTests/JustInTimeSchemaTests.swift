@@ -35,6 +35,19 @@ import Testing
         #expect(try await schema(ann) == made, "what a schema has it keeps")
     }
 
+    @Test(arguments: Engine.allCases) func `a new type costs what it has, however many types there are`(engine: Engine) async throws {
+        let store = CountingStore(try await engine.makeStore())
+        let ann = TestCloud(store).user("_ann")
+        for place in 0..<20 { try await ann.modify([.make(.create, "r\(place)", type: "T\(place)", ["f": .int64(1)])]) }
+        store.reset()
+        let meter = WorkMeter()
+        let fields = RecordFields((0..<200).map { RecordFields.Field("f\($0)", .int64(1)) })
+        try await WorkMeter.$current.withValue(meter) { _ = try await ann.modify([.make(.create, "new", type: "New", fields)]) }
+        #expect(store.entriesRead < 20, "\(store.entriesRead): the types that there are were not read again")
+        #expect(meter.cost > 200, "each field is paid for")
+        #expect(try await schema(ann).types.count == 21)
+    }
+
     @Test(arguments: Engine.allCases) func `a value of another type is refused, and only its record`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("a", ["f": .string("x")])])

@@ -155,6 +155,33 @@ import Testing
         schema.add(type)
         #expect(schema == before)
     }
+
+    @Test func `saves bring so many fields to all types together`() {
+        var schema = Schema()
+        let full = Dictionary(uniqueKeysWithValues: (0..<Limits.fieldsPerRecordType).map { ("f\($0)", FieldDefinition(type: .int64)) })
+        for place in 0..<Limits.fieldsJustInTime / Limits.fieldsPerRecordType - 1 {
+            schema.types["T\(place)"] = RecordTypeDefinition(name: "T\(place)", fields: full)
+        }
+        schema.types["Note"] = RecordTypeDefinition(name: "Note", fields: full.filter { $0.key != "f0" })
+        #expect(schema.verdict(on: ["a": .int64(1)], of: "Note", in: .development) == .adds(["a": .int64(1)]))
+        #expect(schema.verdict(on: ["a": .int64(1), "b": .int64(1)], of: "Other", in: .development) == .refuse(.tooManyFieldsInAll))
+        #expect(schema.verdict(on: [:], of: "Other", in: .development) == .adds([:]), "a type without fields has room")
+    }
+
+    @Test func `what a schema lacks comes in portions, and all of it comes`() {
+        var additions = SchemaAdditions()
+        for (type, count) in [("A", 3), ("B", 1), ("C", 9), ("D", 0), ("E", 2)] {
+            additions.add(Dictionary(uniqueKeysWithValues: (0..<count).map { ("f\($0)", FieldShape(.int64)) }), to: type)
+        }
+        additions.subscribed = ["A": ["create"]]
+        let portions = additions.portions(of: 6)
+        #expect(portions.map { $0.types.keys.sorted() } == [["A", "B"], ["C"], ["D", "E"]])
+        #expect(portions.map(\.count) == [6, 10, 4] && additions.count == 20)
+        var all = portions.reduce(SchemaAdditions()) { $0.merging($1) }
+        all.subscribed = portions.reduce(into: [:]) { $0.merge($1.subscribed) { $0.union($1) } }
+        #expect(all == additions)
+        #expect(SchemaAdditions().portions(of: 6) == [SchemaAdditions()])
+    }
 }
 
 extension Schema {

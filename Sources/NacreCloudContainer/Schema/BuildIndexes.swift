@@ -69,9 +69,10 @@ extension Cloud {
     fileprivate func finish(_ build: IndexProgress, _ task: TaskKey) async throws {
         let database = task.database
         let now = clock()
+        let known = registry.schemas[database]
         let schema = try await store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
-            let before = try transaction.schema(in: database)
+            let before = try transaction.schema(in: database, knowing: known)
             var after = before
             after.finishBuilding(build.indexes)
             return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task))

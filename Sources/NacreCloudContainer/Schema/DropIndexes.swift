@@ -18,9 +18,10 @@ struct DropIndexes: TaskHandler {
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let database = turn.key.database
         let now = turn.cloud.clock()
+        let known = turn.cloud.registry.schemas[database]
         let schema = try await turn.cloud.store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
-            let before = try transaction.schema(in: database)
+            let before = try transaction.schema(in: database, knowing: known)
             var after = before
             let recorded = try transaction.entries(in: database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept).living(at: now)
             if let key = try transaction.databases([database]).first?.key, key.environment == .development {

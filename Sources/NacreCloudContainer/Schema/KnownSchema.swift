@@ -50,10 +50,7 @@ extension Registry {
         let known = schemas[database]
         let (schema, value) = try await stored(of: key, zone: zone) {
             try await self.store.read { transaction -> (Schema, Value) in
-                let schema =
-                    if let known, try transaction.isCurrent(known, in: database) { known } else {
-                        try transaction.schema(in: database)
-                    }
+                let schema = try transaction.schema(in: database, knowing: known)
                 return (schema, try body(KnownSchema(schema: schema, database: database), transaction))
             }
         }
@@ -74,7 +71,10 @@ extension Registry {
             } catch SchemaInterruption.moved {
                 known = try await readSchema(of: container, environment)
             } catch SchemaInterruption.lacks(let additions) {
-                try await changeSchema(of: container, environment) { $0.add(additions) }
+                WorkMeter.current?.add(rows: additions.count)
+                for portion in additions.portions(of: Limits.fieldsAddedAtOnce) {
+                    try await changeSchema(of: container, environment) { $0.add(portion) }
+                }
                 known = try await knownSchema(of: container, environment)
             }
         }
@@ -91,14 +91,15 @@ extension Registry {
         try await changeSchema(of: container, environment, noting: note) { schema, _ in try change(&schema) }
     }
 
-    /// The same for a change that looks at what else there is.
+    /// The same for a change that looks at what else there is. What there was is read beside the writer: a large schema takes long.
     func changeSchema<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
         _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let part = Part.schema(container: container, environment)
+        let known = try await readSchema(of: container, environment).schema
         let (database, schema, value) = try await write(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
-            let before = try transaction.schema(in: database)
+            let before = try transaction.schema(in: database, knowing: known)
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after, transaction)

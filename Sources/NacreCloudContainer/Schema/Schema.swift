@@ -98,6 +98,9 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     /// All indexes that are made.
     var indexes: [IndexDefinition] { fields.values.flatMap(\.indexes) + pairs.map(\.definition) }
 
+    /// Some index is made.
+    var hasIndex: Bool { !pairs.isEmpty || fields.values.contains(where: \.isIndexed) }
+
     private enum CodingKeys: String, CodingKey {
         case name
         case fields

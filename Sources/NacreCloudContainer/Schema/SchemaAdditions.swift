@@ -10,6 +10,21 @@ struct SchemaAdditions: Hashable, Sendable {
         types[type, default: [:]].merge(fields, uniquingKeysWith: { first, _ in first })
     }
 
+    /// The types, and their fields.
+    var count: Int { types.values.reduce(types.count) { $0 + $1.count } }
+
+    /// The same in portions that each count as many at most, or have one type; kinds of subscriptions go with the first.
+    func portions(of most: Int) -> [SchemaAdditions] {
+        var portions = [SchemaAdditions()]
+        portions[0].subscribed = subscribed
+        for (type, fields) in types.sorted(by: { $0.key < $1.key }) {
+            let last = portions[portions.count - 1].count
+            if last > 0, last + 1 + fields.count > most { portions.append(SchemaAdditions()) }
+            portions[portions.count - 1].add(fields, to: type)
+        }
+        return portions
+    }
+
     func merging(_ later: SchemaAdditions) -> SchemaAdditions {
         var all = self
         for (type, fields) in later.types { all.add(fields, to: type) }

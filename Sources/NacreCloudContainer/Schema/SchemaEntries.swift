@@ -36,6 +36,12 @@ extension ReadTransaction {
         try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first?.value ?? [] == schema.entry
     }
 
+    /// The schema that a database of the registry holds. Reads one row where that is the known one.
+    func schema(in database: DatabaseID, knowing known: Schema?) throws -> Schema {
+        if let known, try isCurrent(known, in: database) { return known }
+        return try schema(in: database)
+    }
+
     /// The schema that a database of the registry holds, whole.
     func schema(in database: DatabaseID) throws -> Schema {
         guard let row = try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first else { return Schema() }
@@ -74,7 +80,8 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet.
+    /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet. Looks at the types that changed, and at all
+    /// where one of these has an index.
     /// - Parameter note: what an administrator did, for the history; nil: nobody did.
     /// - Returns: the schema as it is kept.
     func put(
@@ -85,7 +92,9 @@ extension WriteTransaction {
         kept.version = before.version + 1
         kept.assignments = AssignmentMemory()
         kept.dropPairs(over: before)
-        kept.note(madeAt: now)
+        let touched = Set(kept.types.keys).union(before.types.keys).filter { kept.types[$0] != before.types[$0] }
+        let changesIndexed = task != nil || touched.contains { kept.types[$0]?.hasIndex == true || before.types[$0]?.hasIndex == true }
+        if changesIndexed { kept.note(madeAt: now) }
         var plan = WritePlan()
         if let note { try kept.add(note, over: before, at: now, in: &plan, of: database) }
         let entry = SchemaVersionEntry(
@@ -97,13 +106,15 @@ extension WriteTransaction {
         kept.entry = row.value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
         plan.entriesRemoved += before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
-        let isBuilt = task?.kind == .buildIndexes
-        let isToBuild = !kept.building.isSubset(of: before.building) || (isBuilt && !kept.building.isEmpty)
-        if isToBuild { plan.tasks.append(BuildIndexes.task(in: database, due: now)) }
-        let gone = before.indexes.subtracting(kept.indexes)
-        if !gone.isEmpty { plan.tasks.append(ClearIndexes.task(for: gone, since: kept.version, in: database, due: now)) }
-        let look = try dueLook(at: kept, in: database, at: now, finishing: task)
-        if let look { plan.tasks.append(look) }
+        if changesIndexed {
+            let isBuilt = task?.kind == .buildIndexes
+            let isToBuild = !kept.building.isSubset(of: before.building) || (isBuilt && !kept.building.isEmpty)
+            if isToBuild { plan.tasks.append(BuildIndexes.task(in: database, due: now)) }
+            let gone = before.indexes.subtracting(kept.indexes)
+            if !gone.isEmpty { plan.tasks.append(ClearIndexes.task(for: gone, since: kept.version, in: database, due: now)) }
+            let look = try dueLook(at: kept, in: database, at: now, finishing: task)
+            if let look { plan.tasks.append(look) }
+        }
         if let task, !plan.tasks.contains(where: { $0.key == task }) { plan.tasksFinished = [task] }
         try apply(plan)
         return kept

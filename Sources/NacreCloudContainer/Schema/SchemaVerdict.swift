@@ -46,6 +46,9 @@ extension Schema {
         if newFields > 0, definition.fields.count + newFields > Limits.fieldsPerRecordType {
             return .refuse(.tooManyFields(in: definition.name))
         }
+        if newFields > 0, types.values.reduce(newFields, { $0 + $1.fields.count }) > Limits.fieldsJustInTime {
+            return .refuse(.tooManyFieldsInAll)
+        }
         return known == nil || newFields > 0 ? .adds(fitted) : .fits(fitted)
     }
 
@@ -122,6 +125,10 @@ extension ServerError {
     static let tooManyRoles = ServerError(
         .badRequest, "number of roles exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "role",
         remedy: "A schema declares at most \(Limits.rolesPerSchema) roles.")
+
+    static let tooManyFieldsInAll = ServerError(
+        .badRequest, "number of fields exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",
+        remedy: "Saves bring fields to a schema up to \(Limits.fieldsJustInTime) in all its types; remove unused ones, or import the schema.")
 
     static func tooManyFields(in type: String) -> ServerError {
         ServerError(
