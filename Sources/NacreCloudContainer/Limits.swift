@@ -135,8 +135,9 @@ extension Limits {
     package static let taskPauseSeconds: Double = 600
     /// References with action DELETE_SELF to one record. CloudKit: Web Services Reference, "Data Size Limits".
     package static let owningReferences = 750
-    /// Records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
-    package static let cascadePerTransaction = 10_000
+    /// Records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server: others' writes wait for
+    /// some 70 milliseconds meanwhile.
+    package static let cascadePerTransaction = 2_000
     /// Levels of a cascade followed in one transaction, each of them two calls of the store. On this server.
     package static let cascadeLevels = 1000
     /// Names of holders that one call of the store is asked for, when a level of a cascade is wide. On this server.
@@ -171,8 +172,9 @@ extension Limits {
     /// Records that those of one request may refer to with more than a pointer, those counted that it sets. On this server: each is looked up, and kept as a
     /// link, while others' writes wait.
     package static let targetsPerRequest = 10_000
-    /// Bytes of records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
-    package static let cascadeBytes = 32_000_000
+    /// Bytes of records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server: others' writes
+    /// wait for some 50 milliseconds meanwhile.
+    package static let cascadeBytes = 2_000_000
     /// What an address or a number that somebody is looked up by counts for in a rate, so that guessing them costs. On this server: a user looks up ten a
     /// second, and an address book of hundreds at once.
     package static let addressLookupCost = 1000
