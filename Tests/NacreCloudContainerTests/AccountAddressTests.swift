@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `an account has its new address at once, and others may have the old one`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an account has its new address at once, and others may have the old one`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let changed = try await scene.registry.changeEmail(of: scene.ada, to: "Lovelace@Example.com")
         #expect(changed.email == Self.new && changed.id == scene.ada.id && changed.leaving?.isEmpty == false)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await scene.registry.account(email: Self.old)?.passwordHash == "other")
     }
 
-    @Test(arguments: Engine.allCases) func `an address comes back to the account that left it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an address comes back to the account that left it`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let changed = try await scene.registry.changeEmail(of: scene.ada, to: Self.new)
         _ = try await scene.registry.changeEmail(of: changed, to: Self.old)
@@ -67,7 +67,7 @@ import Testing
         #expect(try await scene.isFree(Self.new))
     }
 
-    @Test(arguments: Engine.allCases) func `what is no address, and a password of before, change nothing`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what is no address, and a password of before, change nothing`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         await #expect(throws: ServerError.self) { try await scene.registry.changeEmail(of: scene.ada, to: "lovelace") }
         var before = scene.ada
@@ -77,7 +77,7 @@ import Testing
         #expect(try await scene.isFree(Self.new))
     }
 
-    @Test(arguments: Engine.allCases, 1...24) func `a change that is cut short leaves one address, and the other is free after a minute`(
+    @Test(arguments: Engine.ofRules, 1...24) func `a change that is cut short leaves one address, and the other is free after a minute`(
         engine: Engine, call: Int
     ) async throws {
         let scene = try await Scene(engine)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await scene.registry.account(email: now[0])?.leaving == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a change that is overtaken by its task gives up, and can be made again`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a change that is overtaken by its task gives up, and can be made again`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         // As a process that died after it had claimed the address left it.
         scene.store.fail(atCall: nil)
@@ -110,7 +110,7 @@ import Testing
         for address in all where !addresses.contains(address) { #expect(try await scene.isFree(address), "\(address)") }
     }
 
-    @Test(arguments: Engine.allCases) func `of two accounts that want one address, one gets it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `of two accounts that want one address, one gets it`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try await scene.registry.createAccount(email: "bob@example.com", passwordHash: "h")
         async let first = try? scene.registry.changeEmail(of: scene.ada, to: Self.new)

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `nobody signs in any more at once, and a minute later all of the account is gone`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `nobody signs in any more at once, and a minute later all of the account is gone`(engine: Engine)
         async throws
     {
         let scene = try await Scene(engine)
@@ -105,7 +105,7 @@ import Testing
         #expect(again.id != scene.ada.id && name != before)
     }
 
-    @Test(arguments: Engine.allCases, [1, 3, 6, 9, 12, 16, 20, 25, 30, 36, 42, 50, 60]) func `a deletion that is cut short goes on`(
+    @Test(arguments: Engine.ofRules, [1, 3, 6, 9, 12, 16, 20, 25, 30, 36, 42, 50, 60]) func `a deletion that is cut short goes on`(
         engine: Engine, call: Int
     ) async throws {
         let scene = try await Scene(engine)
@@ -120,7 +120,7 @@ import Testing
         try await scene.expectGone()
     }
 
-    @Test(arguments: Engine.allCases) func `a reset of development brings nobody back`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a reset of development brings nobody back`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.registry.deleteAccount(scene.ada)
         try await scene.finish()
@@ -129,7 +129,7 @@ import Testing
         #expect(found.map { $0.record != nil } == [false, true])
     }
 
-    @Test(arguments: Engine.allCases) func `an address that was being left goes with the account`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an address that was being left goes with the account`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let changed = try await scene.registry.changeEmail(of: scene.ada, to: "lovelace@example.com")
         try await scene.registry.deleteAccount(changed)

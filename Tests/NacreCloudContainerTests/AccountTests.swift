@@ -6,7 +6,7 @@ import Testing
 
 /// Containers, accounts, sessions and tokens over every engine.
 @Suite struct AccountTests {
-    @Test(arguments: Engine.allCases) func `an account is found by its address however that is spelled, and made once`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an account is found by its address however that is spelled, and made once`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         #expect(try await cloud.registry.account(email: "ada@example.com") == nil)
         let ada = try await cloud.registry.createAccount(email: "Ada@Example.com", passwordHash: "h1")
@@ -28,7 +28,7 @@ import Testing
         #expect(try await cloud.registry.account(email: email) == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `of many that sign up with one address at once, one gets the account`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `of many that sign up with one address at once, one gets the account`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         let made = await withTaskGroup(of: AccountEntry?.self) { group in
             for place in 0..<16 {
@@ -42,7 +42,7 @@ import Testing
         #expect(try await cloud.registry.account(email: "ada@example.com") == made.first)
     }
 
-    @Test(arguments: Engine.allCases, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws
+    @Test(arguments: Engine.ofRules, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws
     {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: call)
         let cloud = TestCloud(failing).cloud
@@ -55,7 +55,7 @@ import Testing
         #expect(try await cloud.registry.account(email: "ada@example.com") == ada)
     }
 
-    @Test(arguments: Engine.allCases) func `an account has one name in each container and environment, and they cannot be compared`(
+    @Test(arguments: Engine.ofRules) func `an account has one name in each container and environment, and they cannot be compared`(
         engine: Engine
     ) async throws {
         let cloud = try await TestCloud(engine).cloud
@@ -82,7 +82,7 @@ import Testing
         #expect(racing.count == 1)
     }
 
-    @Test(arguments: Engine.allCases) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws
     {
         let cloud = try await TestCloud(engine).cloud
         let name = "iCloud.com.example.notes"
@@ -107,7 +107,7 @@ import Testing
         #expect(try await cloud.registry.apiToken(String(token.dropLast()) + "x") == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a session and a device's token live until they end`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a session and a device's token live until they end`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let cloud = test.cloud
         let container = "iCloud.com.example.notes"
@@ -134,7 +134,7 @@ import Testing
         #expect(try await cloud.registry.session(other.id, of: ada) == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `the first sealing key is made once and kept`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `the first sealing key is made once and kept`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         let first = try await cloud.registry.sealingKeys { [1, 2, 3] }
         let again = try await cloud.registry.sealingKeys { [4, 5, 6] }

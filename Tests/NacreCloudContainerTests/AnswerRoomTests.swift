@@ -26,7 +26,7 @@ import Testing
         } catch { return error as? ServerError }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a lookup of more than one answer holds is refused whole, and its halves are answered`(engine: Engine) async throws {
         let ann = try await large(engine)
         let refusal = await error { _ = try await ann.lookup(Self.names, zone: "Z") }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a modify of more than one answer holds is refused whole, nothing of it is done, and deletions do not count`(engine: Engine) async throws {
         let ann = try await large(engine)
         func stale(_ names: some Sequence<String>) -> [RecordOperation] {
@@ -53,7 +53,7 @@ import Testing
         #expect(deleted.allSatisfy { $0.tombstone != nil })
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a lookup of some fields has room for them, however large the records are`(engine: Engine) async throws {
         let ann = try await large(engine)
         for name in Self.names { try await ann.modify([.make(.forceUpdate, name, ["note": .int64(1)])], zone: "Z") }
@@ -74,7 +74,7 @@ import Testing
         #expect(meter.cost > 10_000, "what is looked at is paid for")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `records that a lookup answers as they are kept are written as those that it reads`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
@@ -101,7 +101,7 @@ import Testing
         return (ann, names)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what a request looks through and does not answer is bounded, and its halves are done`(engine: Engine) async throws {
         let (ann, names) = try await crowd(engine)
         #expect(ServerError.looksAtTooMuch.nativeCode == NativeErrorCode.limitExceeded.rawValue)
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// Their names are in no request: who names a share of a record names what it is a share of.
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `the roots of shares that are deleted by their names count as what a request looks through`(engine: Engine) async throws {
         let (ann, names) = try await crowd(engine)
         for name in names {
@@ -134,7 +134,7 @@ import Testing
         #expect(try await ann.living(shares, zone: "Z") == Array(shares.dropFirst(10)))
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a cascade of large records goes as far as one transaction has room, and its rest by tasks`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
@@ -153,7 +153,7 @@ import Testing
         #expect(try await ann.living(names, zone: "Z").isEmpty)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what one record refers to is asked for by its name, and no body of it is read`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let ann = TestCloud(tally).user("_ann")
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// Whose a target is, stands in its body there.
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `in a public database one record refers to so many bytes at a time, and keeps what it has`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann", in: .public)
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// 60 records of a megabyte hang on one that is gone, and half of them are spared: somebody outside holds them.
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `the rest of a cascade reads as many bytes in a transaction as the cascade did, and meets nobody twice`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let test = TestCloud(tally, cascadePerTransaction: 1)
@@ -241,7 +241,7 @@ import Testing
     }
 
     /// Control characters take six bytes each as JSON.
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `text that is far longer as JSON counts as that`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
@@ -257,7 +257,7 @@ import Testing
         #expect(rest.records.count == 2 && !rest.moreComing)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `zones behind those that fill an answer are told to have more, and come with the next`(engine: Engine) async throws {
         let zones = ["a", "b", "c"]
         let ann = try await large(engine, zones: zones)

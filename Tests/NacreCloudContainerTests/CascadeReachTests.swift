@@ -25,7 +25,7 @@ import Testing
         (0..<count).map { .holder("\(prefix)\($0)", of: [owner]) }
     }
 
-    @Test(arguments: Engine.allCases) func `a root that a stranger holds stays, though many of its holders must wait`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a root that a stranger holds stays, though many of its holders must wait`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -99,7 +99,7 @@ import Testing
             }
     }
 
-    @Test(arguments: Engine.allCases) func `whatever the limits, nothing goes that somebody who stays holds, and who does not go at once goes later`(
+    @Test(arguments: Engine.ofRules) func `whatever the limits, nothing goes that somebody who stays holds, and who does not go at once goes later`(
         engine: Engine
     ) async throws {
         let seed = HistorySeed.value
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: The limits as they are
 
-    @Test(arguments: Engine.allCases, [10_000, Limits.cascadePerTransaction, 1000])
+    @Test(arguments: Engine.ofRules, [10_000, Limits.cascadePerTransaction, 1000])
     func `a level of many records with many holders each goes at once where there is room, and else by tasks`(engine: Engine, room: Int) async throws
     {
         let test = try await TestCloud(engine, cascadePerTransaction: room)

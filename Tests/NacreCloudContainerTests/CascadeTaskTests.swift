@@ -32,7 +32,7 @@ import Testing
         operations.compactMap(\.change.recordName)
     }
 
-    @Test(arguments: Engine.allCases, [true, false]) func `what has no room goes by tasks, and ends as if it had gone at once`(
+    @Test(arguments: Engine.ofRules, [true, false]) func `what has no room goes by tasks, and ends as if it had gone at once`(
         engine: Engine, byParents: Bool
     ) async throws {
         for room in [0, 11, 12, 155, 156, 299, 300] {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a chain longer than a transaction follows is followed to its end`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a chain longer than a transaction follows is followed to its end`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 100)
         let ann = test.user("_ann")
         let chain = [RecordOperation.create("r0")] + (1...250).map { .holder("r\($0)", of: ["r\($0 - 1)"]) }
@@ -69,7 +69,7 @@ import Testing
         #expect(try await ann.living(names(chain)).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `whom somebody holds by then is spared, and so is who turned away or whose target lives again`(
+    @Test(arguments: Engine.ofRules) func `whom somebody holds by then is spared, and so is who turned away or whose target lives again`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 0)
@@ -85,7 +85,7 @@ import Testing
         #expect(try await ann.living(["held", "turned", "goes", "h", "x", "y", "keeper"]) == ["held", "turned", "h", "y", "keeper"])
     }
 
-    @Test(arguments: Engine.allCases) func `a deletion that a stranger holds is refused, however large the cascade`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a deletion that a stranger holds is refused, however large the cascade`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 20)
         let ann = test.user("_ann")
         try await ann.save(tree(12, byParents: true))
@@ -94,7 +94,7 @@ import Testing
         #expect(try await ann.living(names(tree(12, byParents: true))).count == 301)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone that is deleted or made anew ends its cascades`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a zone that is deleted or made anew ends its cascades`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 0)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -107,7 +107,7 @@ import Testing
         #expect(try await ann.living(["r", "h"], zone: "Z") == ["r", "h"])
     }
 
-    @Test(arguments: Engine.allCases, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws
+    @Test(arguments: Engine.ofRules, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws
     {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing, cascadePerTransaction: 0)
@@ -123,7 +123,7 @@ import Testing
         #expect(try await ann.living(names(operations)).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `no chunk of a large cascade is much larger than it may be`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `no chunk of a large cascade is much larger than it may be`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 50)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")

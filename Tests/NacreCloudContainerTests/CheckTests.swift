@@ -24,7 +24,7 @@ import Testing
         Set(findings.map { "\($0.table) \($0.zone) \($0.record) \($0.outcome)" })
     }
 
-    @Test(arguments: Engine.allCases, [1, 3, 1000]) func `where nothing is wrong nothing is found, and nothing is written`(
+    @Test(arguments: Engine.ofRules, [1, 3, 1000]) func `where nothing is wrong nothing is found, and nothing is written`(
         engine: Engine, rows: Int
     ) async throws {
         let counting = CountingStore(try await engine.makeStore())
@@ -46,7 +46,7 @@ import Testing
         #expect(counting.transactions.count <= 3 * KeptTable.allCases.count)
     }
 
-    @Test(arguments: Engine.allCases) func `what is wrong in several databases is told with its own, and mended`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what is wrong in several databases is told with its own, and mended`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = (0..<5).map { test.user("_user\($0)") }
         for user in users { try await user.modify([.create("a", ["to": .deleteSelf("b")]), .create("b")]) }
@@ -67,7 +67,7 @@ import Testing
         #expect(try await self.links(of: test).count == users.count)
     }
 
-    @Test(arguments: Engine.allCases) func `a cloud of many kinds of things is found whole`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a cloud of many kinds of things is found whole`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         #expect(try await cloud.test.check().isEmpty)
         try await cloud.test.runAllTasks()
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// In the public database a link depends on whose its target is, and was when it was made.
-    @Test(arguments: Engine.allCases) func `references to records of others are sound, and are made again as a save makes them`(
+    @Test(arguments: Engine.ofRules) func `references to records of others are sound, and are made again as a save makes them`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `derived rows that are missing or too many are told, and made again`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `derived rows that are missing or too many are told, and made again`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         // Rows of an index that is being built may be missing.
         try await cloud.ann.makeIndexes()
@@ -158,7 +158,7 @@ import Testing
         try await cloud.test.runAllTasks()
     }
 
-    @Test(arguments: Engine.allCases) func `a damaged record is told with its place, lost by a repair, and heals by its app's own save`(
+    @Test(arguments: Engine.ofRules) func `a damaged record is told with its place, lost by a repair, and heals by its app's own save`(
         engine: Engine
     ) async throws {
         let cloud = try await notes(engine)
@@ -179,7 +179,7 @@ import Testing
         #expect(Set(try await cloud.query(sorts: [QuerySort("stars")], limit: 20).names).contains("b"))
     }
 
-    @Test(arguments: Engine.allCases) func `a record whose row is gone is lost and not forgotten`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a record whose row is gone is lost and not forgotten`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         let (_, old) = try await cloud.followed()
         let zone = try await cloud.address()
@@ -196,7 +196,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `lost records go on the administrator's word, and every device hears of it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `lost records go on the administrator's word, and every device hears of it`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         let publicUser = cloud.test.user("_ann", in: .public)
         let (_, old) = try await cloud.followed()
@@ -218,7 +218,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone whose numbers lie behind its records is raised, and gives none twice`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `a zone whose numbers lie behind its records is raised, and gives none twice`(engine: Engine) async throws
     {
         let cloud = try await notes(engine)
         let zone = try await cloud.address()
@@ -237,7 +237,7 @@ import Testing
         #expect(!tags.contains(saved.recordChangeTag))
     }
 
-    @Test(arguments: Engine.allCases) func `results and tasks that cannot be read are told, and replaced by what does no harm`(
+    @Test(arguments: Engine.ofRules) func `results and tasks that cannot be read are told, and replaced by what does no harm`(
         engine: Engine
     ) async throws {
         let cloud = try await notes(engine)
@@ -268,7 +268,7 @@ import Testing
         #expect(!zones.contains { if case .zone(let zone) = $0.value { zone.name == "Gone" } else { false } })
     }
 
-    @Test(arguments: Engine.allCases, 1...12) func `a repair that fails in the middle is done by the next one`(engine: Engine, call: Int) async throws
+    @Test(arguments: Engine.ofRules, 1...12) func `a repair that fails in the middle is done by the next one`(engine: Engine, call: Int) async throws
     {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing)

@@ -15,7 +15,7 @@ import Testing
         return cloud
     }
 
-    @Test(arguments: Engine.allCases) func `a feed goes on round damaged records, and tells of each in its place`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a feed goes on round damaged records, and tells of each in its place`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r0", "r2", "r4")
         for limit in 1...6 {
@@ -27,7 +27,7 @@ import Testing
         #expect(errors == [.recordDamaged, .recordDamaged, .recordDamaged], "of what type it was is not known")
     }
 
-    @Test(arguments: Engine.allCases) func `a query goes on round damaged records, in every way of looking`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a query goes on round damaged records, in every way of looking`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r2")
         _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `each damaged record that a request meets is told to the log once, with where and what`(
+    @Test(arguments: Engine.ofRules) func `each damaged record that a request meets is told to the log once, with where and what`(
         engine: Engine
     ) async throws {
         let cloud = try await notes(engine)
@@ -75,7 +75,7 @@ import Testing
         #expect(cloud.test.takeFaults().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a store that fails is told to the log once, with where it was asked`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a store that fails is told to the log once, with where it was asked`(engine: Engine) async throws {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing)
         let ann = test.user("_ann")
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a save over a damaged record heals it, and no query or feed shows it twice`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a save over a damaged record heals it, and no query or feed shows it twice`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         let (_, token) = try await cloud.followed()
         try await cloud.damage("r1")
@@ -149,7 +149,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a deletion over a damaged record is one that every device hears of`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a deletion over a damaged record is one that every device hears of`(engine: Engine) async throws {
         let cloud = try await notes(engine, 2)
         let (_, token) = try await cloud.followed()
         try await cloud.damage("r1")
@@ -161,14 +161,14 @@ import Testing
         #expect(try await cloud.modify(.create("r1")).first?.record != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `an atomic batch with a damaged record is refused and says which`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an atomic batch with a damaged record is refused and says which`(engine: Engine) async throws {
         let cloud = try await notes(engine, 2)
         try await cloud.damage("r1")
         let errors = try await cloud.modify(.update("r0"), .update("r1"), atomic: true).map(\.error)
         #expect(errors == [.atomicFailure, .recordDamagedBeneathMerge])
     }
 
-    @Test(arguments: Engine.allCases) func `children and references of a damaged record are saved, and it is held as any other`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `children and references of a damaged record are saved, and it is held as any other`(engine: Engine)
         async throws
     {
         let cloud = try await notes(engine, 1)
@@ -180,7 +180,7 @@ import Testing
         #expect(try await cloud.modify(.update("child"), .delete("r0")).last?.error?.code == .validatingReferenceError)
     }
 
-    @Test(arguments: Engine.allCases) func `a damaged parent holds nothing back, and what a damaged child names as its parent stays`(
+    @Test(arguments: Engine.ofRules) func `a damaged parent holds nothing back, and what a damaged child names as its parent stays`(
         engine: Engine
     ) async throws {
         let cloud = try await notes(engine, 1)
@@ -191,7 +191,7 @@ import Testing
         #expect(try await cloud.lookup("r0")?.record != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a cascade takes damaged records along, and they leave nothing behind`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a cascade takes damaged records along, and they leave nothing behind`(engine: Engine) async throws {
         let cloud = try await notes(engine, 1)
         _ = try await cloud.modify(.create("holder", ["to": .deleteSelf("r0")]), .create("second", ["to": .deleteSelf("holder")]))
         let (_, token) = try await cloud.followed()
@@ -202,7 +202,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `a link that a damaged body left behind takes nothing along`(
+    @Test(arguments: Engine.ofRules, [false, true]) func `a link that a damaged body left behind takes nothing along`(
         engine: Engine, isTask: Bool
     ) async throws {
         let cloud = try await notes(engine, 1)
@@ -226,14 +226,14 @@ import Testing
         #expect(try await cloud.lookup("other")?.record == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a repeated operation on a record that is damaged since says so`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a repeated operation on a record that is damaged since says so`(engine: Engine) async throws {
         let cloud = try await notes(engine, 1)
         try await cloud.ann.modify([.create("a")], zone: "Z", id: "op")
         try await cloud.damage("a")
         #expect(try await cloud.ann.modify([.create("a")], zone: "Z", id: "op").first?.error == .recordDamaged)
     }
 
-    @Test(arguments: Engine.allCases) func `a record that falsely says it is deleted is never answered as deleted`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a record that falsely says it is deleted is never answered as deleted`(engine: Engine) async throws {
         let cloud = try await notes(engine, 2)
         try await cloud.damage("r1") { $0.isTombstone = true }
         #expect(try await cloud.lookup("r1")?.error == .recordDamaged)
@@ -244,7 +244,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `an index is built round damaged records, and has them once they are saved`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an index is built round damaged records, and has them once they are saved`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r1")
         _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
@@ -257,7 +257,7 @@ import Testing
         #expect(try await cloud.query(sorts: [sort], limit: 20).names.sorted() == ["r0", "r1", "r2", "r3", "r4"])
     }
 
-    @Test(arguments: Engine.allCases) func `a damaged tombstone stops no purge, and is not taken for old`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a damaged tombstone stops no purge, and is not taken for old`(engine: Engine) async throws {
         let cloud = try await notes(engine, 4)
         _ = try await cloud.modify(.delete("r0"), .delete("r1"), .delete("r2"))
         try await cloud.damage("r1")

@@ -130,7 +130,7 @@ import Testing
         #expect(mine != nil && handed.passed(in: [.push]) == mine && handed.passed(in: TaskLane.allCases) == mine)
     }
 
-    @Test(arguments: Engine.allCases) func `a task that is handed over is kept like any other, and told with its commit`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a task that is handed over is kept like any other, and told with its commit`(_ engine: Engine)
         async throws
     {
         let store = try await engine.makeStore()
@@ -192,7 +192,7 @@ import Testing
         #expect(try await scene.scene.cloud.listTasks(after: nil).tasks.allSatisfy { $0.task.key.kind != .fireSubscriptions })
     }
 
-    @Test(arguments: Engine.allCases) func `each device hears of several saves in their order, of its own of none, and once of what is told once`(
+    @Test(arguments: Engine.ofRules) func `each device hears of several saves in their order, of its own of none, and once of what is told once`(
         _ engine: Engine
     ) async throws {
         let scene = try await Scene(try await engine.makeStore())
@@ -208,7 +208,7 @@ import Testing
         #expect(try await scene.scene.cloud.notifications(for: author, after: 0, limit: .max).map { Told($0).summary } == ["q 1 1", "q 3 1"])
     }
 
-    @Test(arguments: Engine.allCases) func `what was handed over to a process that dies is done by the next one, and by no other before`(
+    @Test(arguments: Engine.ofRules) func `what was handed over to a process that dies is done by the next one, and by no other before`(
         _ engine: Engine
     ) async throws {
         let store = try await ReopenableStore(engine, run: 1)
@@ -223,7 +223,7 @@ import Testing
         #expect(try await scene.told(by: next.cloud) == ["q a 1"])
     }
 
-    @Test(arguments: Engine.allCases, [1, Limits.taskLeaseSeconds + 1])
+    @Test(arguments: Engine.ofRules, [1, Limits.taskLeaseSeconds + 1])
     func `what waited when a process died is told before what is saved from then on, in its order`(_ engine: Engine, _ seconds: Double) async throws {
         let store = try await ReopenableStore(engine, run: 1)
         let scene = try await Scene(store)
@@ -300,7 +300,7 @@ import Testing
         #expect(try await scene.told() == ["q a 1", "q b 1"])
     }
 
-    @Test(arguments: Engine.allCases) func `a process that comes late to what it was handed leaves it to who has it by then`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a process that comes late to what it was handed leaves it to who has it by then`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(try await engine.makeStore())
@@ -317,7 +317,7 @@ import Testing
         #expect(try await scene.told() == ["q a 1", "q b 1"])
     }
 
-    @Test(arguments: Engine.allCases) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws
     {
         let scene = try await Scene(try await engine.makeStore())
         let cloud = scene.scene.cloud
@@ -344,7 +344,7 @@ import Testing
         #expect(cloud.handed.next(in: [.push]) != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a database that has much in the store has nobody wait who saves in another, and keeps its order`(
+    @Test(arguments: Engine.ofRules) func `a database that has much in the store has nobody wait who saves in another, and keeps its order`(
         _ engine: Engine
     ) async throws {
         let scene = try await Scene(try await engine.makeStore())
@@ -383,7 +383,7 @@ import Testing
             Waiting(scope: .private, count: Limits.changesWaitingToBeTold), Waiting(scope: .public, bytes: Limits.bytesWaitingToBeTold),
             // Others' subscriptions take the time.
             Waiting(scope: .public, count: Limits.changesWaitingToBeTold, isFull: false),
-        ], Engine.allCases)
+        ], Engine.ofRules)
     func `who has left as much as may wait to be told is asked to wait, and nobody else is`(_ size: Waiting, _ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))

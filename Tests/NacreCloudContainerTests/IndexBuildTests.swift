@@ -36,7 +36,7 @@ import Testing
         return true
     }
 
-    @Test(arguments: Engine.allCases) func `a field that comes later is built over all databases, then usable`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a field that comes later is built over all databases, then usable`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         try await save(["late": .int64(1)], users[0])
@@ -51,7 +51,7 @@ import Testing
         #expect(try await isWhole(users))
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `long texts have the rows of all their words, and of no others: made, changed, given up and beyond the room for words`(engine: Engine)
         async throws
     {
@@ -83,7 +83,7 @@ import Testing
         #expect(test.cloud.wordRoom.take(Limits.foundTextBytes), "all was given back")
     }
 
-    @Test(arguments: Engine.allCases) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         let name = try await test.cloud.registry.setIndexes(
@@ -147,7 +147,7 @@ import Testing
         #expect(noted.turns.first?.cost ?? 0 > 10 * 12, "so much beside others")
     }
 
-    @Test(arguments: Engine.allCases, [true, false]) func `saves between two steps miss nothing, before and behind the walk`(
+    @Test(arguments: Engine.ofRules, [true, false]) func `saves between two steps miss nothing, before and behind the walk`(
         engine: Engine, losesZone: Bool
     ) async throws {
         let test = try await TestCloud(engine)
@@ -176,7 +176,7 @@ import Testing
         #expect(try await isWhole(users))
     }
 
-    @Test(arguments: Engine.allCases) func `a build beside writers misses nothing`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a build beside writers misses nothing`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         try await save(["late": .int64(1)], users[0])
@@ -207,7 +207,7 @@ import Testing
         #expect(try await isWhole(users))
     }
 
-    @Test(arguments: Engine.allCases, [1, 2, 3, 5, 8, 13, 21, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44])
+    @Test(arguments: Engine.ofRules, [1, 2, 3, 5, 8, 13, 21, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44])
     func
         `a build that a failing store cuts short goes on when its lease ends`(engine: Engine, call: Int) async throws
     {
@@ -224,7 +224,7 @@ import Testing
         #expect(try await isWhole(users))
     }
 
-    @Test(arguments: Engine.allCases) func `a build of many chunks lets others of its lane have their turn, and goes on`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `a build of many chunks lets others of its lane have their turn, and goes on`(engine: Engine) async throws
     {
         let test = try await TestCloud(engine, cascadePerTransaction: 0)
         let ann = test.user("_ann")
@@ -243,7 +243,7 @@ import Testing
         #expect(try await IndexCensus(ann).isWhole())
     }
 
-    @Test(arguments: Engine.allCases, 2...8) func `a worker under way when another index comes writes off none of its rows`(
+    @Test(arguments: Engine.ofRules, 2...8) func `a worker under way when another index comes writes off none of its rows`(
         engine: Engine, write: Int
     ) async throws {
         let inner = try await engine.makeStore()
@@ -267,7 +267,7 @@ import Testing
         #expect(try await IndexCensus(other).isWhole())
     }
 
-    @Test(arguments: Engine.allCases) func `an index that is given up in the middle holds up no other`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an index that is given up in the middle holds up no other`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         try await save(["late": .int64(1), "later": .string("x")], users[0])
@@ -289,7 +289,7 @@ import Testing
         #expect(try await isWhole(users), "a new index, not what was left of the old one")
     }
 
-    @Test(arguments: Engine.allCases) func `records from before there were schemas come into one as their type is saved`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `records from before there were schemas come into one as their type is saved`(engine: Engine) async throws
     {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")

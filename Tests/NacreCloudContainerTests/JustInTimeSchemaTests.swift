@@ -12,7 +12,7 @@ import Testing
 
     private func reasons(_ results: [RecordResult]) -> [String?] { results.map(\.error?.reason) }
 
-    @Test(arguments: Engine.allCases) func `the first save defines a type, and its records stand in the indexes that are made`(
+    @Test(arguments: Engine.ofRules) func `the first save defines a type, and its records stand in the indexes that are made`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await schema(ann) == made, "what a schema has it keeps")
     }
 
-    @Test(arguments: Engine.allCases) func `a new type costs what it has, however many types there are`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a new type costs what it has, however many types there are`(engine: Engine) async throws {
         let store = CountingStore(try await engine.makeStore())
         let ann = TestCloud(store).user("_ann")
         for place in 0..<20 { try await ann.modify([.make(.create, "r\(place)", type: "T\(place)", ["f": .int64(1)])]) }
@@ -48,7 +48,7 @@ import Testing
         #expect(try await schema(ann).types.count == 21)
     }
 
-    @Test(arguments: Engine.allCases) func `a value of another type is refused, and only its record`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a value of another type is refused, and only its record`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("a", ["f": .string("x")])])
         let text = "invalid attempt to set value type INT64 for field 'f' for type 'Note', defined to be: STRING"
@@ -60,7 +60,7 @@ import Testing
         #expect(try await schema(ann).types["Note"]?.fields.count == 1)
     }
 
-    @Test(arguments: Engine.allCases) func `numbers and empty lists become what the field takes`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `numbers and empty lists become what the field takes`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("a", ["d": .double(1.5), "i": .int64(1), "l": .stringList(["x"])])])
         let saved = try await ann.modify([.create("b", ["d": .int64(2), "i": .double(3), "l": .emptyList])]).first?.record
@@ -69,7 +69,7 @@ import Testing
         #expect(try await IndexCensus(ann).isWhole())
     }
 
-    @Test(arguments: Engine.allCases) func `of two records of a batch that name one new field, the first says what it is`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `of two records of a batch that name one new field, the first says what it is`(engine: Engine) async throws
     {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
@@ -81,7 +81,7 @@ import Testing
         #expect(try await ann.lookup(["c"], zone: "Z").first?.record?.fields == ["f": .double(2)])
     }
 
-    @Test(arguments: Engine.allCases) func `what is refused defines nothing, and what it would have defined is free`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what is refused defines nothing, and what it would have defined is free`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         let orphan = RecordOperation.create("a", ["f": .string("x")], parent: "nobody")
@@ -95,7 +95,7 @@ import Testing
         #expect(try await IndexCensus(ann).isWhole(rows: 3))
     }
 
-    @Test(arguments: Engine.allCases) func `of racing first saves one says what a field is, and all others hear it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `of racing first saves one says what a field is, and all others hear it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let values: [FieldValue] = [.string("x"), .bytes([1]), .location(Location(latitude: 1, longitude: 2))]
         let users = (0..<12).map { test.user("_u\($0)") }
@@ -120,7 +120,7 @@ import Testing
         for user in users { #expect(try await IndexCensus(user).isWhole()) }
     }
 
-    @Test(arguments: Engine.allCases) func `a process that did not see a schema change leaves no record without its rows`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `a process that did not see a schema change leaves no record without its rows`(engine: Engine) async throws
     {
         let store = try await engine.makeStore()
         let (here, there) = (TestCloud(store, seed: 1).user("_ann"), TestCloud(store, seed: 2).user("_ann"))
@@ -141,7 +141,7 @@ import Testing
         #expect(try await schema(there) == schema(here))
     }
 
-    @Test(arguments: Engine.allCases) func `production takes what was deployed, and nothing else`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `production takes what was deployed, and nothing else`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (dev, live) = (test.user("_ann"), test.user("_ann", environment: .production))
         let container = TestCloud.container

@@ -66,7 +66,7 @@ import Testing
 
     // MARK: What a write reads
 
-    @Test(arguments: Engine.allCases, [false, true])
+    @Test(arguments: Engine.ofRules, [false, true])
     func `conflicts with large records carry the server's, and no write has read them`(engine: Engine, atomic: Bool) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let (ann, tags) = try await scene(tally)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what is more than an answer may have is refused, and no write has read it`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let (ann, tags) = try await scene(tally, (0..<12).map { "r\($0)" })
@@ -99,7 +99,7 @@ import Testing
         #expect(tally.mostOfOneWrite <= Self.mostOfOneWrite, "\(tally.mostOfOneWrite)")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `deletions and cascades of large records that fall with their batch are read by no write`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let (ann, _) = try await scene(tally)
@@ -121,7 +121,7 @@ import Testing
         #expect(try await ann.living(all + Self.names.map { "h\($0)" }, zone: "Z").isEmpty, "what is not refused is done as ever")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `an operation that is repeated is answered what it did, and no write has read its records`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
         let (ann, tags) = try await scene(tally)
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: What others do meanwhile
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `who is overtaken before the snapshot hears of the newer versions, each with its own tag`(engine: Engine) async throws {
         let store = Meanwhile(try await engine.makeStore())
         let (ann, tags) = try await scene(store)
@@ -164,7 +164,7 @@ import Testing
         #expect(results[0].record != nil && results.dropFirst(3).allSatisfy { $0.record?.fields["note"] == .int64(1) }, "others are saved")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `who is overtaken after a snapshot that had no objection overwrites nothing`(engine: Engine) async throws {
         let store = Meanwhile(try await engine.makeStore())
         let (ann, tags) = try await scene(store)
@@ -176,7 +176,7 @@ import Testing
         #expect(notes == Self.names.map { $0 == "r1" ? .int64(7) : nil })
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a twin of the request that is done before the snapshot is found in it, and not met as a conflict`(engine: Engine) async throws {
         let store = Meanwhile(try await engine.makeStore())
         let (ann, tags) = try await scene(store)
@@ -190,7 +190,7 @@ import Testing
         #expect(results.allSatisfy { $0.record != nil } && results == twin.withLock { $0 })
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a zone that goes before the snapshot is not found`(engine: Engine) async throws {
         let store = Meanwhile(try await engine.makeStore())
         let (ann, _) = try await scene(store)

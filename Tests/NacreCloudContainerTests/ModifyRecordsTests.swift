@@ -6,7 +6,7 @@ import Testing
 
 /// `records/modify` over every engine: what it answers, and what it leaves alone.
 @Suite struct ModifyRecordsTests {
-    @Test(arguments: Engine.allCases) func `a record comes back as it was saved, with stamps and a tag of the server's`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a record comes back as it was saved, with stamps and a tag of the server's`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -17,7 +17,7 @@ import Testing
         #expect(found.fields == saved.fields && found.recordChangeTag == saved.recordChangeTag && found.created == saved.created)
     }
 
-    @Test(arguments: Engine.allCases) func `answers stand in the order of the operations, and one that fails does not stop the others`(
+    @Test(arguments: Engine.ofRules) func `answers stand in the order of the operations, and one that fails does not stop the others`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -27,7 +27,7 @@ import Testing
         #expect(try await ann.lookup(["e", "a", "b"]).map(\.error?.code) == [nil, nil, .notFound])
     }
 
-    @Test(arguments: Engine.allCases) func `a record without a name gets one, the same in the answer and in the store`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a record without a name gets one, the same in the answer and in the store`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         let results = try await ann.modify([.create(nil, ["n": .int64(1)]), .create("own"), .create(nil, ["n": .int64(2)])])
         let names = results.compactMap(\.recordName)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await ann.modify([.make(.forceUpdate, nil), .make(.update, nil, tag: "1")]).map(\.error?.field) == [nil, "recordName"])
     }
 
-    @Test(arguments: Engine.allCases) func `an atomic batch that fails in a custom zone writes nothing at all`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an atomic batch that fails in a custom zone writes nothing at all`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -54,7 +54,7 @@ import Testing
         #expect(partly.map(\.error?.code) == [nil, .conflict])
     }
 
-    @Test(arguments: Engine.allCases) func `the default zone and the public database take what they can, whatever atomic says`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `the default zone and the public database take what they can, whatever atomic says`(engine: Engine)
         async throws
     {
         let test = try await TestCloud(engine)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a first save that fails leaves no zone and no database`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a first save that fails leaves no zone and no database`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let id = try await test.cloud.databaseID(
@@ -79,7 +79,7 @@ import Testing
         #expect(test.takeMoved().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `the default zone and the public database keep no feed and raise no database's place`(
+    @Test(arguments: Engine.ofRules) func `the default zone and the public database keep no feed and raise no database's place`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -100,7 +100,7 @@ import Testing
         #expect(test.takeMoved().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `an update keeps, replaces and clears as its type says, under one tag for the commit`(
+    @Test(arguments: Engine.ofRules) func `an update keeps, replaces and clears as its type says, under one tag for the commit`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -119,7 +119,7 @@ import Testing
         #expect(try await ann.modify([.make(.delete, "r", type: nil), .delete("u")]).map(\.tombstone?.recordType) == ["Note", "Note"])
     }
 
-    @Test(arguments: Engine.allCases) func `in the public database a record is its creator's to change and everybody's to read`(
+    @Test(arguments: Engine.ofRules) func `in the public database a record is its creator's to change and everybody's to read`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -135,7 +135,7 @@ import Testing
         #expect(try await ann.modify([.update("a")]).first?.error == .writeNotPermitted)
     }
 
-    @Test(arguments: Engine.allCases) func `databases of two users, two environments and two containers have nothing in common`(
+    @Test(arguments: Engine.ofRules) func `databases of two users, two environments and two containers have nothing in common`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `requests of a wrong shape are refused whole`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `requests of a wrong shape are refused whole`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, web) = (test.user("_ann"), test.user("_ann", client: .web))
         func creates(_ count: Int) -> [RecordOperation] { (0..<count).map { .create("r\($0)") } }
@@ -168,7 +168,7 @@ import Testing
         await #expect(throws: ServerError.self) { try await ann.modify([.create("a")], token: [UInt8](repeating: 0, count: 1025)) }
     }
 
-    @Test(arguments: Engine.allCases) func `an operation that could not be read fails in its place, and its name counts`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `an operation that could not be read fails in its place, and its name counts`(engine: Engine) async throws
     {
         let ann = try await TestCloud(engine).user("_ann")
         func send(_ names: String?...) async throws -> [RecordResult] {
@@ -183,7 +183,7 @@ import Testing
         await #expect(throws: ServerError.repeatedItem(field: "operations")) { try await send("a") }
     }
 
-    @Test(arguments: Engine.allCases) func `a reference stays in its zone and in its owner's`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a reference stays in its zone and in its owner's`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         func fault(_ zoneID: ZoneID?) async throws -> String? {
             let reference = Reference(recordName: "x", action: .none, zoneID: zoneID)
@@ -200,7 +200,7 @@ import Testing
         #expect(try await fault(ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: "_bob")) == "references across zones are not allowed")
     }
 
-    @Test(arguments: Engine.allCases) func `only the fields asked for are answered, the operation's before the request's`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `only the fields asked for are answered, the operation's before the request's`(engine: Engine) async throws
     {
         let ann = try await TestCloud(engine).user("_ann")
         let fields: RecordFields = ["a": .int64(1), "b": .int64(2)]

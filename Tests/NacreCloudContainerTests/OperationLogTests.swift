@@ -6,7 +6,7 @@ import Testing
 
 /// A request with an operation ID is done once, however often it is sent.
 @Suite struct OperationLogTests {
-    @Test(arguments: Engine.allCases) func `a retry gets the same answer and nothing is done twice`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a retry gets the same answer and nothing is done twice`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -25,7 +25,7 @@ import Testing
         #expect(first[1].recordName?.utf8.count == 36)
     }
 
-    @Test(arguments: Engine.allCases) func `a retry that deletes what was deleted before says the same type`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a retry that deletes what was deleted before says the same type`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("gone")])
         try await ann.modify([.delete("gone")])
@@ -35,7 +35,7 @@ import Testing
         #expect(try await ann.modify(operations, id: "op") == first)
     }
 
-    @Test(arguments: Engine.allCases) func `an ID with other bytes is refused and nothing is done`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an ID with other bytes is refused and nothing is done`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("a")], id: "op", digest: [1])
         await #expect(throws: ServerError.operationReused) { try await ann.modify([.create("b")], id: "op", digest: [2]) }
@@ -43,7 +43,7 @@ import Testing
         #expect(try await ann.modify([.create("b")], id: "op2", digest: [2]).first?.error == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `an ID is its user's own`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an ID is its user's own`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await ann.modify([.create("a")], id: "1", digest: [1])
@@ -51,7 +51,7 @@ import Testing
         #expect(try await bob.modify([.create("a")], id: "2", digest: [1]).first?.error?.code == .conflict)
     }
 
-    @Test(arguments: Engine.allCases) func `a record changed since is answered as it is now, one deleted since is lost`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a record changed since is answered as it is now, one deleted since is lost`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         try await ann.modify([.create("there")], zone: "Z")
@@ -70,7 +70,7 @@ import Testing
         #expect(try await ann.modify(operations, zone: "Z", atomic: false, id: "op").first?.error == .lostSinceSaved)
     }
 
-    @Test(arguments: Engine.allCases) func `an operation is remembered for eight days and then forgotten`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an operation is remembered for eight days and then forgotten`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let first = try await ann.modify([.create("a")], id: "op")
@@ -110,7 +110,7 @@ import Testing
         while try await test.cloud.runDueTasks().taken > 0 {}
     }
 
-    @Test(arguments: Engine.allCases) func `a flood of another user's saves pushes nobody else's result out`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a flood of another user's saves pushes nobody else's result out`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         let first = try await ann.modify([.update("a", ["n": .int64(1)])], id: "op")
@@ -124,7 +124,7 @@ import Testing
         #expect(try await ann.modify([.update("a", ["n": .int64(1)])], id: "op", age: 901) == first)
     }
 
-    @Test(arguments: Engine.allCases) func `a repetition beyond what is kept is told so and not done, one within is answered as before`(
+    @Test(arguments: Engine.ofRules) func `a repetition beyond what is kept is told so and not done, one within is answered as before`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -146,7 +146,7 @@ import Testing
         #expect(try await ann.modify([.update("a")], id: "fresh").first?.error == nil, "what is not repeated is done")
     }
 
-    @Test(arguments: Engine.allCases) func `results are kept for the minimum whatever their caller does`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `results are kept for the minimum whatever their caller does`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
@@ -160,7 +160,7 @@ import Testing
         await #expect(throws: ServerError.responseLost) { try await ann.modify([.create("a")], id: "op", age: 901) }
     }
 
-    @Test(arguments: Engine.allCases) func `a horizon outlives no result, and then age alone tells`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a horizon outlives no result, and then age alone tells`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a log is bounded by its bytes too, and a request of failures keeps few`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a log is bounded by its bytes too, and a request of failures keeps few`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
@@ -211,7 +211,7 @@ import Testing
         #expect(commits > 0 && commits < 20 * Int(TrimOperations.commitsPerTask))
     }
 
-    @Test(arguments: Engine.allCases) func `whoever writes much is trimmed`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `whoever writes much is trimmed`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
@@ -260,7 +260,7 @@ import Testing
         #expect(Limits.operationMinimumSeconds > Limits.operationDelaySeconds)
     }
 
-    @Test(arguments: Engine.allCases) func `making and deleting zones is done once too`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `making and deleting zones is done once too`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         func send(_ operations: [ZoneOperation], _ id: String, digest: [UInt8] = [1]) async throws -> [ZoneResult] {

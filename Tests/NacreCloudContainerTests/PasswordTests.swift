@@ -34,7 +34,7 @@ import Testing
         var signIns: Set<String> { get async throws { Set(try await registry.signIns(of: ada.id, in: nil, after: nil).page.map(\.id)) } }
     }
 
-    @Test(arguments: Engine.allCases) func `a new password ends what it is told to end`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a new password ends what it is told to end`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         #expect(try await scene.registry.changePassword(of: scene.ada, to: "second", keepsDevices: true) == 1)
         #expect(try await scene.signIns == [scene.device])
@@ -49,7 +49,7 @@ import Testing
         #expect(try await scene.hash == "fourth")
     }
 
-    @Test(arguments: Engine.allCases, 1...6) func `a new password and the end of the sessions come together or not at all`(
+    @Test(arguments: Engine.ofRules, 1...6) func `a new password and the end of the sessions come together or not at all`(
         engine: Engine, call: Int
     ) async throws {
         let scene = try await Scene(engine)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `an account that is not there has no code`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an account that is not there has no code`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         await #expect(throws: ServerError.accountChanged) { try await scene.registry.openReset(of: "nobody", digest: "d") }
         #expect(try await scene.registry.resetPassword(of: "nobody", digest: "d", to: "h") == nil)

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a device has one session under an API token, and takes its sessions along, whichever way it ends`(
+    @Test(arguments: Engine.ofRules) func `a device has one session under an API token, and takes its sessions along, whichever way it ends`(
         engine: Engine
     ) async throws {
         for way in 0..<4 {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `all of an account are listed in pages, those of its own containers to who has a token`(
+    @Test(arguments: Engine.ofRules) func `all of an account are listed in pages, those of its own containers to who has a token`(
         engine: Engine
     ) async throws {
         let scene = try await Scene(engine)
@@ -132,7 +132,7 @@ import Testing
         #expect(Set(try await scene.all()) == Set(ids[2...]))
     }
 
-    @Test(arguments: Engine.allCases) func `of too many sessions the oldest end, and one device too many is refused`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `of too many sessions the oldest end, and one device too many is refused`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         var sessions: [String] = []
         for _ in 0..<Limits.sessionsPerAccount + 2 { sessions.append(try await scene.session()) }
@@ -145,7 +145,7 @@ import Testing
         _ = try await scene.device()
     }
 
-    @Test(arguments: Engine.allCases) func `one is ended by its account alone, and by a token alone that allows as much`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `one is ended by its account alone, and by a token alone that allows as much`(engine: Engine) async throws
     {
         let scene = try await Scene(engine)
         let (session, device) = (try await scene.session(), try await scene.device(Self.games))
@@ -162,7 +162,7 @@ import Testing
         await #expect(throws: ServerError.noSuchSignIn) { try await scene.registry.endSignIn(device, of: scene.ada.id, in: nil) }
     }
 
-    @Test(arguments: Engine.allCases) func `all others are ended at once, and of a token's containers alone where a token asks`(
+    @Test(arguments: Engine.ofRules) func `all others are ended at once, and of a token's containers alone where a token asks`(
         engine: Engine
     ) async throws {
         let scene = try await Scene(engine)
@@ -176,7 +176,7 @@ import Testing
         #expect(try await scene.all().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a sign-in whose password was changed under way begins nothing`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a sign-in whose password was changed under way begins nothing`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         var before = scene.ada
         before.passwordHash = "older"

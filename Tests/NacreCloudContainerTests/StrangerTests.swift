@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases, table) func `a stranger's reference costs the owner of its target nothing`(engine: Engine, cell: Cell)
+    @Test(arguments: Engine.ofRules, table) func `a stranger's reference costs the owner of its target nothing`(engine: Engine, cell: Cell)
         async throws
     {
         let test = try await TestCloud(engine)
@@ -79,7 +79,7 @@ import Testing
 
     private func owned(_ name: String, by owner: String) -> RecordOperation { .holder(name, of: [owner]) }
 
-    @Test(arguments: Engine.allCases) func `a stranger's record that its creator holds stays behind, and holds up nothing`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a stranger's record that its creator holds stays behind, and holds up nothing`(engine: Engine)
         async throws
     {
         let test = try await TestCloud(engine)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await ann.living(["comment", "reply", "keeper"]).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `the owner's own hold counts, whatever strangers do beside it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `the owner's own hold counts, whatever strangers do beside it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await ann.save([.create("post"), .holder("index", validates: ["post"])])
@@ -108,7 +108,7 @@ import Testing
         #expect(try await bob.modify([.delete("post")]).map(\.error) == [nil])
     }
 
-    @Test(arguments: Engine.allCases) func `strangers cannot use up the room of the owner's own records`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `strangers cannot use up the room of the owner's own records`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob, cid) = (test.user("_ann", in: .public), test.user("_bob", in: .public), test.user("_cid", in: .public))
         try await ann.save([.create("post")])
@@ -128,7 +128,7 @@ import Testing
         #expect(try await ann.living(names).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a cascade of strangers' records goes on by tasks, and leaves what is held`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a cascade of strangers' records goes on by tasks, and leaves what is held`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 2)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await ann.save([.create("post")])
@@ -139,7 +139,7 @@ import Testing
         #expect(try await ann.living(["post", "c0", "c1", "c2", "c3", "c4", "c5", "r0", "keeper"]) == ["c1", "keeper"])
     }
 
-    @Test(arguments: Engine.allCases) func `a target must be there for strangers too`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a target must be there for strangers too`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let bob = test.user("_bob", in: .public)
         for tie in Tie.allCases {

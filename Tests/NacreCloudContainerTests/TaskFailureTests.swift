@@ -41,7 +41,7 @@ import Testing
         #expect(parked.withoutLease(at: now) == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `what a process was doing when it died is done by the next one, and no time has passed`(
+    @Test(arguments: Engine.ofRules) func `what a process was doing when it died is done by the next one, and no time has passed`(
         _ engine: Engine
     ) async throws {
         let store = try await ReopenableStore(engine, run: 1)
@@ -115,7 +115,7 @@ import Testing
         #expect(Self.task(attempts: attempts).after(CancellationError(), at: Self.now).isParked == (attempts >= Limits.taskAttempts))
     }
 
-    @Test(arguments: Engine.allCases) func `a malformed task fails with its cause each time, is parked, and runs again when it is put back`(
+    @Test(arguments: Engine.ofRules) func `a malformed task fails with its cause each time, is parked, and runs again when it is put back`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -143,7 +143,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().failures.map(\.task.attempts) == [1])
     }
 
-    @Test(arguments: Engine.allCases) func `a task whose worker dies each time is parked, too`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a task whose worker dies each time is parked, too`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -158,7 +158,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().counts == (1, 0))
     }
 
-    @Test(arguments: Engine.allCases) func `progress makes a task's attempts begin anew`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `progress makes a task's attempts begin anew`(engine: Engine) async throws {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing)
         let ann = test.user("_ann")

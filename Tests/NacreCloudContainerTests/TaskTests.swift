@@ -25,7 +25,7 @@ import Testing
         return (address, names)
     }
 
-    @Test(arguments: Engine.allCases) func `a deleted zone is reclaimed in chunks, and its neighbours and its successor are not`(
+    @Test(arguments: Engine.ofRules) func `a deleted zone is reclaimed in chunks, and its neighbours and its successor are not`(
         engine: Engine
     ) async throws {
         let counting = CountingStore(try await engine.makeStore())
@@ -49,7 +49,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().counts == (0, 0))
     }
 
-    @Test(arguments: Engine.allCases, 1...12) func `a worker that fails in the middle is followed by another after a pause`(
+    @Test(arguments: Engine.ofRules, 1...12) func `a worker that fails in the middle is followed by another after a pause`(
         engine: Engine, call: Int
     ) async throws {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().counts == (0, 0))
     }
 
-    @Test(arguments: Engine.allCases) func `tasks of many databases are all taken, a few at a time`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `tasks of many databases are all taken, a few at a time`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         for place in 0..<10 {
             let user = test.user("_u\(place)")
@@ -84,7 +84,7 @@ import Testing
         #expect(taken == [4, 4, 2])
     }
 
-    @Test(arguments: Engine.allCases) func `a worker that is to stop begins no further chunk, has not failed, and leaves the rest due`(
+    @Test(arguments: Engine.ofRules) func `a worker that is to stop begins no further chunk, has not failed, and leaves the rest due`(
         engine: Engine
     ) async throws {
         let store = StoppingStore(try await engine.makeStore(), at: 2, of: .reclaim)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().counts == (0, 0))
     }
 
-    @Test(arguments: Engine.allCases) func `a purge that is to stop begins no further chunk`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a purge that is to stop begins no further chunk`(engine: Engine) async throws {
         let store = StoppingStore(try await engine.makeStore(), at: 1, of: .tombstones)
         let test = TestCloud(store)
         let ann = test.user("_ann")
@@ -125,7 +125,7 @@ import Testing
         #expect(left == 0)
     }
 
-    @Test(arguments: Engine.allCases) func `a long task does one chunk a turn while others wait, and all when none does`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `a long task does one chunk a turn while others wait, and all when none does`(engine: Engine) async throws
     {
         let counting = CountingStore(try await engine.makeStore())
         let test = TestCloud(counting)
@@ -143,7 +143,7 @@ import Testing
         #expect(turns < 6, "the last one goes on without giving its place up")
     }
 
-    @Test(arguments: Engine.allCases) func `what a user waits for does not wait for a zone that is reclaimed`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what a user waits for does not wait for a zone that is reclaimed`(engine: Engine) async throws {
         let counting = CountingStore(try await engine.makeStore())
         let test = TestCloud(counting, cascadePerTransaction: 0)
         let ann = test.user("_ann")
@@ -171,7 +171,7 @@ import Testing
         #expect(TaskLane.mail.kinds == [.sendLetter])
     }
 
-    @Test(arguments: Engine.allCases) func `a worker that takes long renews its lease, and nobody takes its task meanwhile`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a worker that takes long renews its lease, and nobody takes its task meanwhile`(engine: Engine)
         async throws
     {
         let inner = try await engine.makeStore()
@@ -196,7 +196,7 @@ import Testing
         #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 0)
     }
 
-    @Test(arguments: Engine.allCases, 2...5) func `a worker that was away too long leaves its cascade to the one that has it now`(
+    @Test(arguments: Engine.ofRules, 2...5) func `a worker that was away too long leaves its cascade to the one that has it now`(
         engine: Engine, write: Int
     ) async throws {
         let inner = try await engine.makeStore()
@@ -220,7 +220,7 @@ import Testing
         #expect(try await ann.living(names + names.map { "\($0).x" }).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `who commits hints at what is left to be done, and when`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who commits hints at what is left to be done, and when`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")

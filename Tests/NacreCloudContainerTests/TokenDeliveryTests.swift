@@ -105,7 +105,7 @@ import Testing
         #expect(one.allows(origin: nil))
     }
 
-    @Test(arguments: Engine.allCases) func `origins and callback are checked when a token is made, and are in the list`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `origins and callback are checked when a token is made, and are in the list`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         _ = try await cloud.registry.createContainer("iCloud.x.y")
         func make(_ origins: [String], _ redirect: String? = nil) async throws -> String {
@@ -124,7 +124,7 @@ import Testing
         #expect(listed.contains { $0.id == open && $0.origins == nil && $0.redirect == nil } && listed.count == 2)
     }
 
-    @Test(arguments: Engine.allCases) func `a consent begins one session, and a password that is new since ends it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a consent begins one session, and a password that is new since ends it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let registry = test.cloud.registry
         _ = try await registry.createContainer("iCloud.x.y")
@@ -148,7 +148,7 @@ import Testing
         await #expect(throws: ServerError.accountChanged) { try await start(UsedConsent(id: "four", expires: registry.clock() + 1)) }
     }
 
-    @Test(arguments: Engine.allCases) func `a sign-up leaves an account that is there as it was`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a sign-up leaves an account that is there as it was`(engine: Engine) async throws {
         let registry = try await TestCloud(engine).cloud.registry
         #expect(try await registry.signUp(email: "Ada@example.com", passwordHash: "h") == "ada@example.com")
         let ada = try #require(try await registry.account(email: "ada@example.com"))
@@ -176,7 +176,7 @@ import Testing
         #expect(taken == [[.lock, .entries, .apply], [.lock, .entries, .apply]])
     }
 
-    @Test(arguments: Engine.allCases) func `a session lives on when it is used, and one that has ended does not come back`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a session lives on when it is used, and one that has ended does not come back`(engine: Engine)
         async throws
     {
         let test = try await TestCloud(engine)

@@ -69,7 +69,7 @@ import Testing
         while try await test.cloud.runDueTasks().counts.0 > 0 {}
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `an index that no query used for a month goes with its rows, and one that a query used stays`(engine: Engine) async throws {
         let (test, ann) = try await filled(engine)
         let all = try await made(ann)
@@ -153,7 +153,7 @@ import Testing
         #expect(production.types["Note"]?.indexes.count == 5)
     }
 
-    @Test(arguments: Engine.allCases) func `the rows of an index that lost its option go from every zone, and no others`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `the rows of an index that lost its option go from every zone, and no others`(engine: Engine) async throws
     {
         let (test, ann) = try await filled(engine)
         let fields = try #require(try await schema(ann).types["Note"]?.fields)

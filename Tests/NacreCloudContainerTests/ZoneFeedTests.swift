@@ -19,7 +19,7 @@ import Testing
         return pages
     }
 
-    @Test(arguments: Engine.allCases) func `each record shows once, where it changed last, in its newest state`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `each record shows once, where it changed last, in its newest state`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         for name in ["a", "b", "c"] { try await ann.modify([.create(name, ["n": .int64(1)])], zone: "Z") }
@@ -37,7 +37,7 @@ import Testing
         #expect(end.records.isEmpty && end.syncToken == next.syncToken)
     }
 
-    @Test(arguments: Engine.allCases) func `who wants the token alone gets where the zone begins, and is told from there what is deleted since`(
+    @Test(arguments: Engine.ofRules) func `who wants the token alone gets where the zone begins, and is told from there what is deleted since`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -64,7 +64,7 @@ import Testing
         #expect(try await ann.changes("Empty", after: empty.syncToken).records.compactMap(\.tombstone?.recordName) == ["e"])
     }
 
-    @Test(arguments: Engine.allCases) func `a feed's row says since when the record is there, over changes and touches and not over a deletion`(
+    @Test(arguments: Engine.ofRules) func `a feed's row says since when the record is there, over changes and touches and not over a deletion`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -93,7 +93,7 @@ import Testing
         #expect(again.entered == again.place.number && !again.isDeparture)
     }
 
-    @Test(arguments: Engine.allCases) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         for commit in 0..<12 {
@@ -123,7 +123,7 @@ import Testing
         return ann
     }
 
-    @Test(arguments: Engine.allCases) func `for web clients a limit is a limit, and pages of every limit give the same records`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `for web clients a limit is a limit, and pages of every limit give the same records`(engine: Engine)
         async throws
     {
         let ann = try await webUser(engine)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `what changes while a web client is in the middle of a commit is not lost`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what changes while a web client is in the middle of a commit is not lost`(engine: Engine) async throws {
         let ann = try await webUser(engine)
         try await ann.modify(["a", "b", "c", "d"].map { .create($0) }, zone: "Z")
         let first = try await ann.changes("Z", limit: 2)
@@ -159,7 +159,7 @@ import Testing
         #expect(rest.flatMap(\.records).compactMap(\.tombstone?.recordName) == ["d"])
     }
 
-    @Test(arguments: Engine.allCases, [1, 3, 200]) func `who wants one type hears that its record went, however far its name has moved since`(
+    @Test(arguments: Engine.ofRules, [1, 3, 200]) func `who wants one type hears that its record went, however far its name has moved since`(
         engine: Engine, limit: Int
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -182,7 +182,7 @@ import Testing
         #expect(try await ann.changes("Z", types: ["Note"]).records.compactMap(\.tombstone).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a commit of 400 comes whole on a page of 200 and on a page of one`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a commit of 400 comes whole on a page of 200 and on a page of one`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         try await ann.modify([.create("before")], zone: "Z")
@@ -195,7 +195,7 @@ import Testing
         #expect(try await ann.changes("Z", limit: 0).records.count == 401)
     }
 
-    @Test(arguments: Engine.allCases, [1, 7, 200]) func `a commit of more than 1000 is split, says so, and is resumed where it was left`(
+    @Test(arguments: Engine.ofRules, [1, 7, 200]) func `a commit of more than 1000 is split, says so, and is resumed where it was left`(
         engine: Engine, limit: Int
     ) async throws {
         let test = try await TestCloud(engine)
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a page of large records ends before it is too large, in the middle of a commit if need be`(
+    @Test(arguments: Engine.ofRules) func `a page of large records ends before it is too large, in the middle of a commit if need be`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `one request asks for many zones, each with a token, a limit and a choice of its own`(
+    @Test(arguments: Engine.ofRules) func `one request asks for many zones, each with a token, a limit and a choice of its own`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -299,7 +299,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `every token ever given leads to the same end`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `every token ever given leads to the same end`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         var random = SeededRandom(seed: 11)
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a new reader hears of what goes while it reads, and not of what was gone before`(
+    @Test(arguments: Engine.ofRules) func `a new reader hears of what goes while it reads, and not of what was gone before`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -347,7 +347,7 @@ import Testing
         #expect(rest.compactMap { $0.tombstone?.recordName } == ["r1", "r7"])
     }
 
-    @Test(arguments: Engine.allCases) func `a page shows the types and fields asked for, and its token passes over the others`(
+    @Test(arguments: Engine.ofRules) func `a page shows the types and fields asked for, and its token passes over the others`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -361,7 +361,7 @@ import Testing
         #expect(try await ann.changes("Z", after: none.syncToken).records.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `pages without a record of the types asked for lead on to those that have some`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `pages without a record of the types asked for lead on to those that have some`(engine: Engine)
         async throws
     {
         let ann = try await TestCloud(engine).user("_ann")
@@ -377,7 +377,7 @@ import Testing
         #expect(Set(pages.map(\.syncToken)).count == 4)
     }
 
-    @Test(arguments: Engine.allCases) func `an app's own token comes back with the zone's changes until another takes its place`(
+    @Test(arguments: Engine.ofRules) func `an app's own token comes back with the zone's changes until another takes its place`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")

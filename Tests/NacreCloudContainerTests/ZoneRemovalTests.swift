@@ -5,7 +5,7 @@ import Testing
 
 /// Zones that go without an app's doing, over every engine; and the look at everything that is left.
 @Suite struct ZoneRemovalTests {
-    @Test(arguments: Engine.allCases, [(ZoneRow.State.purged, ZoneDeletionReason.purged), (.encryptedDataReset, .encryptedDataReset)])
+    @Test(arguments: Engine.ofRules, [(ZoneRow.State.purged, ZoneDeletionReason.purged), (.encryptedDataReset, .encryptedDataReset)])
     func `a zone that its user removes is told of with the reason, and its records go`(
         engine: Engine, reason: (state: ZoneRow.State, told: ZoneDeletionReason)
     ) async throws {
@@ -26,7 +26,7 @@ import Testing
         #expect(try await ann.changes("Z").records.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone that is not there, and the default zone, are not removed`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a zone that is not there, and the default zone, are not removed`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         try await test.user("_ann").modify([.create("a")])
         #expect(try await remove("Z", test, .purged) == false)
@@ -34,7 +34,7 @@ import Testing
         #expect(try await test.user("_ann").lookup(["a"]).first?.record != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `everything is each user's live records, and nothing that was deleted`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `everything is each user's live records, and nothing that was deleted`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann"), test.user("_bob"))
         try await ann.makeZone("Z")

@@ -6,7 +6,7 @@ import Testing
 
 /// `zones/modify`, `zones/lookup` and `zones/list` over every engine.
 @Suite struct ZoneTests {
-    @Test(arguments: Engine.allCases) func `zones are made, found, listed by name behind the default zone, and deleted`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `zones are made, found, listed by name behind the default zone, and deleted`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         let made = try await ann.makeZone("b", "a", "B")
         #expect(made.compactMap(\.zone).map(\.zoneID.zoneName) == ["b", "a", "B"])
@@ -27,7 +27,7 @@ import Testing
         #expect(found[1].error?.code == .zoneNotFound)
     }
 
-    @Test(arguments: Engine.allCases) func `so many zones are made and listed, and of more neither is done in part`(
+    @Test(arguments: Engine.ofRules) func `so many zones are made and listed, and of more neither is done in part`(
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -75,7 +75,7 @@ import Testing
         #expect(try await query().count == 2)
     }
 
-    @Test(arguments: Engine.allCases) func `the default zone is listed in private and public databases and not in shared ones`(
+    @Test(arguments: Engine.ofRules) func `the default zone is listed in private and public databases and not in shared ones`(
         engine: Engine
     ) async throws {
         let test = try await TestCloud(engine)
@@ -87,7 +87,7 @@ import Testing
         #expect(try await zones(test.user("_ann", in: .shared)).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `making the default zone answers it as it is, before and after its first record`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `making the default zone answers it as it is, before and after its first record`(engine: Engine)
         async throws
     {
         let test = try await TestCloud(engine)
@@ -101,7 +101,7 @@ import Testing
         #expect(try await ann.databaseChanges().zones.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `making a zone that is there changes nothing`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `making a zone that is there changes nothing`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -116,7 +116,7 @@ import Testing
         #expect(try await ann.lookup(["r"], zone: "Z").first?.record != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone made again is empty and another zone`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a zone made again is empty and another zone`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         try await ann.modify([.create("r")], zone: "Z")
@@ -131,7 +131,7 @@ import Testing
         #expect(try await ann.modify([.create("r")], zone: "Z").first?.record != nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a request names each zone once and none of another's`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a request names each zone once and none of another's`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         await #expect(throws: ServerError.repeatedItem(field: "operations")) { try await ann.makeZone("Z", "Z") }
         await #expect(throws: ServerError.missing("operations")) { try await ann.modifyZones() }

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `files that nobody saves fill the quota, for another process too, until they are old`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `files that nobody saves fill the quota, for another process too, until they are old`(engine: Engine)
         async throws
     {
         let scene = try await AssetCloud(quotas: Self.quotas, store: try await engine.makeStore())
@@ -91,7 +91,7 @@ import Testing
         #expect(try await !isRefused(90_000, second, "more"))
     }
 
-    @Test(arguments: Engine.allCases) func `a save gives the room of its file back, for what the record takes`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a save gives the room of its file back, for what the record takes`(engine: Engine) async throws {
         let scene = try await AssetCloud(quotas: Self.quotas, store: try await engine.makeStore())
         let sent = try await scene.upload(someBytes(40_000, seed: 1), "a")
         _ = try await scene.upload(someBytes(40_000, seed: 2), "b")

@@ -61,7 +61,7 @@ import Testing
         (0..<records).filter(passes).sorted { rank($0) < rank($1) }.map(name)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a range and an order of another field read the records that they answer, and few more`(engine: Engine) async throws {
         let ann = try await filled(engine)
         // 150 of 1,000.
@@ -76,7 +76,7 @@ import Testing
         #expect(falling.names == found.names.reversed())
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `two equalities read the records that have both, with an order and without one`(engine: Engine) async throws {
         let ann = try await filled(engine)
         let both = [QueryFilter(.equals, fieldName: "a", value: .int64(0)), QueryFilter(.equals, fieldName: "b", value: .int64(0))]
@@ -87,7 +87,7 @@ import Testing
         #expect(byName.read.allSatisfy { $0 <= 64 + 3 * 21 }, "\(byName.read), \(byName.lines)")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `two words read the records that have both`(engine: Engine) async throws {
         let ann = try await filled(engine)
         let both = QueryFilter(.containsAllTokens, fieldName: nil, value: .string("w0 x0"))
@@ -96,7 +96,7 @@ import Testing
         #expect(found.read.allSatisfy { $0 <= 64 + 29 }, "\(found.read), \(found.lines)")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what passes at the end of the order alone is found all the same, and no record that cannot pass is read on the way`(engine: Engine)
         async throws
     {
@@ -108,7 +108,7 @@ import Testing
         #expect(found.read[0] <= 64 + 150 && found.read.dropFirst().allSatisfy { $0 <= 64 }, "\(found.read), \(found.lines)")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a record that is saved between two pages is told as it is then, once`(engine: Engine) async throws {
         let ann = try await filled(engine)
         let few = QueryFilter(.lessThanOrEquals, fieldName: "price", value: .int64(150))

@@ -48,7 +48,7 @@ import Testing
         try await user.cloud.registry.schema(of: user.target.container, user.target.environment).types["Note"]?.pairs.map(\.name) ?? []
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a query that reads many records in vain gets an index of its two fields, and reads no more than it answers`(engine: Engine) async throws {
         let ann = try await filled(engine)
         let before = try await page(query(), of: ann)
@@ -77,7 +77,7 @@ import Testing
         #expect(try await ask(query("a", [QuerySort("rank", isAscending: false)]), of: ann, limit: 1) != ["n108"])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a query that began without indexes goes on over each as it comes, and without them again, and tells each record once`(engine: Engine)
         async throws
     {
@@ -123,7 +123,7 @@ import Testing
         #expect(!names.contains("new0"))
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a page that found too many matches on every side leaves its marker on the walk, and the next one reads no more than that`(engine: Engine)
         async throws
     {

@@ -24,7 +24,7 @@ struct QueryWorkTests {
         return try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller, scanning: Limits.queryScanRows, bytes)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a page ends when it has looked at so many bytes, empty if need be, and the next one goes on`(engine: Engine) async throws {
         let ann = try await cloud(engine, records: 30)
         let count = QueryFilter(.equals, fieldName: "count", value: .int64(1))
@@ -45,7 +45,7 @@ struct QueryWorkTests {
         #expect(pages > 5 && pages < 30)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `records that are larger than what a page may look at come one a page, also where the order has several keys`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.define(["first": .int64, "second": .int64, "third": .int64, "text": .string])

@@ -24,7 +24,7 @@ import Testing
         try await test.cloud.usage(of: TestCloud.container, .development, after: nil).ofPublic.bytes
     }
 
-    @Test(arguments: Engine.allCases) func `every kind of change is counted to the byte, in all zones together`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `every kind of change is counted to the byte, in all zones together`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let (ann, bob) = (test.user("_ann"), test.user("_bob"))
         // What was changed at another time than it was made says so.
@@ -63,7 +63,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `what goes with a deletion is free at once or with its task`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what goes with a deletion is free at once or with its task`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let ann = test.user("_ann")
         try await ann.define(["owner": .reference])
@@ -75,7 +75,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a save without room is refused alone, and a deletion or a smaller save never is`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a save without room is refused alone, and a deletion or a smaller save never is`(engine: Engine)
         async throws
     {
         let test = try await cloud(engine)
@@ -102,7 +102,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `fields that take as much as before, and are kept in more bytes, need room too`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `fields that take as much as before, and are kept in more bytes, need room too`(engine: Engine)
         async throws
     {
         let test = try await cloud(engine)
@@ -116,7 +116,7 @@ import Testing
         #expect(try await ann.modify([.make(.forceReplace, "a", fewer)]).map(\.error?.code) == [nil])
     }
 
-    @Test(arguments: Engine.allCases) func `in an atomic zone a save without room takes its batch with it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `in an atomic zone a save without room takes its batch with it`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
@@ -127,7 +127,7 @@ import Testing
         #expect(alone.map(\.error?.code) == [nil, .quotaExceeded])
     }
 
-    @Test(arguments: Engine.allCases) func `the public database has a quota of its own, and users get their records beside a full one`(
+    @Test(arguments: Engine.ofRules) func `the public database has a quota of its own, and users get their records beside a full one`(
         engine: Engine
     ) async throws {
         let test = try await cloud(engine)
@@ -142,7 +142,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `what is set for a container counts from the next request on, in its environment alone`(
+    @Test(arguments: Engine.ofRules) func `what is set for a container counts from the next request on, in its environment alone`(
         engine: Engine
     ) async throws {
         let test = try await cloud(engine)
@@ -166,7 +166,7 @@ import Testing
         await #expect(throws: ServerError.noContainer) { try await test.cloud.setQuotas(of: "iCloud.none", .development) { _ in } }
     }
 
-    @Test(arguments: Engine.allCases) func `a reset and a deleted account leave nothing that counts`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a reset and a deleted account leave nothing that counts`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let account = try await test.cloud.registry.createAccount(email: "ada@example.com", passwordHash: "h")
         let name = try await test.cloud.admit(account: account.id, to: TestCloud.container, .development)
@@ -193,7 +193,7 @@ import Testing
         try await user.modify([operation], zone: zone).first?.error?.code
     }
 
-    @Test(arguments: Engine.allCases, [DatabaseKey.Scope.private, .public])
+    @Test(arguments: Engine.ofRules, [DatabaseKey.Scope.private, .public])
     func `requests at once do not get past the quota together`(engine: Engine, scope: DatabaseKey.Scope) async throws {
         let test = try await cloud(engine)
         let ann = test.user("_ann", in: scope)
@@ -256,7 +256,7 @@ import Testing
 
     // MARK: The check
 
-    @Test(arguments: Engine.allCases) func `a count that is wrong is told and made right`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a count that is wrong is told and made right`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Y", "Z")

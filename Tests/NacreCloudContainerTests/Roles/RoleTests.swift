@@ -34,7 +34,7 @@ import Testing
         try await user.cloud.queryRecords(RecordsQueryRequest(query: query), in: user.target, by: user.caller).records.map(\.recordName)
     }
 
-    @Test(arguments: Engine.allCases) func `a role that another server gives or takes counts with the next request, though this one has read it`(
+    @Test(arguments: Engine.ofRules) func `a role that another server gives or takes counts with the next request, though this one has read it`(
         engine: Engine
     ) async throws {
         let test = try await Self.cloud(engine, "GRANT READ TO Team, GRANT CREATE TO \"_icloud\"", roles: ["Team"])
@@ -55,7 +55,7 @@ import Testing
         #expect(try await names(bob) == [])
     }
 
-    @Test(arguments: Engine.allCases) func `what only its creator may read is there for its creator alone`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what only its creator may read is there for its creator alone`(engine: Engine) async throws {
         let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
         let (ann, bob, world) = (test.user("_ann", in: .public), test.user("_bob", in: .public), test.world())
         try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("x")])])
@@ -69,7 +69,7 @@ import Testing
         #expect(try await ann.modify([.make(.forceUpdate, "a", type: "Diary", ["text": .string("y")])]).first?.record?.fields["text"] == .string("y"))
     }
 
-    @Test(arguments: Engine.allCases) func `a repetition tells nothing of what others made of a record that its caller may not read`(
+    @Test(arguments: Engine.ofRules) func `a repetition tells nothing of what others made of a record that its caller may not read`(
         engine: Engine
     ) async throws {
         let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await bob.modify(operations, id: "1").map(\.error) == [.readNotPermitted])
     }
 
-    @Test(arguments: Engine.allCases) func `records that one may not read take no room in the answer of a lookup`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `records that one may not read take no room in the answer of a lookup`(engine: Engine) async throws {
         let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         let names = (0..<9).map { "a\($0)" }
@@ -91,7 +91,7 @@ import Testing
         await #expect(throws: ServerError.answerTooLarge) { try await ann.lookup(names) }
     }
 
-    @Test(arguments: Engine.allCases) func `a role counts from the next request on, and so does its end`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a role counts from the next request on, and so does its end`(engine: Engine) async throws {
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
@@ -115,7 +115,7 @@ import Testing
         await #expect(throws: ServerError.self) { try await registry.assign("Editor", to: "_bob", in: Self.container, .production) }
     }
 
-    @Test(arguments: Engine.allCases) func `a role that is made again under its name is nobody's`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a role that is made again under its name is nobody's`(engine: Engine) async throws {
         let grants = #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
@@ -132,7 +132,7 @@ import Testing
         #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
     }
 
-    @Test(arguments: Engine.allCases) func `a schema that is reset leaves roles to nobody`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a schema that is reset leaves roles to nobody`(engine: Engine) async throws {
         let grants = #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let registry = test.cloud.registry
@@ -218,7 +218,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: Engine.allCases) func `who may change a record that is another's leaves it to its creator, and its references too`(
+    @Test(arguments: Engine.ofRules) func `who may change a record that is another's leaves it to its creator, and its references too`(
         engine: Engine
     ) async throws {
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ TO "_world", GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud""#
@@ -236,7 +236,7 @@ import Testing
         #expect(try await ann.modify([.delete("post")]).first?.error == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `who may write and not read hears the new tag and nothing else`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who may write and not read hears the new tag and nothing else`(engine: Engine) async throws {
         let grants = #"GRANT WRITE TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))

@@ -31,7 +31,7 @@ import Testing
         try #require(try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value)
     }
 
-    @Test(arguments: Engine.allCases) func `a stranger asks, the owner hears of it, and who is approved comes in`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a stranger asks, the owner hears of it, and who is approved comes in`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         #expect(try await save(ShareChange(allowsAccessRequests: true), scene) == nil)
         let (guid, eve) = (try await scene.guid(), try await caller("eve", scene))
@@ -96,7 +96,7 @@ import Testing
         #expect(costs.count == 1 && costs.allSatisfy { $0 >= Limits.addressLookupCost }, "\(costs)")
     }
 
-    @Test(arguments: Engine.allCases) func `what an account has left by asking goes with it, and nobody else's does`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what an account has left by asking goes with it, and nobody else's does`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         let cloud = scene.world.cloud
         _ = try await save(ShareChange(allowsAccessRequests: true), scene)

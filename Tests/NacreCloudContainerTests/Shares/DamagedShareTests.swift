@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Of a zone
 
-    @Test(arguments: Engine.allCases) func `the share of a zone that is damaged and deleted goes from its participants, and is made anew`(
+    @Test(arguments: Engine.ofRules) func `the share of a zone that is damaged and deleted goes from its participants, and is made anew`(
         engine: Engine
     )
         async throws
@@ -77,7 +77,7 @@ import Testing
         #expect(try await scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases) func `a share that is saved over a damaged one has the participants that it names, and the others are told`(
+    @Test(arguments: Engine.ofRules) func `a share that is saved over a damaged one has the participants that it names, and the others are told`(
         engine: Engine
     ) async throws {
         let scene = try await ShareScene(engine)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await entries(scene).count == 1)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone whose share is damaged goes from its participants when it is deleted`(engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `a zone whose share is damaged goes from its participants when it is deleted`(engine: Engine) async throws
     {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite])
@@ -106,7 +106,7 @@ import Testing
         #expect(try await entries(scene) == [])
     }
 
-    @Test(arguments: Engine.allCases) func `an owner whose data are deleted takes damaged shares along, and participants hear of it`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `an owner whose data are deleted takes damaged shares along, and participants hear of it`(engine: Engine)
         async throws
     {
         let scene = try await ShareScene(engine)
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Of a record
 
-    @Test(arguments: Engine.allCases) func `the share of a record that is damaged and deleted goes from its participants, and its root is free`(
+    @Test(arguments: Engine.ofRules) func `the share of a record that is damaged and deleted goes from its participants, and its root is free`(
         engine: Engine
     ) async throws {
         let tree = try await TreeScene(engine)
@@ -142,7 +142,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases) func `the share of a record is saved over a damaged one, for the same root`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `the share of a record is saved over a damaged one, for the same root`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readWrite, "_cleo": .readWrite])
         try await tree.scene.world.runAllTasks()
@@ -157,7 +157,7 @@ import Testing
         #expect(try await tree.share("stop", as: "D")?.error == .alreadyShared)
     }
 
-    @Test(arguments: Engine.allCases) func `a root that is damaged and deleted takes its share along`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a root that is damaged and deleted takes its share along`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("other", as: "O", ["_ben": .readWrite])
         try await tree.scene.world.runAllTasks()

@@ -14,7 +14,7 @@ import Testing
         try await world.cloud.listShares(of: ShareScene.ada, in: TestCloud.container, .development)
     }
 
-    @Test(arguments: Engine.allCases) func `of a record is said by which share, through which records, who sees it and who writes it`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `of a record is said by which share, through which records, who sees it and who writes it`(engine: Engine)
         async throws
     {
         let tree = try await TreeScene(engine)

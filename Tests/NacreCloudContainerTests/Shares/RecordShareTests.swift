@@ -8,7 +8,7 @@ import Testing
 @Suite struct RecordShareTests {
     private static let zone = TreeScene.zone
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a participant sees the share, its root and what hangs on it, and nothing else`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         let saved = try #require(try await tree.share("trip", as: "S", SharePermission.none, [.invite("_ben", .readWrite)])?.record)
@@ -34,7 +34,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what moves into a share, between shares and out of them comes and goes once with all that hangs on it`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readWrite, "_cleo": .readOnly])
@@ -69,7 +69,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a subtree larger than a transaction comes and goes in portions, each record once`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         let count = Limits.subtreePerTransaction * 2 + 50
@@ -102,7 +102,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases) func `a share goes with its root, and a root forgets a share that went`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a share goes with its root, and a root forgets a share that went`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readWrite])
         let guid = try await tree.guid("S")
@@ -127,7 +127,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `a guest takes nothing along of a subtree that its owner is taking away`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         let count = Limits.subtreePerTransaction
@@ -203,7 +203,7 @@ import Testing
         #expect(try await tree.found(["stop", "z0", "day"], by: tree.guest("_cleo")) == [])
     }
 
-    @Test(arguments: Engine.allCases) func `a refused share leaves no link, and a share that ends takes its link along`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a refused share leaves no link, and a share that ends takes its link along`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         let test = tree.scene.world
         let part = Registry.Part.shares(container: tree.ada.target.container, tree.ada.target.environment)
@@ -267,7 +267,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `who joins a second share of a zone hears of it, and who leaves one of two begins the zone again`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readOnly])
@@ -287,7 +287,7 @@ import Testing
         await #expect(throws: ServerError.tokenExpired) { try await ben.user.changes(Self.zone, after: adas) }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofRules)
     func `what left two shares is told once, and also to who joined the second when it had left that too`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readOnly, "_cleo": .readOnly])
@@ -335,7 +335,7 @@ import Testing
         #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.parent?.recordName == "above")
     }
 
-    @Test(arguments: Engine.allCases) func `a change of what is not shared is told to nobody`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a change of what is not shared is told to nobody`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readOnly])
         try await tree.join("other", as: "O", ["_cleo": .readOnly])
@@ -351,7 +351,7 @@ import Testing
         #expect(try await cleo.changes(Self.zone, after: token).records.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone that goes takes its shares along, and a user who goes leaves them`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a zone that goes takes its shares along, and a user who goes leaves them`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readOnly, "_cleo": .readOnly])
         try await tree.join("other", as: "O", ["_ben": .readOnly])
@@ -379,7 +379,7 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
-    @Test(arguments: Engine.allCases) func `tombstones take their places in all views along when they are purged`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `tombstones take their places in all views along when they are purged`(engine: Engine) async throws {
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readOnly])
         try await tree.join("other", as: "O", ["_ben": .readOnly])

@@ -53,7 +53,7 @@ import Testing
         await #expect(throws: ServerError.recordNotFound) { try await scene.world.cloud.rereferenceAssets(copied, in: ben.target, by: ben.caller) }
     }
 
-    @Test(arguments: Engine.allCases) func `a subscription to the shared database tells a participant's devices of each change`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a subscription to the shared database tells a participant's devices of each change`(engine: Engine)
         async throws
     {
         let people = try await SubscriptionScene(try await engine.makeStore())
@@ -80,7 +80,7 @@ import Testing
         #expect(try await people.told(bob) == [], "what is not shared is not told")
     }
 
-    @Test(arguments: Engine.allCases) func `an account that is deleted leaves what was shared with it, and takes back what it shared`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `an account that is deleted leaves what was shared with it, and takes back what it shared`(engine: Engine)
         async throws
     {
         let people = try await SubscriptionScene(try await engine.makeStore())

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: Making
 
-    @Test(arguments: Engine.allCases) func `a share has a URL nobody can guess, and the same one when the zone is shared again`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a share has a URL nobody can guess, and the same one when the zone is shared again`(engine: Engine)
         async throws
     {
         let scene = try await ShareScene(engine)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await scene.ada.modify([tagged], zone: Self.zone).first?.record?.sharing?.value.publicPermission == .readWrite)
     }
 
-    @Test(arguments: Engine.allCases) func `a share keeps fields of the app, and is told anew with each change of its participants`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a share keeps fields of the app, and is told anew with each change of its participants`(engine: Engine)
         async throws
     {
         let scene = try await ShareScene(engine)
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: Coming
 
-    @Test(arguments: Engine.allCases) func `who is invited sees nothing before accepting, and the zone afterwards`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who is invited sees nothing before accepting, and the zone afterwards`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.share(SharePermission.none, [.invite("_ben", .readWrite)])
         let guid = try await scene.guid()
@@ -115,7 +115,7 @@ import Testing
         #expect(try await scene.accept(guid, by: ShareScene.ada).share?.databaseScope == "PRIVATE")
     }
 
-    @Test(arguments: Engine.allCases) func `whoever has the URL of an open share may join by it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `whoever has the URL of an open share may join by it`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.share(.readOnly)
         let guid = try await scene.guid()
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Using
 
-    @Test(arguments: Engine.allCases) func `a participant's save is the owner's record, under the participant's name`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a participant's save is the owner's record, under the participant's name`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite, "_cleo": .readOnly])
         let (ben, cleo) = (scene.guest("_ben"), scene.guest("_cleo"))
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: Going
 
-    @Test(arguments: Engine.allCases) func `a participant who deletes the share leaves it, and the others stay`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a participant who deletes the share leaves it, and the others stay`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readOnly, "_cleo": .readWrite])
         let ben = scene.guest("_ben")
@@ -270,7 +270,7 @@ import Testing
         #expect(try await scene.accept(scene.guid(), by: "_ben").error == .notInvited, "who left is invited again, or not")
     }
 
-    @Test(arguments: Engine.allCases) func `an owner who deletes the share ends it at once`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an owner who deletes the share ends it at once`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite])
         let guid = try await scene.guid()
@@ -292,7 +292,7 @@ import Testing
         #expect(try await ben.changes(Self.zone, after: page.syncToken).records.isEmpty == false)
     }
 
-    @Test(arguments: Engine.allCases) func `a shared zone that is deleted goes from its participants`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a shared zone that is deleted goes from its participants`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite])
         let (guid, token) = (try await scene.guid(), try await scene.guest("_ben").databaseChanges().syncToken)

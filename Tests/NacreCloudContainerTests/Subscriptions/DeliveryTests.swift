@@ -91,7 +91,7 @@ private final class PushRecorder: PushDelivering {
         }
     }
 
-    @Test(arguments: Engine.allCases) func `what waits is sent in its order, once, and to who has an address alone`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what waits is sent in its order, once, and to who has an address alone`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let other = try await scene.scene.signIn("ada")
         try await scene.save("a", "b", "c", "d", "e", "f")
@@ -103,7 +103,7 @@ private final class PushRecorder: PushDelivering {
         #expect(try await scene.sent() == ["g"])
     }
 
-    @Test(arguments: Engine.allCases) func `a service that asks for patience is given it, and nothing is lost meanwhile`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `a service that asks for patience is given it, and nothing is lost meanwhile`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(try await engine.makeStore())
@@ -138,7 +138,7 @@ private final class PushRecorder: PushDelivering {
         #expect(try await scene.waiting() == 0)
     }
 
-    @Test(arguments: Engine.allCases) func `an address that is no more is forgotten, and what waits is there for who asks`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `an address that is no more is forgotten, and what waits is there for who asks`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(try await engine.makeStore())
@@ -164,7 +164,7 @@ private final class PushRecorder: PushDelivering {
         #expect(try await (scene.waiting(), scene.tasks()) == (0, 0))
     }
 
-    @Test(arguments: Engine.allCases) func `who is signed out is sent nothing of what waits`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who is signed out is sent nothing of what waits`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         scene.pushes.answerNext(.retry(afterSeconds: 5))
         try await scene.save("a")
@@ -210,7 +210,7 @@ private final class PushRecorder: PushDelivering {
         #expect(scene.pushes.most > 1 && scene.pushes.most <= Limits.pushesAtOnce)
     }
 
-    @Test(arguments: Engine.allCases) func `a worker that dies anywhere has it sent all the same, with the same ID`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a worker that dies anywhere has it sent all the same, with the same ID`(_ engine: Engine) async throws {
         var (call, identities) = (1, Set<String>())
         while true {
             let store = FailingStore(try await engine.makeStore(), failingAtCall: nil)
@@ -289,7 +289,7 @@ private final class PushRecorder: PushDelivering {
         #expect(Delivery.grace(queued: queued, isListening: isListening, at: queued + age) == left)
     }
 
-    @Test(arguments: Engine.allCases) func `what a stream has not acknowledged is pushed, and the rest is not`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what a stream has not acknowledged is pushed, and the rest is not`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let (devices, address) = (scene.scene.cloud.listening, try #require(scene.device.address))
         _ = devices.beginStream(of: address)
@@ -331,7 +331,7 @@ private final class PushRecorder: PushDelivering {
         try await note(DeviceNoteRequest(badge: 999_999_999))
     }
 
-    @Test(arguments: Engine.allCases) func `a badge counts on each device from where it was set`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a badge counts on each device from where it was set`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, phone, pad) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("ada"))
         var info = NotificationInfo()

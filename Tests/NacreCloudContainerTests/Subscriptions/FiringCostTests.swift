@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `what one user hears of a commit is bounded, and so is each transaction that tells it`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `what one user hears of a commit is bounded, and so is each transaction that tells it`(_ engine: Engine)
         async throws
     {
         let store = CountingStore(try await engine.makeStore())
@@ -53,7 +53,7 @@ import Testing
         for device in crowd.devices { #expect(try await crowd.scene.identifiers(device) == ["everything"]) }
     }
 
-    @Test(arguments: Engine.allCases) func `who has less than a queue holds is told each, beside who has more`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who has less than a queue holds is told each, beside who has more`(_ engine: Engine) async throws {
         let crowd = try await Crowd(try await engine.makeStore(), subscriptions: 120, devices: 2)
         let listener = try await crowd.scene.signIn("ada")
         try await crowd.scene.subscribe(listener, .query("mine"), in: .public)
@@ -102,7 +102,7 @@ import Testing
         #expect(call > 20)
     }
 
-    @Test(arguments: Engine.allCases) func `who follows a zone is told once of a commit, whichever of its records is asked for`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `who follows a zone is told once of a commit, whichever of its records is asked for`(_ engine: Engine)
         async throws
     {
         let scene = try await SubscriptionScene(try await engine.makeStore())

@@ -6,7 +6,7 @@ import Testing
 
 /// Changes that are told, from the save to the device's queue, over every engine.
 @Suite struct FiringTests {
-    @Test(arguments: Engine.allCases) func `changes are told in their order, with what became of each record`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `changes are told in their order, with what became of each record`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         try await scene.subscribe(device, .query("red", [.equals("text", .string("red"))]), .query("gone", on: .delete))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await scene.identifiers(device).sorted() == ["gone a 3", "gone b 3", "red b 3"])
     }
 
-    @Test(arguments: Engine.allCases) func `a save that is refused or rolled back tells nobody`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a save that is refused or rolled back tells nobody`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         let home = scene.user(author)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await scene.identifiers(device) == ["q d 1"], "the default zone has no feed")
     }
 
-    @Test(arguments: Engine.allCases) func `zones that come and go are told to those who follow the database`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `zones that come and go are told to those who follow the database`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         try await scene.subscribe(device, .database("d"), .database("typed", type: "Note"), .query("q"))
@@ -48,7 +48,7 @@ import Testing
         #expect(try await scene.identifiers(device) == ["d"])
     }
 
-    @Test(arguments: Engine.allCases) func `silent changes of one zone are told once`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `silent changes of one zone are told once`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         let home = scene.user(author)
@@ -60,7 +60,7 @@ import Testing
         #expect(try await scene.identifiers(device).sorted() == ["d", "h", "w"])
     }
 
-    @Test(arguments: Engine.allCases) func `what goes with a deleted record is told, beyond the first transaction too`(_ engine: Engine) async throws
+    @Test(arguments: Engine.ofRules) func `what goes with a deleted record is told, beyond the first transaction too`(_ engine: Engine) async throws
     {
         let test = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await test.signIn("ada"), try await test.signIn("ada"))
@@ -73,7 +73,7 @@ import Testing
         #expect(Set(told) == Set(["q top 3"] + (0..<20).map { "q n\($0) 3" }) && told.count == 21)
     }
 
-    @Test(arguments: Engine.allCases) func `who may not read a record hears nothing of it`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who may not read a record hears nothing of it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
         _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
@@ -91,7 +91,7 @@ import Testing
         #expect(try await scene.identifiers(bob) == [], "whose account has ended")
     }
 
-    @Test(arguments: Engine.allCases) func `a subscription that fires once fires once`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a subscription that fires once fires once`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         try await scene.subscribe(device, .query("once", on: .create, once: true), .query("always", on: .create))
@@ -103,7 +103,7 @@ import Testing
         #expect(left.compactMap(\.subscription?.subscriptionID) == ["always"])
     }
 
-    @Test(arguments: Engine.allCases) func `a worker that dies anywhere tells all the same, with the same ID`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a worker that dies anywhere tells all the same, with the same ID`(_ engine: Engine) async throws {
         var call = 1
         var identities: Set<String> = []
         while true {
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `many who follow one value are told in portions, each once`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `many who follow one value are told in portions, each once`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
         let count = Limits.firingChunk * 2 + 30

@@ -46,7 +46,7 @@ import Testing
         func names() async throws -> [String] { try await waiting().map { Told($0).member("rid") ?? "everything" } }
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `notifications wait in their order until they are acknowledged`(
+    @Test(arguments: Engine.ofRules, [false, true]) func `notifications wait in their order until they are acknowledged`(
         _ engine: Engine, areNew: Bool
     ) async throws {
         let scene = try await Scene(engine, areNew: areNew)
@@ -64,7 +64,7 @@ import Testing
         #expect(try await scene.waiting().map(\.number) == [4])
     }
 
-    @Test(arguments: Engine.allCases) func `what is told twice waits once`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what is told twice waits once`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         for _ in 0..<3 { try await scene.tell(scene.payload("a"), scene.payload("b")) }
         #expect(try await scene.names() == ["a", "b"])
@@ -74,7 +74,7 @@ import Testing
         #expect(try await scene.names() == ["a", "b", "a"], "another subscription of one change")
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `silent ones of one zone become the last, and so do those of one collapse ID`(
+    @Test(arguments: Engine.ofRules, [false, true]) func `silent ones of one zone become the last, and so do those of one collapse ID`(
         _ engine: Engine, areNew: Bool
     )
         async throws
@@ -98,7 +98,7 @@ import Testing
         #expect(try await scene.names() == ["b", "d", "e", "g", "h"])
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `a full queue becomes a word to fetch everything, one for each database`(
+    @Test(arguments: Engine.ofRules, [false, true]) func `a full queue becomes a word to fetch everything, one for each database`(
         _ engine: Engine, areNew: Bool
     ) async throws {
         let scene = try await Scene(engine, areNew: areNew)
@@ -113,7 +113,7 @@ import Testing
         #expect(try await scene.names() == ["everything", "everything", "later"])
     }
 
-    @Test(arguments: Engine.allCases) func `what waited for seven days is gone, and the device is told so`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what waited for seven days is gone, and the device is told so`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.tell(scene.payload("a"))
         scene.scene.test.clock.move(bySeconds: Limits.notificationSeconds - 1)
@@ -129,7 +129,7 @@ import Testing
         #expect(try await scene.names() == ["c"])
     }
 
-    @Test(arguments: Engine.allCases) func `what is put behind notifications that are lost unread is lost with them, and the device is told so`(
+    @Test(arguments: Engine.ofRules) func `what is put behind notifications that are lost unread is lost with them, and the device is told so`(
         _ engine: Engine
     ) async throws {
         let scene = try await Scene(engine, areNew: true)
@@ -144,7 +144,7 @@ import Testing
         #expect(try await scene.names() == ["everything", "d"])
     }
 
-    @Test(arguments: Engine.allCases) func `what is new is put behind a queue that nobody reads, up to the one that finds no room`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `what is new is put behind a queue that nobody reads, up to the one that finds no room`(_ engine: Engine)
         async throws
     {
         let store = CountingStore(try await engine.makeStore())
@@ -167,7 +167,7 @@ import Testing
         #expect(try await scene.names() == ["everything", "a", "c"])
     }
 
-    @Test(arguments: Engine.allCases) func `an acknowledgement of a queue that is lost tells the device to fetch everything`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `an acknowledgement of a queue that is lost tells the device to fetch everything`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(engine)
@@ -177,7 +177,7 @@ import Testing
     }
 
     /// A notification may be heard before the disk has it: its number is never another's.
-    @Test(arguments: Engine.allCases) func `a number that a power cut took back is no other notification's`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a number that a power cut took back is no other notification's`(_ engine: Engine) async throws {
         let store = try await ReopenableStore(engine, run: 1)
         let scene = try await Scene(store)
         try await scene.tell(scene.payload("a"))
@@ -197,7 +197,7 @@ import Testing
         #expect(try await scene.names() == [])
     }
 
-    @Test(arguments: Engine.allCases) func `the first number of a device is lost like any other`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `the first number of a device is lost like any other`(_ engine: Engine) async throws {
         let store = try await ReopenableStore(engine, run: 1)
         let scene = try await Scene(store)
         try await store.reopen(run: 2)
@@ -206,7 +206,7 @@ import Testing
         #expect(try await scene.names() == ["everything"])
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `a badge counts on each device by itself`(_ engine: Engine, areNew: Bool) async throws {
+    @Test(arguments: Engine.ofRules, [false, true]) func `a badge counts on each device by itself`(_ engine: Engine, areNew: Bool) async throws {
         let scene = try await Scene(engine, areNew: areNew)
         try await scene.tell(scene.payload("a") { $0.countsBadge = true }, scene.payload("b"))
         let second = try await scene.scene.signIn("ada")
@@ -215,7 +215,7 @@ import Testing
         #expect(try await scene.scene.told(second).map { $0.member("badge") } == ["1"])
     }
 
-    @Test(arguments: Engine.allCases, [false, true]) func `a device that is signed out is told nothing, and its queue goes`(
+    @Test(arguments: Engine.ofRules, [false, true]) func `a device that is signed out is told nothing, and its queue goes`(
         _ engine: Engine, areNew: Bool
     ) async throws {
         let scene = try await Scene(engine, areNew: areNew)
@@ -231,7 +231,7 @@ import Testing
         #expect(kept.count == 1)
     }
 
-    @Test(arguments: Engine.allCases) func `of more devices than there may be those go that were quiet longest`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `of more devices than there may be those go that were quiet longest`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         var addresses: [DeviceAddress] = []
         for place in 0..<Limits.notifiedDevicesPerUser {

@@ -37,7 +37,7 @@ import Testing
         found.steps.filter { !$0.isPassed }.map { "\($0.name): \($0.text)" }.joined(separator: "; ")
     }
 
-    @Test(arguments: Engine.allCases) func `every step has its verdict, with both values where a part of the predicate failed`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `every step has its verdict, with both values where a part of the predicate failed`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(engine)
@@ -67,7 +67,7 @@ import Testing
         #expect(try await scene.why("good", "gone").fires)
     }
 
-    @Test(arguments: Engine.allCases) func `each device says whether it made the change and what became of its notification`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `each device says whether it made the change and what became of its notification`(_ engine: Engine)
         async throws
     {
         let scene = try await Scene(engine)
@@ -96,7 +96,7 @@ import Testing
         #expect(found.fires && !"\(found)".contains("hush-hush"), "no part of the predicate asks for it")
     }
 
-    @Test(arguments: Engine.allCases) func `the log of a device has its bounds, and goes with it`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `the log of a device has its bounds, and goes with it`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.scene.subscribe(scene.device, .query("q", info: .alert("New")))
         var went: [Timestamp] = []
@@ -129,7 +129,7 @@ import Testing
         #expect(try await rows().count == 1, "of the other device")
     }
 
-    @Test(arguments: Engine.allCases) func `a notification that its device has is told with when it was queued, and so are many at once`(
+    @Test(arguments: Engine.ofRules) func `a notification that its device has is told with when it was queued, and so are many at once`(
         _ engine: Engine
     ) async throws {
         let scene = try await Scene(engine)
@@ -147,7 +147,7 @@ import Testing
         #expect(try await scene.why(names[7]).devices.flatMap(\.lines) == before)
     }
 
-    @Test(arguments: Engine.allCases) func `who may not read the record is not told, and that is said`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who may not read the record is not told, and that is said`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try await scene.scene.signIn("bob")
         try await scene.scene.subscribe(bob, .query("q"), in: .public)

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `subscriptions are saved, listed, looked up and deleted, each user's own`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `subscriptions are saved, listed, looked up and deleted, each user's own`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
         let mine = Subscription.query("b", [.equals("text", .string("x"))], on: .create, info: .alert("Hello"))
@@ -59,7 +59,7 @@ import Testing
         #expect(try await kept(scene, in: .public).values.allSatisfy { $0 == 0 }, "nothing stays of what was deleted")
     }
 
-    @Test(arguments: Engine.allCases) func `to save one that is there changes nothing or replaces it`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `to save one that is there changes nothing or replaces it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")
         for _ in 0..<2 { #expect(try await ids(scene.subscribe(ada, .query("a"), in: .public)) == ["a"]) }
@@ -73,7 +73,7 @@ import Testing
         #expect(try await kept(scene, in: .public) == [.subscription: 2, .subscriptionTerm: 2, .subscribed: 3])
     }
 
-    @Test(arguments: Engine.allCases) func `each item of a request is on its own, and none stands twice in it`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `each item of a request is on its own, and none stands twice in it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")
         let results = try await scene.subscribe(ada, .query("a"), .zone("z", "Nowhere"), .query("n", zone: "Nowhere"), .query("b", type: "Nothing"))
@@ -85,7 +85,7 @@ import Testing
         #expect(try await scene.subscribe(ada, .database("d"), in: .shared)[0].error == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a repeated request is answered as it was, and done once`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a repeated request is answered as it was, and done once`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")
         try await scene.subscribe(ada, .query("a"))
@@ -125,7 +125,7 @@ import Testing
         #expect(try await save("more") == nil)
     }
 
-    @Test(arguments: Engine.allCases) func `a zone that goes takes its subscriptions along`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a zone that goes takes its subscriptions along`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")
         try await scene.user(ada).makeZone("Work", "Home")
@@ -137,7 +137,7 @@ import Testing
         #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
     }
 
-    @Test(arguments: Engine.allCases) func `an account that goes leaves no subscription, no device and nothing that waits`(_ engine: Engine)
+    @Test(arguments: Engine.ofRules) func `an account that goes leaves no subscription, no device and nothing that waits`(_ engine: Engine)
         async throws
     {
         let scene = try await SubscriptionScene(try await engine.makeStore())

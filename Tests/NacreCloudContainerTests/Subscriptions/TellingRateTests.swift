@@ -13,7 +13,7 @@ import Testing
             container: SubscriptionScene.container, environment: SubscriptionScene.environment, userRecordName: try #require(scene.names[person]))
     }
 
-    @Test(arguments: Engine.allCases) func `who was told as much as the rate hears to fetch everything, until that is paid for, and others hear each`(
+    @Test(arguments: Engine.ofRules) func `who was told as much as the rate hears to fetch everything, until that is paid for, and others hear each`(
         _ engine: Engine
     ) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
@@ -31,7 +31,7 @@ import Testing
         #expect(try await heard(of: "c") == [["p c 1", "q c 1"], ["p c 1", "q c 1"]])
     }
 
-    @Test(arguments: Engine.allCases) func `subscriptions that others' saves are held against take of the rate of who has them, and of nobody else's`(
+    @Test(arguments: Engine.ofRules) func `subscriptions that others' saves are held against take of the rate of who has them, and of nobody else's`(
         _ engine: Engine
     ) async throws {
         let store = CountingStore(try await engine.makeStore())

@@ -72,7 +72,7 @@ import Testing
             lookupInfo: info)
     }
 
-    @Test(arguments: Engine.allCases) func `who has allowed it is found by address, hash and name, in the order asked`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `who has allowed it is found by address, hash and name, in the order asked`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let (bob, hash) = (UserLookupInfo.userRecordName(try #require(scene.names["bob"])), try await scene.hash("BOB@example.com"))
         let found = try await scene.discover(
@@ -87,7 +87,7 @@ import Testing
         #expect(try scene.cloud.discoverContacts(in: Self.target, by: scene.caller()).users.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `elsewhere nobody has allowed anything`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `elsewhere nobody has allowed anything`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         var other = Self.target
         other.environment = .production
@@ -106,7 +106,7 @@ import Testing
         #expect(try await scene.cloud.discoverability(in: Self.target, by: scene.caller("bob")) == .granted)
     }
 
-    @Test(arguments: Engine.allCases) func `an app's answer is kept, for all devices, and the user takes it back`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an app's answer is kept, for all devices, and the user takes it back`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let (bob, eve) = (try #require(scene.accounts["bob"]), try #require(scene.accounts["eve"]))
         #expect(try await scene.answer(.denied, "eve") == .denied)
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// As many calls in as many transactions, whoever there is.
-    @Test(arguments: Engine.allCases) func `an unknown address costs what one costs whose user has not allowed it`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an unknown address costs what one costs whose user has not allowed it`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.answer(.denied, "eve")
         try await scene.answer(.granted, "ann")
@@ -155,7 +155,7 @@ import Testing
         #expect(try await calls(.emailAddress("bob@example.com"), isFound: true) == unknown)
     }
 
-    @Test(arguments: Engine.allCases) func `many at once are looked up in as many calls as one`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `many at once are looked up in as many calls as one`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let infos = (0..<399).map { UserLookupInfo.emailAddress("nobody\($0)@example.com") } + [.emailAddress("bob@example.com")]
         scene.counting.reset()
@@ -167,7 +167,7 @@ import Testing
         #expect(meter.cost >= 400 * Limits.addressLookupCost)
     }
 
-    @Test(arguments: Engine.allCases) func `a user is found by the address of now, and with the names of now`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a user is found by the address of now, and with the names of now`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try #require(scene.accounts["bob"])
         let moved = try await scene.registry.changeEmail(of: bob, to: "Robert@example.com")
@@ -184,7 +184,7 @@ import Testing
         #expect(try await scene.discover(.emailAddress("robert@example.com")).map(\.nameComponents) == [nil])
     }
 
-    @Test(arguments: Engine.allCases) func `what a server had no time to take over a task takes over`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `what a server had no time to take over a task takes over`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try #require(scene.accounts["bob"])
         let moved = try await scene.registry.changeEmail(of: bob, to: "robert@example.com")
@@ -199,7 +199,7 @@ import Testing
         #expect(try await scene.found("bob@example.com") == ["Next"])
     }
 
-    @Test(arguments: Engine.allCases) func `an older state does not come over a newer one`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an older state does not come over a newer one`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try #require(scene.accounts["bob"])
         let first = try await scene.registry.changeNames(of: bob, to: NameComponents(givenName: "First"))
@@ -216,7 +216,7 @@ import Testing
         #expect(try await scene.found("bob@example.com") == ["Second"])
     }
 
-    @Test(arguments: Engine.allCases) func `a deleted account is found by nobody, and leaves nothing`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `a deleted account is found by nobody, and leaves nothing`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.answer(.denied, "eve")
         for user in ["bob", "eve"] { try await scene.registry.deleteAccount(try #require(scene.accounts[user])) }
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// Whatever call fails, a user who has not said yes is not found, and one who said no is not found when that was answered.
-    @Test(arguments: Engine.allCases) func `an answer that is cut short holds whole or not at all`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofRules) func `an answer that is cut short holds whole or not at all`(engine: Engine) async throws {
         for call in 1...40 {
             let scene = try await Scene(engine)
             scene.failing.fail(atCall: call)
