@@ -439,6 +439,20 @@ import Testing
         #expect(IPAddress.isLoopback("127.8.9.1") && IPAddress.isLoopback("::1"))
         #expect(!IPAddress.isLoopback("::2") && !IPAddress.isLoopback("10.0.0.1") && !IPAddress.isLoopback(""))
     }
+
+    @Test func `an IPv4 address is the same in each form that it is written in`() {
+        var proxies = TrustedProxies()
+        #expect(proxies.add("10.0.0.0/8") && proxies.add("::ffff:192.168.0.0/112") && !proxies.add("::ffff:10.0.0.0/8"))
+        for (peer, header, client) in [
+            ("10.1.2.3", "::ffff:198.51.100.1", "198.51.100.1"), ("10.1.2.3", "::FFFF:c633:6401", "198.51.100.1"),
+            ("10.1.2.3", "198.51.100.1, ::ffff:10.9.9.9", "198.51.100.1"), ("192.168.1.7", "::ffff:198.51.100.1", "198.51.100.1"),
+        ] {
+            #expect(proxies.client(of: peer, forwardedFor: [header]) == client, "\(peer) \(header)")
+        }
+        #expect(IPAddress.customer("::ffff:203.0.113.9") == "203.0.113.9" && IPAddress.customer("64:ff9b::203.0.113.9") == "203.0.113.9")
+        #expect(IPAddress.isLoopback("::ffff:127.0.0.1") && !IPAddress.isLoopback("::ffff:10.0.0.1"))
+        #expect(IPAddress.isLiteral("[::ffff:10.0.0.1]") && !IPAddress.isLiteral("::1") && !IPAddress.isLiteral("[10.0.0.1]"))
+    }
 }
 
 /// Keeps what a server logs.

@@ -14,7 +14,9 @@ package struct TrustedProxies: Sendable, Hashable {
         guard let bytes = IPAddress.bytes(String(parts[0])) else { return false }
         var bits = bytes.count * 8
         if parts.count == 2 {
-            guard let given = Int(parts[1]), (0...bits).contains(given) else { return false }
+            guard var given = Int(parts[1]) else { return false }
+            if IPAddress.isMapped(String(parts[0])) { given -= 96 }
+            guard (0...bits).contains(given) else { return false }
             bits = given
         }
         networks.append(Network(bytes: bytes, bits: bits))
@@ -27,8 +29,7 @@ package struct TrustedProxies: Sendable, Hashable {
         guard isTrusted(peer) else { return peer }
         var client = peer
         for item in headers.joined(separator: ",").split(separator: ",").reversed() {
-            let address = String(trimmingSpaces(item))
-            guard IPAddress.bytes(address) != nil else { return client }
+            guard let address = IPAddress.plain(String(trimmingSpaces(item))) else { return client }
             client = address
             guard isTrusted(address) else { return client }
         }
@@ -56,24 +57,43 @@ package struct TrustedProxies: Sendable, Hashable {
 
 /// Numeric addresses.
 package enum IPAddress {
-    /// Four bytes or sixteen; nil for text that is no numeric address.
+    /// Four bytes or sixteen; nil for text that is no numeric address. An IPv4 address in the form that sockets of both families write,
+    /// `::ffff:192.0.2.1`, has four.
     static func bytes(_ text: String) -> [UInt8]? {
         var four = [UInt8](repeating: 0, count: 4)
         if inet_pton(AF_INET, text, &four) == 1 { return four }
         var sixteen = [UInt8](repeating: 0, count: 16)
-        return inet_pton(AF_INET6, text, &sixteen) == 1 ? sixteen : nil
+        guard inet_pton(AF_INET6, text, &sixteen) == 1 else { return nil }
+        return sixteen.starts(with: mapped) ? Array(sixteen[12...]) : sixteen
     }
+
+    /// The first 96 bits of an IPv4 address that is written as an IPv6 address (RFC 4291, 2.5.5.2).
+    private static let mapped = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
+    /// The first 96 bits of an IPv4 address that a gateway translated (RFC 6052, 2.1).
+    private static let translated: [UInt8] = [0, 0x64, 0xff, 0x9b] + [UInt8](repeating: 0, count: 8)
+
+    /// Whether text is an IPv4 address that is written as an IPv6 address.
+    static func isMapped(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ":")) && bytes(text)?.count == 4 }
+
+    /// An address with an IPv4 address written as such; nil for text that is no numeric address.
+    static func plain(_ text: String) -> String? {
+        bytes(text).map { $0.count == 4 ? dotted($0) : text }
+    }
+
+    private static func dotted(_ four: some Sequence<UInt8>) -> String { four.map { String($0) }.joined(separator: ".") }
 
     /// What one customer of a network has: an IPv4 address, or the /64 of an IPv6 address, in which one machine has as many as it likes.
     package static func customer(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: ":")), let bytes = bytes(text), bytes.count == 16 else { return text }
+        guard text.utf8.contains(UInt8(ascii: ":")), let bytes = bytes(text) else { return text }
+        if bytes.count == 4 || bytes.starts(with: translated) { return dotted(bytes.suffix(4)) }
         return stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }.joined(separator: ":") + "::/64"
     }
 
     /// Whether the host of a URL is a numeric address: `192.0.2.1`, or `[2001:db8::1]`.
     package static func isLiteral(_ host: String) -> Bool {
-        if host.hasPrefix("["), host.hasSuffix("]") { return bytes(String(host.dropFirst().dropLast()))?.count == 16 }
-        return bytes(host)?.count == 4
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let text = isBracketed ? String(host.dropFirst().dropLast()) : host
+        return text.utf8.contains(UInt8(ascii: ":")) == isBracketed && bytes(text) != nil
     }
 
     /// Whether it stands for every address of a machine.
