@@ -4,10 +4,12 @@ package import NacreCloudWire
 extension Registry {
     /// Makes an account. The address is claimed first, in a database of its own: two sign-ups cannot both have it, and one that was cut short
     /// is taken up where it stopped.
-    /// - Parameter passwordHash: never the password.
+    /// - Parameters:
+    ///   - passwordHash: never the password.
+    ///   - isVouched: an administrator vouches for the address, which is verified by that: a server without mail must be able to share.
     /// - Throws: `ServerError.emailTaken`, or what is wrong with the address or a name.
     package func createAccount(
-        email: String, passwordHash: String, names: NameComponents = NameComponents()
+        email: String, passwordHash: String, names: NameComponents = NameComponents(), isVouched: Bool = false
     ) async throws -> AccountEntry {
         let address = try Self.normalized(email)
         if let fault = names.fault { throw fault }
@@ -19,7 +21,8 @@ extension Registry {
         }
         return try await write(.account(id)) { database, now, transaction in
             guard try transaction.entry(AccountEntry.self, id, in: database, at: now) == nil else { throw ServerError.emailTaken }
-            let entry = AccountEntry(id: id, email: address, passwordHash: passwordHash, names, at: now)
+            var entry = AccountEntry(id: id, email: address, passwordHash: passwordHash, names, at: now)
+            if isVouched { entry.verifiedEmail = address }
             try transaction.put([try entry.row(id, in: database)])
             return .commit(entry)
         }

@@ -94,9 +94,10 @@ package struct AccountEntry: RegistryEntry {
     package var familyName: String?
     /// The issuer's user that signs in to it; nil: none.
     package var openID: OpenIDIdentity?
-    /// How often its names or its address have changed; nil as 0.
+    /// How often its names, its address, its number or what is verified of them have changed; nil as 0.
     var identityChanges: Int64?
-    /// The address of which its user has shown that mail to it is read; nil: of none. Another one by now is not verified.
+    /// The address of which its user has shown that mail to it is read, or for which an administrator or the issuer vouches; nil: none. An account that has
+    /// another one by now has not verified it.
     var verifiedEmail: String?
     /// An `AccountState`; nil: available.
     var state: String?
@@ -107,7 +108,7 @@ package struct AccountEntry: RegistryEntry {
     /// When codes were sent, of those that still count against `Limits.phoneCodesPerDay`.
     var phoneCodesSent: [Double]?
 
-    /// Whether who has the account reads the mail to its address.
+    /// Whether the address is the user's: nobody is found or invited by one that is only claimed.
     package var isEmailVerified: Bool { verifiedEmail == email }
 
     /// nil: it was made without one, and nobody knows it.

@@ -73,7 +73,8 @@ extension WriteTransaction {
         if !passkeys.isEmpty { entry.passkeysRemoved = (entry.passkeysRemoved ?? 0) + 1 }
         more.entriesRemoved = passkeys.map { EntryKey(database, .passkey, $0.id) }
         entry.phoneCode = nil
-        if !wasVerified, entry.phone != nil {
+        // The number goes, and the address may have been verified by this.
+        if !wasVerified {
             entry.phone = nil
             entry.identityChanges = entry.changesOfIdentity + 1
             more.tasks = [SettleAccount.task(in: database, due: now + Limits.emailChangeSeconds)]

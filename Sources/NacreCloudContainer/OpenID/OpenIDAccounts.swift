@@ -30,7 +30,7 @@ extension Registry {
         return account
     }
 
-    /// Makes an account for an identity, without a password. The identity is claimed first and the address second, each in a database of its
+    /// Makes an account for an identity, without a password, with an address that the issuer has verified. The identity is claimed first and the address second, each in a database of its
     /// own; one that was cut short is taken up where it stopped.
     /// - Parameter sendsMail: addresses can be verified on this server: an account that has not done so gives this one up.
     /// - Returns: the account, which may be there already.
@@ -76,6 +76,8 @@ extension Registry {
                 givenName: PersonNameRule.kept(names.givenName),
                 familyName: PersonNameRule.kept(names.familyName))
             entry.openID = identity
+            // Nobody is made without an address that the issuer has verified: `OpenIDRule.newcomer`.
+            entry.verifiedEmail = address
             try transaction.put([try entry.row(id, in: database)])
             return .commit(entry)
         }

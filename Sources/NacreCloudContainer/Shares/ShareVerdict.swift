@@ -180,10 +180,14 @@ struct ShareContact: Hashable, Sendable {
     var phone: String?
     var names: NameComponents?
 
+    /// The addresses that count: the verified e-mail address first.
+    var verified: [UserLookupInfo] {
+        [isEmailVerified ? .emailAddress(email) : nil, phone.map { .phoneNumber($0) }].compactMap(\.self)
+    }
+
     /// nil: nothing of it is verified by which who decides could know them.
     func requester(_ user: String) -> ParticipantIdentity? {
-        let info: UserLookupInfo? = isEmailVerified ? .emailAddress(email) : phone.map { .phoneNumber($0) }
-        return info.map { ParticipantIdentity(userRecordName: user, nameComponents: names, lookupInfo: $0) }
+        verified.first.map { ParticipantIdentity(userRecordName: user, nameComponents: names, lookupInfo: $0) }
     }
 }
 
@@ -209,9 +213,11 @@ enum ShareStanding: Hashable, Sendable {
         func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
             info.flatMap { info in invitations.first { $0.user == nil && $0.invitation == info } }
         }
-        let mailed = invitation(by: contact.map { .emailAddress($0.email) })
-        let texted = invitation(by: contact?.phone.map { .phoneNumber($0) })
-        let own = [invitations.first { $0.user == user }, contact?.isEmailVerified == true ? mailed : nil, texted].compactMap(\.self)
+        let named = invitations.filter { $0.user == user }
+        let verified = contact?.verified ?? []
+        let own = [named.first { $0.isForUser(with: verified) }].compactMap(\.self) + verified.compactMap(invitation)
+        let claimed = contact.map { UserLookupInfo.emailAddress($0.email) }
+        let isClaimed = invitation(by: claimed) != nil || named.contains { $0.invitation == claimed }
         // Who is invited by name or address comes in whether they are blocked or not.
         let isBlocked = state.blocked.contains { $0.userRecordName == user }
         if user == owner {
@@ -225,7 +231,7 @@ enum ShareStanding: Hashable, Sendable {
         } else if !isBlocked, state.publicPermission != .none {
             self = .visitor
         } else {
-            self = mailed == nil ? .stranger : .unverified
+            self = isClaimed ? .unverified : .stranger
         }
     }
 }
@@ -235,14 +241,24 @@ extension ShareState {
     /// where a caller cannot be matched to one invitee.
     func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
         guard case .invited(let chosen, _) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
-        let own = [contact.isEmailVerified ? .emailAddress(contact.email) : nil, contact.phone.map(UserLookupInfo.phoneNumber)]
-        let matches = participants.filter { $0.user == nil && $0.invitation != nil && own.contains($0.invitation) }
+        let own = contact.verified
+        let matches = participants.filter { one in one.user == nil && one.invitation.map(own.contains) == true }
         return matches.count < 2
             ? [] : matches.compactMap { one in one.invitation.map { ShareMetadata.PotentialMatch(participantID: one.id, contact: $0) } }
     }
 }
 
 extension ShareState.Participant {
+    /// Whether the named user may accept. A name that was looked up by an address is held to that address, since the owner knows the address alone; a
+    /// user who asked for access is known by name.
+    /// - Parameter verified: the user's addresses that count.
+    fileprivate func isForUser(with verified: [UserLookupInfo]) -> Bool {
+        switch invitation {
+        case .emailAddress(_)?, .phoneNumber(_)?: isApprovedRequester || invitation.map(verified.contains) == true
+        case .userRecordName?, .contactHash?, nil: true
+        }
+    }
+
     /// Whether nobody has claimed them yet, and this is the secret of their one-time URL. Compares as long whatever it is given.
     fileprivate func isOpened(by secret: String) -> Bool {
         guard user == nil, let own = oneTimeSecret, own.utf8.count == secret.utf8.count else { return false }

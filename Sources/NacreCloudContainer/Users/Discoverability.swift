@@ -112,7 +112,7 @@ extension Cloud {
 extension DiscoverabilityEntry {
     fileprivate init(of account: AccountEntry, isAllowed: Bool, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) {
         self.isAllowed = isAllowed
-        contact = isAllowed ? HashedAddress.text(of: account.email, under: key, hash) : nil
+        contact = isAllowed && account.isEmailVerified ? HashedAddress.text(of: account.email, under: key, hash) : nil
         phoneContact = isAllowed ? account.phone.map { HashedAddress.text(ofPhone: $0, under: key, hash) } : nil
         identityChanges = account.changesOfIdentity
     }

@@ -7,7 +7,7 @@ import NacreCloudWire
 struct DiscoverabilityEntry: RegistryEntry {
     static let kind = EntryKind.discoverability
     var isAllowed: Bool
-    /// The hash of the address under which the user is found; nil where they are not.
+    /// The hash of the verified address under which the user is found; nil where they are not. Anybody can claim an address.
     var contact: String?
     /// The same for the account's phone number.
     var phoneContact: String?

@@ -6,10 +6,12 @@ import NacreTelemetry
 /// Another address for an account, and its end. Both want the password.
 extension Cloud {
     /// Gives an account another address, in what others of its containers find it by too.
-    /// - Parameter verifies: mails a link that verifies the new one.
-    func changeEmail(of account: AccountEntry, to email: String, verifies: Bool) async throws -> AccountEntry {
+    /// - Parameters:
+    ///   - verifies: mails a link that verifies the new one.
+    ///   - isVouched: an administrator vouches for the new one.
+    func changeEmail(of account: AccountEntry, to email: String, verifies: Bool, isVouched: Bool = false) async throws -> AccountEntry {
         do {
-            let changed = try await registry.changeEmail(of: account, to: email, notifies: mail != nil, verifies: verifies)
+            let changed = try await registry.changeEmail(of: account, to: email, notifies: mail != nil, verifies: verifies, isVouched: isVouched)
             // Where this fails, the task does it.
             try? await refreshIdentity(of: account.id)
             return changed

@@ -76,14 +76,14 @@ struct AccountAPI: Sendable {
         return address
     }
 
-    /// Makes an account, for administrators.
+    /// Makes an account, for administrators, who vouch for its address.
     static func createAccount(
         email: String, password: String, names: NameComponents = NameComponents(), in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
         if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         try await registry.requireFree(email: email)
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
-        return try await registry.createAccount(email: email, passwordHash: hash, names: names)
+        return try await registry.createAccount(email: email, passwordHash: hash, names: names, isVouched: true)
     }
 
     // MARK: Sign-in

@@ -43,6 +43,8 @@ struct AddressPage: Sendable {
                 HTTPStatus(rawValue: problem.code.status), AddressViews.form(text, account, problem: problem), retryAfter: problem.retryAfter)
         }
         guard try await page.accounts.cloud.registry.verifyEmail(account.email, of: account.id) else { throw ServerError.addressLinkIsOver }
+        // Where this fails, the task does it.
+        try? await page.accounts.cloud.refreshIdentity(of: account.id)
         page.accounts.logger.log(
             .notice, "An address was verified",
             [.address: .string(request.clientAddress), .user: .string(account.id), .requestID: .string(request.id)])

@@ -253,6 +253,15 @@ import Testing
     private static let mailed = ShareState.Participant(
         id: "m", user: nil, invitation: .emailAddress("ben@example.com"), role: .privateUser, permission: .readWrite, isAccepted: false)
 
+    private static let lookedUp = ShareState.Participant(
+        id: "l", user: "_ben", invitation: .emailAddress("ben@example.com"), role: .privateUser, permission: .readWrite, isAccepted: false)
+
+    private static var approved: ShareState.Participant {
+        var participant = lookedUp
+        participant.isApprovedRequester = true
+        return participant
+    }
+
     private static let texted = ShareState.Participant(
         id: "t", user: nil, invitation: .phoneNumber("+49301234567"), role: .privateUser, permission: .readWrite, isAccepted: false)
 
@@ -299,6 +308,21 @@ import Testing
             testDescription: "a number beside an address that is not verified", user: "_ben", email: "ben@example.com", phone: "+49301234567",
             state: state(.none, [mailed, texted]), status: "invited", accepted: .success(.readWrite)),
         .init(testDescription: "the owner", user: "_ada", state: state(.none, []), status: "owner", accepted: .success(nil)),
+        .init(
+            testDescription: "a name that was looked up by the user's verified address", user: "_ben", email: "ben@example.com", isVerified: true,
+            state: state(.none, [lookedUp]), status: "invited", accepted: .success(.readWrite)),
+        .init(
+            testDescription: "a name that was looked up by an address that its user only claims", user: "_ben", email: "ben@example.com",
+            state: state(.none, [lookedUp]), status: "unverified", accepted: .failure(.participantMayNeedVerification)),
+        .init(
+            testDescription: "a name that was looked up by an address that its user has not", user: "_ben", email: "eve@example.com",
+            isVerified: true, state: state(.none, [lookedUp]), status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "the address of a name that is another's", user: "_eve", email: "ben@example.com", isVerified: true,
+            state: state(.none, [lookedUp]), status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "a user who asked by an address of before", user: "_ben", email: "eve@example.com",
+            state: state(.none, [approved]), status: "invited", accepted: .success(.readWrite)),
         .init(testDescription: "a member", user: "_ben", state: state(.none, [ben]), status: "member", accepted: .success(nil)),
         .init(testDescription: "an invited user", user: "_cleo", state: state(.none, [cleo]), status: "invited", accepted: .success(.readOnly)),
         .init(

@@ -29,7 +29,7 @@ import Testing
             _ = try await test.cloud.registry.createContainer(container)
             for (user, email) in emails.sorted(by: { $0.key < $1.key }) {
                 let account = try await test.cloud.registry.createAccount(
-                    email: email, passwordHash: "h", names: NameComponents(givenName: firstNames[user], familyName: "Example"))
+                    email: email, passwordHash: "h", names: NameComponents(givenName: firstNames[user], familyName: "Example"), isVouched: true)
                 accounts[user] = account
                 names[user] = try await test.cloud.admit(account: account.id, to: container, .development)
             }
@@ -173,6 +173,10 @@ import Testing
         let moved = try await scene.registry.changeEmail(of: bob, to: "Robert@example.com")
         try await scene.cloud.refreshIdentity(of: bob.id)
         #expect(try await scene.found("bob@example.com") == [])
+        #expect(try await scene.found("robert@example.com") == [], "anybody can claim an address")
+        #expect(try await scene.discover(scene.hash("robert@example.com")).isEmpty)
+        #expect(try await scene.registry.verifyEmail("robert@example.com", of: bob.id))
+        try await scene.cloud.refreshIdentity(of: bob.id)
         #expect(try await scene.found("robert@example.com") == ["Bob"])
         let renamed = try await scene.registry.changeNames(of: moved, to: NameComponents(givenName: "Robert", familyName: "  "))
         #expect(renamed.familyName == nil)
@@ -184,13 +188,29 @@ import Testing
         #expect(try await scene.discover(.emailAddress("robert@example.com")).map(\.nameComponents) == [nil])
     }
 
+    @Test(arguments: Engine.ofRules) func `who only claims an address is not found by it until it is verified`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let address = "boss@example.com"
+        #expect(try await scene.registry.signUp(email: address, passwordHash: "h", names: NameComponents(givenName: "Boss")) == address)
+        let boss = try #require(try await scene.registry.account(email: address))
+        _ = try await scene.cloud.admit(account: boss.id, to: Self.container, .development)
+        #expect(try await scene.cloud.answerDiscoverability(.granted, of: boss, in: Self.container, .development) == .granted)
+        #expect(try await scene.found(address) == [])
+        #expect(try await scene.registry.verifyEmail(address, of: boss.id))
+        try await scene.settle()
+        #expect(try await scene.found(address) == ["Boss"], "the task settles it, too")
+        #expect(try await scene.registry.changeEmail(of: boss, to: address, isVouched: true).changesOfIdentity == 1, "once is enough")
+    }
+
     @Test(arguments: Engine.ofRules) func `what a server had no time to take over a task takes over`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let bob = try #require(scene.accounts["bob"])
         let moved = try await scene.registry.changeEmail(of: bob, to: "robert@example.com")
         _ = try await scene.registry.changeNames(of: moved, to: NameComponents(givenName: "Robert"))
+        #expect(try await scene.registry.verifyEmail("robert@example.com", of: bob.id))
         // The old one is free, and its new holder is who is found by it from then on.
-        let next = try await scene.registry.createAccount(email: "bob@example.com", passwordHash: "h", names: NameComponents(givenName: "Next"))
+        let names = NameComponents(givenName: "Next")
+        let next = try await scene.registry.createAccount(email: "bob@example.com", passwordHash: "h", names: names, isVouched: true)
         _ = try await scene.cloud.admit(account: next.id, to: Self.container, .development)
         #expect(try await scene.cloud.answerDiscoverability(.granted, of: next, in: Self.container, .development) == .granted)
         #expect(try await scene.found("bob@example.com") == ["Next"])

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func account(_ test: TestCloud, _ email: String = "ada@example.com") async throws -> AccountEntry {
-        try await test.cloud.registry.createAccount(email: email, passwordHash: "h")
+        try await test.cloud.registry.createAccount(email: email, passwordHash: "h", isVouched: true)
     }
 
     private func kept(_ test: TestCloud, _ account: AccountEntry) async throws -> AccountEntry {

@@ -37,7 +37,7 @@ final class TestServer: Sendable {
     let router: Router
 
     init(
-        opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
+        opensSignUp: Bool = false, isVouched: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
         pushServices: PushServices = PushServices(), isEmulator: Bool = false, trustedProxy: String? = nil,
@@ -73,11 +73,11 @@ final class TestServer: Sendable {
             charge: { await rates.take($1, from: $0, in: registry) })
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords, rates) { true }
-        names = try await Self.populate(cloud, authenticator)
+        names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 
     /// Makes what every scenario may use, by the names it uses.
-    private static func populate(_ cloud: Cloud, _ authenticator: Authenticator) async throws -> [String: String] {
+    private static func populate(_ cloud: Cloud, _ authenticator: Authenticator, isVouched: Bool) async throws -> [String: String] {
         _ = try await cloud.registry.createContainer(container)
         _ = try await cloud.registry.createContainer(otherContainer)
         var names = [
@@ -87,7 +87,8 @@ final class TestServer: Sendable {
             "api.other": try await cloud.registry.createAPIToken(container: otherContainer, environment: .development, name: ""),
         ]
         for user in ["ada", "bob"] {
-            let account = try await cloud.registry.createAccount(email: "\(user)@example.com", passwordHash: try passwordHash.get())
+            let account = try await cloud.registry.createAccount(
+                email: "\(user)@example.com", passwordHash: try passwordHash.get(), isVouched: isVouched)
             for (suffix, environment) in [("", DatabaseKey.Environment.development), (".production", .production)] {
                 let token = names["api" + suffix] ?? ""
                 for (kind, isKept) in [("", false), (".kept", true)] {

@@ -15,7 +15,8 @@ struct ScenarioRun {
 
     init(_ scenario: Scenario, overSocket: Bool) async throws {
         self.scenario = scenario
-        server = try await TestServer(opensSignUp: scenario.opensSignUp, queryScanRows: scenario.queryScanRows, doesTasks: false)
+        server = try await TestServer(
+            opensSignUp: scenario.opensSignUp, isVouched: true, queryScanRows: scenario.queryScanRows, doesTasks: false)
         port = overSocket ? try await server.startListening() : nil
         names = server.names
     }

@@ -107,7 +107,7 @@ import Testing
             #expect(
                 shown.output.contains("\(Administrator.container) development _") && shown.output.hasSuffix("sessions 0\ndevices 1\n"),
                 "\(shown.output)")
-            #expect(shown.output.split(separator: "\n").count == 6 && shown.output.contains("\naddress unverified\n"))
+            #expect(shown.output.split(separator: "\n").count == 6 && shown.output.contains("\naddress verified\n"))
             #expect(try await administrator.run(["user", "delete"] + Self.account).status == 0)
             let refused = await #expect(throws: CKError.self) { try await database.save(CKRecord(recordType: "Note")) }
             #expect(refused?.code == .notAuthenticated)

@@ -1,6 +1,5 @@
 import CloudKit
 import Foundation
-import FoundationNetworking
 import NacreCloudTestSupport
 import Testing
 
@@ -35,42 +34,18 @@ struct ShareAccessTests {
         }
     }
 
-    /// - Parameter isVerified: Ben and Cleo have verified their addresses, by a link in a mail.
-    private static func with(isVerified: Bool = false, _ body: (Scene) async throws -> Void) async throws {
-        let sink = try MailSink()
-        defer { sink.close() }
-        let mail = ["--smtp", "smtp://127.0.0.1:\(sink.port)", "--mail-from", "nacre@cloud.example", "--public-url", origin]
-        try await RunningServer.with(isVerified ? mail : []) { server in
+    /// - Parameter benSignsUp: Ben has made his account himself, and only claims its address.
+    private static func with(benSignsUp: Bool = false, _ body: (Scene) async throws -> Void) async throws {
+        try await RunningServer.with(benSignsUp ? ["--open-sign-up"] : []) { server in
             let cloud = try await NewCloud(server)
-            for email in [Device.ada, ben, cleo] { try await cloud.addUser(email) }
-            for email in isVerified ? [ben, cleo] : [] { try await verify(email, server, sink) }
+            for email in [Device.ada, cleo] { try await cloud.addUser(email) }
+            if benSignsUp { try await cloud.signUp(ben) } else { try await cloud.addUser(ben) }
             let scene = Scene(
                 ada: try await Device(of: Device.ada, cloud), ben: try await Device(of: ben, cloud), cleo: try await Device(of: cleo, cloud),
                 server: try #require(URL(string: "\(server.url)")))
             try await scene.ada.database.save(CKRecordZone(zoneID: zoneID))
             try await body(scene)
         }
-    }
-
-    private static let origin = "https://cloud.example"
-
-    private static func verify(_ email: String, _ server: RunningServer, _ sink: MailSink) async throws {
-        let asked = try JSONSerialization.data(withJSONObject: ["email": email, "password": NewCloud.password, "sends": true] as [String: Any])
-        try await post("/account/1/verify-email", String(decoding: asked, as: UTF8.self), "application/json", server)
-        let mail = await sink.arrivals.first { $0.to == "<\(email)>" }
-        let link = try #require(mail?.link)
-        let password = NewCloud.password.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        try await post("/verify-address", "\(link.dropFirst())&password=\(password)", "application/x-www-form-urlencoded", server)
-    }
-
-    private static func post(_ path: String, _ body: String, _ type: String, _ server: RunningServer) async throws {
-        var request = URLRequest(url: try #require(URL(string: server.url + path)))
-        request.httpMethod = "POST"
-        request.httpBody = Data(body.utf8)
-        request.setValue(type, forHTTPHeaderField: "Content-Type")
-        request.setValue(origin, forHTTPHeaderField: "Origin")
-        let (data, response) = try await URLSession.shared.answer(to: request)
-        #expect(response?.statusCode == 200, "\(path): \(String(decoding: data, as: UTF8.self).prefix(500))")
     }
 
     private func failure(_ body: () async throws -> Void) async -> CKError? { await #expect(throws: CKError.self) { try await body() } }
@@ -112,7 +87,7 @@ struct ShareAccessTests {
     }
 
     @Test func `nobody asks for access with an address that is not verified`() async throws {
-        try await Self.with { scene in
+        try await Self.with(benSignsUp: true) { scene in
             let url = try #require(try await scene.saved { $0.allowsAccessRequests = true }.url)
             let operation = CKShareRequestAccessOperation(shareURLs: [url])
             let results = await withCheckedContinuation { (done: CheckedContinuation<[URL: Result<Void, any Error>], Never>) in
@@ -132,7 +107,7 @@ struct ShareAccessTests {
     }
 
     @Test func `who asks for access is seen by the owner and approved`() async throws {
-        try await Self.with(isVerified: true) { scene in
+        try await Self.with { scene in
             let closed = try await scene.saved { _ in }
             let url = try #require(closed.url)
             let hidden = await scene.refusal(of: scene.ben, at: url)
@@ -168,7 +143,7 @@ struct ShareAccessTests {
     }
 
     @Test func `who asks for access is denied, asks again, is blocked, and unblocked`() async throws {
-        try await Self.with(isVerified: true) { scene in
+        try await Self.with { scene in
             let open = try await scene.saved { $0.allowsAccessRequests = true }
             let url = try #require(open.url)
             #expect(await scene.refusal(of: scene.cleo, at: url) == nil)

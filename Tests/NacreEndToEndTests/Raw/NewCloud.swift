@@ -23,6 +23,11 @@ struct NewCloud: Sendable {
         _ = try await Self.admin(server, "users", ["email": email, "password": Self.password])
     }
 
+    /// Makes an account as anybody may where sign-up is open.
+    func signUp(_ email: String) async throws {
+        _ = try await Self.post("\(server.url)/account/1/sign-up", ["email": email, "password": Self.password], bearer: nil)
+    }
+
     /// Signs a user in on one more device.
     /// - Returns: an account token.
     func device(of email: String) async throws -> String {

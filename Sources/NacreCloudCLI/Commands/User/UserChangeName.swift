@@ -20,7 +20,7 @@ enum UserChangeEmail {
         "change-email", "Give an account another address.",
         discussion: """
             For a user who cannot read the old one's mail any more: passwords, passkeys, sessions and data stay. Where the server sends mail the old address is \
-            told, and the new one gets a link that verifies it. The user may do the same by POST /account/1/change-email.
+            told. You vouch for the new one, which counts as verified; so does the account's own, where you give it again. The user may do the same by POST /account/1/change-email.
             """,
         options: [SessionCommands.email, new] + AdminServer.options + [SharedOptions.json]
     ) { call in
