@@ -44,6 +44,18 @@ import Testing
         #expect(SignInPause.seconds(after: 1000, for: .address("a")) == 60)
     }
 
+    @Test func `new passwords from one address wait for each other, and for nobody else`() throws {
+        func begin(_ email: String?, _ address: String) throws -> SignInGuard.Attempt? {
+            try attempts.beginNow(email: email, address: address, at: clock.now)
+        }
+        let first = try #require(try begin(nil, "203.0.113.1"))
+        for _ in 1..<Limits.passwordChecksPerAddress { #expect(try begin(nil, "203.0.113.1") != nil) }
+        #expect(try begin(nil, "203.0.113.1") == nil && begin("ada@example.com", "203.0.113.1") == nil)
+        #expect(try begin(nil, "203.0.113.2") != nil && begin("ada@example.com", "203.0.113.2") != nil)
+        attempts.end(first, .unknown, at: clock.now)
+        #expect(try begin(nil, "203.0.113.1") != nil)
+    }
+
     @Test func `so many are checked at once that their failures begin the pause at most, and others wait`() {
         let (account, address) = (SignInPause.Key.account("a"), SignInPause.Key.address("a"))
         for (key, failures, checks, left, verdict) in [

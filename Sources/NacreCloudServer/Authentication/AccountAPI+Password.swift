@@ -12,7 +12,7 @@ extension AccountAPI {
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let own = Authenticator.hasToken(request) ? try await authenticator.signedIn(request) : nil
         if let own, own.account != account.id { throw ServerError.tokenOfAnother }
-        let hash = try await Self.hashed(overload) { try await passwords.hash(asked.newPassword) }
+        let hash = try await hash(asked.newPassword, of: account.email, request)
         defer { authenticator.forget(account: account.id) }
         let count = try await cloud.registry.changePassword(
             of: account, to: hash, except: own?.id, keepsDevices: asked.keepsDevices ?? false)

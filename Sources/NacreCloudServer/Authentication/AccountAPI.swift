@@ -70,7 +70,7 @@ struct AccountAPI: Sendable {
         guard opensSignUp else { throw ServerError.signUpClosed }
         if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         _ = try Registry.normalized(email)
-        let hash = try await Self.hashed(overload) { try await passwords.hash(password) }
+        let hash = try await hash(password, of: nil, request)
         let address = try await cloud.registry.signUp(email: email, passwordHash: hash, names: names)
         await mailVerification(to: address, request)
         return address
@@ -152,9 +152,17 @@ struct AccountAPI: Sendable {
         return account
     }
 
+    /// The hash of a new password, made in its turn as passwords are checked: one address takes no more places than it does by signing in.
+    /// - Parameter email: of the account whose password was just checked; nil: none was, and a stranger waits.
+    func hash(_ password: String, of email: String?, _ request: HTTPRequest) async throws -> String {
+        let attempt = try await begin(email: email, request)
+        defer { attempts.end(attempt, .unknown, at: clock.now()) }
+        return try await Self.hashed(overload) { try await passwords.hash(password) }
+    }
+
     /// Waits for the turn of an attempt, which is to be ended.
     /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before anything is looked at.
-    func begin(email: String, _ request: HTTPRequest) async throws -> SignInGuard.Attempt {
+    func begin(email: String?, _ request: HTTPRequest) async throws -> SignInGuard.Attempt {
         do {
             return try await attempts.begin(email: email, address: request.clientAddress, clock)
         } catch let error as ServerError {

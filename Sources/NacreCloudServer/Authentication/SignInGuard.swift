@@ -118,7 +118,8 @@ final class SignInGuard: Sendable {
     /// Lets an attempt through, now or after others.
     /// - Throws: `THROTTLED` with the seconds to wait, before any password is looked at; `ServerError.signInBusy` where too many wait, or after
     ///   `Limits.signInWaitSeconds`; `CancellationError`.
-    func begin(email: String, address: String, _ clock: ServerClock) async throws -> Attempt {
+    /// - Parameter email: nil: nobody's password is checked, and the address alone is judged, as a stranger's.
+    func begin(email: String?, address: String, _ clock: ServerClock) async throws -> Attempt {
         if let attempt = try beginNow(email: email, address: address, at: clock.now()) { return attempt }
         let (attempt, number) = state.withLock { state in
             state.lastNumber += 1
@@ -151,7 +152,7 @@ final class SignInGuard: Sendable {
     /// Lets an attempt through now.
     /// - Returns: nil where it has to wait for others.
     /// - Throws: `THROTTLED` with the seconds to wait.
-    func beginNow(email: String, address: String, at now: Timestamp) throws -> Attempt? {
+    func beginNow(email: String?, address: String, at now: Timestamp) throws -> Attempt? {
         try state.withLock { state in
             let attempt = state.attempt(email, address)
             return try state.enter(attempt, now.secondsSince2001).map { result in
@@ -192,7 +193,11 @@ final class SignInGuard: Sendable {
 }
 
 extension SignInGuard.State {
-    fileprivate func attempt(_ email: String, _ address: String) -> SignInGuard.Attempt {
+    fileprivate func attempt(_ email: String?, _ address: String) -> SignInGuard.Attempt {
+        guard let email else {
+            let customer = IPAddress.customer(address)
+            return SignInGuard.Attempt(keys: [.address(customer)], device: .known(account: "", address: customer))
+        }
         // No account has a longer address; one character more keeps a long text apart from the address that it begins with.
         let email = String(email.lowercased().prefix(Limits.emailCharacters + 1))
         let address = IPAddress.customer(address)

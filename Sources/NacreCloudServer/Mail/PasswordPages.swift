@@ -79,9 +79,7 @@ struct PasswordPages: Sendable {
         if let fault = PasswordRule.fault(password) {
             return try await form(text, problem: page.errors.heard(fault, request))
         }
-        let hash = try await AccountAPI.hashed(accounts.overload) {
-            try await accounts.passwords.hash(password)
-        }
+        let hash = try await accounts.hash(password, of: nil, request)
         defer { accounts.authenticator.forget(account: account.id) }
         do {
             let kept = Set(fields.values("keep").compactMap(WayIn.init(text:)))
