@@ -111,9 +111,15 @@ final class SignInGuard: Sendable {
         /// The attempts that wait, the oldest first: `Limits.signInsWaiting` at most.
         var waiting: [Waiter] = []
         var lastNumber = 0
+        var strangersAtOnce: Int
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
+
+    /// - Parameter strangersAtOnce: attempts from unknown devices that go at the same time.
+    init(strangersAtOnce: Int = Limits.strangersPasswordChecks) {
+        state = Locked(State(strangersAtOnce: strangersAtOnce))
+    }
 
     /// Lets an attempt through, now or after others.
     /// - Throws: `THROTTLED` with the seconds to wait, before any password is looked at; `ServerError.signInBusy` where too many wait, or after
@@ -208,7 +214,7 @@ extension SignInGuard.State {
     /// Takes the places of an attempt, where it goes.
     /// - Returns: nil where it waits.
     fileprivate mutating func enter(_ attempt: SignInGuard.Attempt, _ now: Double) -> Result<Void, any Error>? {
-        var (pause, waits) = (0.0, attempt.isStranger && strangers >= Limits.strangersPasswordChecks)
+        var (pause, waits) = (0.0, attempt.isStranger && strangers >= strangersAtOnce)
         for key in attempt.keys {
             switch verdict(key, now) {
             case .goes: continue

@@ -72,10 +72,11 @@ final class OpenIDIssuer: Sendable {
     private struct State {
         var description: (value: Description, read: Timestamp)?
         var keys: (value: OpenIDKeys, read: Timestamp)?
-        var underWay = 0
     }
 
     let configuration: OpenIDConfiguration
+    /// The turns of those who have the issuer asked, each for one request at a time: shared by address, so that no address keeps others out.
+    let turns = SignInGuard(strangersAtOnce: Limits.openIDRequests)
     private let client: HTTPClient
     private let clock: ServerClock
     private let state = Locked(State())
@@ -181,13 +182,6 @@ final class OpenIDIssuer: Sendable {
     }
 
     private func send(_ request: HTTPClient.Request) async throws -> HTTPClient.Answer {
-        let isLetThrough = state.withLock { state in
-            guard state.underWay < Limits.openIDRequests else { return false }
-            state.underWay += 1
-            return true
-        }
-        guard isLetThrough else { throw OpenIDFault.unreachable }
-        defer { state.withLock { $0.underWay -= 1 } }
         var request = request
         request.totalTimeout = .seconds(Limits.openIDAnswerSeconds)
         request.answerBytesMax = Limits.openIDAnswerBytes

@@ -47,7 +47,7 @@ struct OpenIDPage: Sendable {
         _ = try await page.asked(flow)
         let description: OpenIDIssuer.Description
         do {
-            description = try await issuer.description()
+            description = try await inTurn(request) { try await issuer.description() }
         } catch {
             throw told(error, request)
         }
@@ -71,6 +71,21 @@ struct OpenIDPage: Sendable {
         let place = description.authorizationEndpoint
         return SignInAnswer.redirect(
             to: place + (place.contains("?") ? "&" + query.dropFirst() : query))
+    }
+
+    /// Asks the issuer in the turn of the request's address. A code that the issuer refuses counts as a wrong password from there.
+    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before the issuer is asked.
+    private func inTurn<Value: Sendable>(_ request: HTTPRequest, _ body: () async throws -> Value) async throws -> Value {
+        let clock = page.accounts.clock
+        let attempt = try await issuer.turns.begin(email: nil, address: request.clientAddress, clock)
+        var outcome = SignInGuard.Outcome.unknown
+        defer { issuer.turns.end(attempt, outcome, at: clock.now()) }
+        do {
+            return try await body()
+        } catch let fault as OpenIDFault where fault == .refused {
+            outcome = .wrong
+            throw fault
+        }
     }
 
     private func redirect(_ request: HTTPRequest) -> String {
@@ -100,7 +115,7 @@ struct OpenIDPage: Sendable {
     private func account(_ sent: OpenIDFlow, _ request: HTTPRequest) async throws -> AccountEntry {
         let claims: IDTokenClaims
         do {
-            let namesItself = try await issuer.description().namesItself ?? false
+            let namesItself = try await inTurn(request) { try await issuer.description() }.namesItself ?? false
             let named = request.query("iss")
             if let fault = OpenIDRule.fault(
                 named: named, issuer: issuer.configuration.issuer, namesItself: namesItself)
@@ -108,8 +123,10 @@ struct OpenIDPage: Sendable {
                 throw fault
             }
             guard let code = request.query("code"), !code.isEmpty else { throw OpenIDFault.refused }
-            claims = try await issuer.claims(
-                code: code, redirect: redirect(request), verifier: sent.verifier, nonce: sent.nonce)
+            claims = try await inTurn(request) {
+                try await issuer.claims(
+                    code: code, redirect: redirect(request), verifier: sent.verifier, nonce: sent.nonce)
+            }
         } catch {
             throw told(error, request)
         }
