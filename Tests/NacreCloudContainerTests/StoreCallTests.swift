@@ -58,7 +58,7 @@ import Testing
 
     @Test(arguments: [1, 3, 20]) func `each level of a cascade costs two calls more`(levels: Int) async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
-        let ann = TestCloud(store).user("_ann")
+        let ann = TestCloud(store, cascadePerTransaction: 10_000).user("_ann")
         try await ann.makeZone("Z")
         for root in 0..<10 {
             try await ann.modify([.create("r\(root).0")], zone: "Z")

@@ -102,7 +102,9 @@ struct OperationResult: Equatable, Sendable {
 
     init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
         self.number = number
-        self.madeNames = madeNames
+        // Nothing has the name of a record that was refused.
+        let refused = Set(failures.map(\.place))
+        self.madeNames = madeNames.filter { !refused.contains($0.place) }
         self.failures = failures
     }
 

@@ -403,9 +403,7 @@ struct RecordModification: Sendable {
         try plan.removeUnsaved(saved, of: caller.userRecordName ?? "", in: database, transaction)
         plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
-        if let shareLinks {
-            plan.entries += try changes.saved.compactMap(\.content.sharing).compactMap { try shareLinks.row(to: $0, in: ground.zone) }
-        }
+        plan.entries += try shareLinks?.rows(to: changes.saved, in: ground.zone) ?? []
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if ground.isWatched {
@@ -443,9 +441,7 @@ struct RecordModification: Sendable {
             guard case .refuse(let error) = batch.verdicts[place] else { return nil }
             return OperationResult.Failure(place: place, error: error)
         }
-        let refused = Set(failures.map(\.place))
-        let result = OperationResult(number: number, madeNames: madeNames.filter { !refused.contains($0.place) }, failures: failures)
-        plan.operations.append(log.row(result, in: database, at: now))
+        plan.operations.append(log.row(OperationResult(number: number, madeNames: madeNames, failures: failures), in: database, at: now))
         // A number drawn at random, for another purpose.
         if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
     }

@@ -29,10 +29,11 @@ struct ShareLinks: Hashable, Sendable {
         return guids
     }
 
-    /// The link to a share, for the transaction that saves it. nil: its URL is another one's.
-    func row(to share: ShareState, in row: ZoneRow) throws -> EntryRow? {
-        guard guids[share.root] == share.shortGUID else { return nil }
-        return try ShareLinkEntry(owner: owner, zoneName: row.name, zone: zone.zone, root: share.root).row(share.shortGUID, in: database)
+    /// The links to the shares among records, for the transaction that saves them.
+    func rows(to saved: [StoredRecord], in row: ZoneRow) throws -> [EntryRow] {
+        try saved.compactMap(\.content.sharing).filter { guids[$0.root] == $0.shortGUID }.map { share in
+            try ShareLinkEntry(owner: owner, zoneName: row.name, zone: zone.zone, root: share.root).row(share.shortGUID, in: database)
+        }
     }
 }
 
