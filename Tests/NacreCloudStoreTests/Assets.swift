@@ -127,6 +127,9 @@ import Testing
             let first = Array(bytes.prefix(kept.chunks[0].size))
             #expect(try await !receiver.add(first.dropLast() + [first[first.count - 1] ^ 1], as: kept.chunks[0]))
             #expect(try await receiver.add(first, as: kept.chunks[0]))
+            let other = AssetChunk(name: kept.chunks[0].name, size: kept.chunks[0].size + 1)
+            #expect(try await !receiver.takeUp(other, isNamed: true), "one name has one size")
+            await #expect(throws: StoreError.self) { _ = try await receiver.finish([kept.chunks[0], other]) }
             #expect(try await receiver.finish(kept.chunks) == kept)
             try await storage.remove(kept.chunks.map(\.name)) { _ in [] }
             #expect(try await read(kept, from: storage) == bytes)

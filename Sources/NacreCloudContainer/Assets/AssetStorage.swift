@@ -78,7 +78,7 @@ package protocol AssetReceiver: Sendable {
     /// - Returns: false where the bytes are not those of the chunk; nothing has happened then.
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool
 
-    /// Ends a file of chunks that were all taken up or in one by one.
+    /// Ends a file of chunks that were all taken up or in one by one, with these names and these sizes.
     /// - Returns: what was kept. Everything of it is durable.
     func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset
 

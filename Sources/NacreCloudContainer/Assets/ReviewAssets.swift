@@ -130,8 +130,8 @@ extension Cloud {
         }
         let storage = try assetStorage()
         let chunkKey = try await chunkKey(of: database)
-        var seen: Set<ChunkName> = []
-        for chunk in asset.chunks where seen.insert(chunk.name).inserted {
+        var seen: Set<AssetChunk> = []
+        for chunk in asset.chunks where seen.insert(chunk).inserted {
             slice.chunks += 1
             do {
                 _ = try await storage.chunk(chunk, under: chunkKey)

@@ -217,6 +217,7 @@ enum AssetShape {
         if file.chunks.contains(where: { !(1...ContentCutter.mostBytes).contains($0.size) || $0.digest.count != 32 }) {
             return .badChunks("a size is not 1 to \(ContentCutter.mostBytes), or a digest not of 32 bytes")
         }
+        if Set(file.chunks.map(\.digest)).count < Set(file.chunks).count { return .badChunks("one digest has two sizes") }
         if file.chunks.dropLast().contains(where: { $0.size < ContentCutter.leastBytes }) {
             return .badChunks("a chunk before the last is smaller than \(ContentCutter.leastBytes) bytes")
         }

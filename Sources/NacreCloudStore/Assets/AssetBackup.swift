@@ -73,9 +73,9 @@ package enum AssetBackup {
     /// The result of a look at the chunks that a backup needs.
     package struct Look {
         fileprivate var pool: String
-        fileprivate var seen: Set<ChunkName> = []
-        fileprivate var missing: Set<ChunkName> = []
-        fileprivate var damaged: Set<ChunkName> = []
+        fileprivate var seen: Set<AssetChunk> = []
+        fileprivate var missing: Set<AssetChunk> = []
+        fileprivate var damaged: Set<AssetChunk> = []
         fileprivate var first: ChunkName?
         /// Damaged files of the data folder of which the backup has sound ones.
         var replaced: [String] = []
@@ -104,7 +104,7 @@ package enum AssetBackup {
     package static func look(_ backup: String, restoringInto data: String? = nil, reads: Bool = true, _ control: BackupControl) throws -> Look {
         var look = Look(pool: folder(besides: backup))
         try eachAsset(of: backup) { chunks, key in
-            for chunk in chunks where look.seen.insert(chunk.name).inserted {
+            for chunk in chunks where look.seen.insert(chunk).inserted {
                 if control.isCancelled { throw BackupControl.cancelled }
                 func state(in folder: String) throws -> (path: String, isSound: Bool?) {
                     let path = path(of: chunk.name, in: folder)
@@ -116,11 +116,11 @@ package enum AssetBackup {
                 if there?.isSound == true { continue }
                 switch try state(in: look.pool).isSound {
                 case true?: if let there, there.isSound == false { look.replaced.append(there.path) }
-                case false?: look.damaged.insert(chunk.name)
-                case nil: look.missing.insert(chunk.name)
+                case false?: look.damaged.insert(chunk)
+                case nil: look.missing.insert(chunk)
                 }
             }
-            guard let bad = chunks.first(where: { look.missing.contains($0.name) || look.damaged.contains($0.name) }) else { return }
+            guard let bad = chunks.first(where: { look.missing.contains($0) || look.damaged.contains($0) }) else { return }
             look.lostFiles += 1
             if look.first == nil { look.first = bad.name }
         }

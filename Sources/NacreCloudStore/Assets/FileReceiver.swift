@@ -38,7 +38,7 @@ final class FileReceiver: AssetReceiver {
         var begun = 0
         var chunks: [AssetChunk] = []
         /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
-        var pinned: [ChunkName: String?] = [:]
+        var pinned: [AssetChunk: String?] = [:]
         /// Chunks whose places may not be on the disk yet, and whether their bytes are.
         var unsynced: [ChunkName: Bool] = [:]
         var isReleased = false
@@ -100,7 +100,7 @@ final class FileReceiver: AssetReceiver {
 
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
         try await files.threads.run { [self] in
-            if state.withLock({ $0.pinned[chunk.name] != nil }) { return true }
+            if state.withLock({ $0.pinned[chunk] != nil }) { return true }
             // Pinned before it is looked for: from here on nobody removes it.
             files.pin(chunk.name)
             do {
@@ -115,8 +115,8 @@ final class FileReceiver: AssetReceiver {
                 throw error
             }
             let isOurs = state.withLock { state in
-                guard !state.isReleased, state.pinned[chunk.name] == nil else { return false }
-                state.pinned[chunk.name] = .some(nil)
+                guard !state.isReleased, state.pinned[chunk] == nil else { return false }
+                state.pinned[chunk] = .some(nil)
                 if !isNamed { state.unsynced[chunk.name] = false }
                 return true
             }
@@ -132,7 +132,7 @@ final class FileReceiver: AssetReceiver {
                 guard try begin(chunk, &state) else { return }
                 let path = prefix + chunk.name.text
                 try FileCall.write(bytes, to: path)
-                state.pinned[chunk.name] = path
+                state.pinned[chunk] = path
                 try place(chunk, isOnDisk: true, &state)
             }
             return true
@@ -142,7 +142,7 @@ final class FileReceiver: AssetReceiver {
     func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset {
         try await files.threads.run { [self] in
             try state.withLock { state in
-                guard !state.isReleased, chunks.allSatisfy({ state.pinned[$0.name] != nil }) else {
+                guard !state.isReleased, chunks.allSatisfy({ state.pinned[$0] != nil }) else {
                     throw StoreError(.closed, "A file was ended before all of it was there")
                 }
                 try moveIntoPlace(chunks, &state)
@@ -168,8 +168,8 @@ final class FileReceiver: AssetReceiver {
                 for case let path? in state.pinned.values { try? FileCall.remove(path) }
                 if let disk = state.disk { close(disk) }
                 state.disk = nil
-                files.unpin(state.pinned.keys)
-                return state.pinned.compactMap { $0.value == nil ? $0.key : nil }
+                files.unpin(state.pinned.keys.map(\.name))
+                return state.pinned.compactMap { $0.value == nil ? $0.key.name : nil }
             }
         }
         return names ?? []
@@ -267,17 +267,17 @@ final class FileReceiver: AssetReceiver {
         for (growing, digest) in zip(named, digests) {
             let chunk = AssetChunk(name: ChunkNaming.name(ofDigest: digest, under: key), size: growing.size)
             state.chunks.append(chunk)
-            if try begin(chunk, &state) { state.pinned[chunk.name] = growing.keep() }
+            if try begin(chunk, &state) { state.pinned[chunk] = growing.keep() }
         }
     }
 
     /// Pins a chunk.
     /// - Returns: whether it is to be written: it is not there, or is not what it should be.
     private func begin(_ chunk: AssetChunk, _ state: inout State) throws -> Bool {
-        guard state.pinned[chunk.name] == nil, !state.isReleased else { return false }
+        guard state.pinned[chunk] == nil, !state.isReleased else { return false }
         if state.disk == nil { state.disk = try FileCall.openFolder(files.folder) }
         files.pin(chunk.name)
-        state.pinned[chunk.name] = .some(nil)
+        state.pinned[chunk] = .some(nil)
         files.willRead(chunk.name)
         let there = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
         guard let there, (try? ChunkNaming.verify(there, are: chunk, under: key)) != nil else { return true }
@@ -304,9 +304,9 @@ final class FileReceiver: AssetReceiver {
 
     /// Moves a chunk that stands aside to its place.
     private func place(_ chunk: AssetChunk, isOnDisk: Bool, _ state: inout State) throws {
-        guard case let path?? = state.pinned[chunk.name] else { return }
+        guard case let path?? = state.pinned[chunk] else { return }
         state.unsynced[chunk.name] = isOnDisk
         try files.place(path, as: chunk)
-        state.pinned[chunk.name] = .some(nil)
+        state.pinned[chunk] = .some(nil)
     }
 }

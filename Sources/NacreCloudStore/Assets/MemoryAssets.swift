@@ -70,7 +70,7 @@ package final class MemoryAssets: AssetStorage {
             var bytes: [ChunkName: [UInt8]] = [:]
             var size: Int64 = 0
             /// Chunks that were taken up or in one by one, and pinned as they were.
-            var pinned: Set<ChunkName> = []
+            var pinned: Set<AssetChunk> = []
         }
 
         private let storage: MemoryAssets
@@ -110,19 +110,19 @@ package final class MemoryAssets: AssetStorage {
         }
 
         func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
-            if received.withLock({ $0.pinned.contains(chunk.name) }) { return true }
+            if received.withLock({ $0.pinned.contains(chunk) }) { return true }
             let isThere = storage.state.withLock { state in
                 guard let bytes = state.chunks[chunk.name], (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
                 state.pins.pin(chunk.name)
                 return true
             }
-            if isThere { received.withLock { _ = $0.pinned.insert(chunk.name) } }
+            if isThere { received.withLock { _ = $0.pinned.insert(chunk) } }
             return isThere
         }
 
         func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
             guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
-            let isNew = received.withLock { $0.pinned.insert(chunk.name).inserted }
+            let isNew = received.withLock { $0.pinned.insert(chunk).inserted }
             storage.state.withLock { state in
                 if isNew { state.pins.pin(chunk.name) }
                 state.chunks[chunk.name] = bytes
@@ -131,7 +131,7 @@ package final class MemoryAssets: AssetStorage {
         }
 
         func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset {
-            guard received.withLock({ received in chunks.allSatisfy { received.pinned.contains($0.name) } }) else {
+            guard received.withLock({ received in chunks.allSatisfy { received.pinned.contains($0) } }) else {
                 throw StoreError(.closed, "A file was ended before all of it was there")
             }
             return ReceivedAsset(
@@ -141,7 +141,7 @@ package final class MemoryAssets: AssetStorage {
         func release() async -> [ChunkName] {
             let names = received.withLock { received in
                 defer { (received.bytes, received.pinned) = ([:], []) }
-                return Array(received.pinned) + (received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys))
+                return received.pinned.map(\.name) + (received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys))
             }
             storage.state.withLock { state in
                 for name in names { state.pins.unpin(name) }

@@ -127,6 +127,29 @@ import Testing
         }
     }
 
+    @Test func `a chunk that an asset has in two sizes is told as damaged`() async throws {
+        let scene = try await AssetCloud()
+        _ = try await scene.save(.asset(try await scene.upload(someBytes(400_000, seed: 13), "r")), in: "r")
+        let store = scene.cloud.store
+        let database = try await scene.cloud.cloud.databaseID(
+            DatabaseKey(container: scene.ada.target.container, environment: .development, scope: .private, owner: "_ada"))
+        var asset = try StoredAsset(try #require(try await store.read { try $0.entries(in: database, .asset, after: nil, limit: 1).first }))
+        let twice = AssetChunk(name: asset.chunks[0].name, size: asset.chunks[0].size + 1)
+        asset.chunks.append(twice)
+        asset.size += Int64(twice.size)
+        let row = asset.row(in: database)
+        try await store.write { transaction in
+            var plan = WritePlan()
+            plan.entries = [row]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        let findings = try await verified(scene).findings
+        #expect(findings.map { "\($0.kind) \($0.chunk) \($0.bytes)" } == ["damaged \(twice.name.text) \(twice.size)"])
+        let listed = try await scene.cloud.cloud.checkAssets(in: twice.name.bytes[0]).findings
+        #expect(listed.map { "\($0.kind) \($0.bytes)" } == ["damaged \(twice.size)"])
+    }
+
     @Test func `what no asset has goes, and only that; a dry run leaves it`() async throws {
         let scene = try await AssetCloud()
         _ = try await scene.save(.asset(try await scene.upload(someBytes(400_000, seed: 4), "r")), in: "r")

@@ -220,6 +220,7 @@ import Testing
             [], [.init(size: 0, digest: digest)], [.init(size: -1, digest: digest)], [.init(size: 2_000_000, digest: digest)],
             [.init(size: 600_000, digest: [1])], [.init(size: 1000, digest: digest)],
             [.init(size: 600_000, digest: digest), .init(size: 65_535, digest: digest), .init(size: 1, digest: digest)],
+            [.init(size: 300_000, digest: digest), .init(size: 300_001, digest: digest)],
         ] {
             let answer = try await announce(AnnouncedFile(chunks: chunks), scene, "p").answer
             #expect(answer.status == 400 && answer.text.contains("cannot be announced so"), "\(answer.text)")

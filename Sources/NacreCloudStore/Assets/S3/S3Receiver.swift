@@ -11,7 +11,7 @@ final class S3Receiver: AssetReceiver {
         var cutter = ContentCutter()
         var size: Int64 = 0
         var chunks: [AssetChunk] = []
-        var pinned: Set<ChunkName> = []
+        var pinned: Set<AssetChunk> = []
         var isReleased = false
         var onTheirWay: [Task<Void, any Error>] = []
         /// The bucket failed it.
@@ -54,7 +54,7 @@ final class S3Receiver: AssetReceiver {
     }
 
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
-        if state.withLock({ $0.pinned.contains(chunk.name) }) { return true }
+        if state.withLock({ $0.pinned.contains(chunk) }) { return true }
         // Pinned before it is looked for: from here on nobody removes it.
         try await assets.pin(chunk.name)
         do {
@@ -64,13 +64,13 @@ final class S3Receiver: AssetReceiver {
             if let error = error as? StoreError, error.code == .corrupt { return false }
             throw error
         }
-        keep(chunk.name)
+        keep(chunk)
         return true
     }
 
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
         guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
-        if state.withLock({ $0.pinned.contains(chunk.name) }) { return true }
+        if state.withLock({ $0.pinned.contains(chunk) }) { return true }
         try await assets.pin(chunk.name)
         await assets.turns.take()
         defer { assets.turns.give() }
@@ -81,12 +81,12 @@ final class S3Receiver: AssetReceiver {
             assets.unpin([chunk.name])
             throw error
         }
-        keep(chunk.name)
+        keep(chunk)
         return true
     }
 
     func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset {
-        guard state.withLock({ state in !state.isReleased && chunks.allSatisfy { state.pinned.contains($0.name) } }) else {
+        guard state.withLock({ state in !state.isReleased && chunks.allSatisfy { state.pinned.contains($0) } }) else {
             throw StoreError(.closed, "A file was ended before all of it was there")
         }
         return ReceivedAsset(
@@ -103,7 +103,7 @@ final class S3Receiver: AssetReceiver {
         for task in sending { _ = try? await task.value }
         let (names, isFailed) = state.withLock { state in
             defer { state.pinned = [] }
-            return (Array(state.pinned), state.isFailed)
+            return (state.pinned.map(\.name), state.isFailed)
         }
         assets.unpin(names)
         // A bucket that has just failed would fail to remove them, and leave in doubt when it does: the next look for orphans takes them.
@@ -113,9 +113,9 @@ final class S3Receiver: AssetReceiver {
     private func noteFailure() { state.withLock { $0.isFailed = true } }
 
     /// Notes a chunk that was pinned for this receiver. Where another task of it was faster, or it is over, one pin is enough.
-    private func keep(_ name: ChunkName) {
-        let isOurs = state.withLock { !$0.isReleased && $0.pinned.insert(name).inserted }
-        if !isOurs { assets.unpin([name]) }
+    private func keep(_ chunk: AssetChunk) {
+        let isOurs = state.withLock { !$0.isReleased && $0.pinned.insert(chunk).inserted }
+        if !isOurs { assets.unpin([chunk.name]) }
     }
 
     private func take() async throws {
@@ -130,20 +130,20 @@ final class S3Receiver: AssetReceiver {
 
     /// Begins to send a chunk, and returns when another may come.
     private func send(_ bytes: [UInt8]) async throws {
-        let name = ChunkNaming.name(of: bytes, under: key)
+        let chunk = AssetChunk(name: ChunkNaming.name(of: bytes, under: key), size: bytes.count)
         let isNew = state.withLock { state in
-            state.chunks.append(AssetChunk(name: name, size: bytes.count))
-            return !state.pinned.contains(name) && !state.isReleased
+            state.chunks.append(chunk)
+            return !state.pinned.contains(chunk) && !state.isReleased
         }
         guard isNew else { return }
-        try await assets.pin(name)
-        keep(name)
+        try await assets.pin(chunk.name)
+        keep(chunk)
         while let first = state.withLock({ $0.onTheirWay.count < Self.atOnce ? nil : $0.onTheirWay.removeFirst() }) { try await first.value }
         await assets.turns.take()
         let task = Task { [self] in
             defer { assets.turns.give() }
             do {
-                try await assets.put(bytes, as: name)
+                try await assets.put(bytes, as: chunk.name)
             } catch {
                 noteFailure()
                 throw error
