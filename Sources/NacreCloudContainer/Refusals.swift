@@ -243,6 +243,10 @@ extension ServerError {
 
 extension ServerError {
     /// What a client hears when the store cannot.
+    /// A read that was in the way of what others wrote, however often it was begun again.
+    static let outpaced = ServerError(
+        .tryAgainLater, "The server's store is busy with writes", internalCode: 2022, remedy: "Ask for less at a time, or again.", retryAfter: 1)
+
     package init(_ error: StoreError) {
         switch error.code {
         case .full:
@@ -254,6 +258,8 @@ extension ServerError {
                 remedy: "See that the server may write its data folder, and that the disk is not mounted for reading only.", retryAfter: 30)
         case .unavailable:
             self.init(.tryAgainLater, "The server's store is not available", internalCode: 2022, retryAfter: 5)
+        case .outpaced:
+            self = .outpaced
         case .collision:
             self.init(.tryAgainLater, "Another request made the same at the same moment", internalCode: 2022, retryAfter: 1)
         case .closed:

@@ -68,8 +68,8 @@ import Testing
     }
 
     @Test func `a page whose order takes an index that nobody has made waits until it is there`() async throws {
-        let waiter = try await Waiter(queryScanRows: 3)
-        #expect(await waiter.post("private/records/modify", Body.notes(5, titleBytes: 2)).status == 200)
+        let waiter = try await Waiter(queryScanRows: 1)
+        #expect(await waiter.post("private/records/modify", Body.notes(Limits.queryPortions + 5, titleBytes: 2)).status == 200)
         let query = Body.query("Note", filters: [Body.filter("title", "NOT_EQUALS", #"{"value":"z"}"#)], sorts: [#"{"fieldName":"title"}"#])
         let answer = await waiter.post("private/records/query", query)
         #expect(answer.status == 200)

@@ -1,3 +1,11 @@
+/// A sort of a zone's records that is done in portions, each on a snapshot of its own.
+struct PartlySorted: Sendable {
+    /// The records up to this name were looked at; nil: none.
+    var name: String?
+    /// The first of those that pass, in the query's order.
+    var hits: [QueryHit]
+}
+
 /// The first few of many records: no more of them are kept than it takes, because records may be large, and of these no more bodies than a page has.
 struct BestHits {
     private let count: Int

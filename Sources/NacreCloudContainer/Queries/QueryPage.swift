@@ -22,6 +22,10 @@ struct QueryPage: Sendable {
     private var onlyWalks = false
     /// How it was found, a line a zone.
     private(set) var steps: [String] = []
+    /// Zones that are sorted without an index, as far as this portion of the page and those before have come.
+    private(set) var sorted: [ZoneAddress: PartlySorted]
+    /// It got nowhere yet, and another portion gets farther.
+    var goesOn: Bool { waits && !sorted.isEmpty }
     let query: CheckedQuery
     private(set) var order: QueryOrder
 
@@ -30,9 +34,11 @@ struct QueryPage: Sendable {
 
     init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
-        keys: [String]?, rows: Int, work: Int, questions: Int, _ transaction: any ReadTransaction
+        keys: [String]?, rows: Int, work: Int, questions: Int, goingOn sorted: [ZoneAddress: PartlySorted] = [:],
+        _ transaction: any ReadTransaction
     ) throws {
         self.query = query
+        self.sorted = sorted
         var chosen = cursor?.order ?? .asked
         order = try Self.order(chosen, of: query)
         if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
@@ -80,21 +86,21 @@ struct QueryPage: Sendable {
         _ effort: QueryCursor.Effort, _ mayReorder: Bool, _ transaction: any ReadTransaction
     ) throws -> [ZoneSearch.Answer]? {
         var keptBytes = 0
-        let query = query
+        let (query, sorted) = (query, sorted)
         // Where the zones' first rows were too large to be read together, a few of each are enough.
         let ahead = effort.triesAll ? limit + 1 : max(2, 2 * (limit + 1) / max(zones.count, 1))
         let (found, rounds) = try IndexReads.inRounds(over: zones.count, most: questions, transaction) { number, reads in
             let reader = QueryReader(reads, questions: questions, keptBytes: keptBytes)
             var search = ZoneSearch(
                 query, in: order, of: zones[number].address, after: after, wanted: limit + 1, ahead: ahead, rows: rows, work: work,
-                showing: zones[number].showing, effort: effort, reader)
+                showing: zones[number].showing, effort: effort, goingOn: sorted[zones[number].address], reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.
             return (
                 answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, considered: reader.considered, work: reader.work,
                 damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions,
-                onlyWalks: search.onlyWalks
+                onlyWalks: search.onlyWalks, sorted: search.sorted
             )
         }
         damaged = []
@@ -105,6 +111,7 @@ struct QueryPage: Sendable {
                 steps.append("\(zone.row.name): more to read than a page reads of all zones")
                 continue
             }
+            if let sorted = found.sorted { self.sorted[zone.address] = sorted }
             rowsRead += found.rowsRead
             recordsRead += found.recordsRead
             considered += found.considered

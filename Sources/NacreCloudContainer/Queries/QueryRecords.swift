@@ -21,15 +21,18 @@ extension Cloud {
 
     /// The same, and what an empty page waits for.
     ///
+    /// A page in an order whose index is missing sorts its zones in portions, each a read in its turn, and a small one where others write much. A record
+    /// that passes throughout and keeps its place is met once, whatever else changes between them.
+    ///
     /// An index that the query would go by and that nobody has made is made where a page without it looked at many records, and one of two fields where it
     /// read many more than it answered: in the background, and beside the answer, which does not fail with it.
     /// - Returns: `waitsOn`: the page is empty, because the query's order takes an index that is still to be built. Until it is there, the next page is empty
     ///   too, and costs little. The database is signalled when one is ready (`Cloud.committed`).
     package func queryAnswer(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
-        _ bytes: Int = Limits.queryScanBytes
+        _ bytes: Int = Limits.queryScanBytes, portions: Int = Limits.queryPortions
     ) async throws -> (answer: QueryAnswer, waitsOn: DatabaseID?) {
-        let (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
+        var (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
         let missing = page.query.missing
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
@@ -38,15 +41,41 @@ extension Cloud {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
+        // The index is built beside it.
+        var (damaged, left) = (page.damaged, portions)
+        while page.goesOn, left > 1 {
+            left -= 1
+            (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: page.sorted)
+            damaged += page.damaged
+        }
         let response = RecordsQueryResponse(
             records: [],
-            failures: page.damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
+            failures: damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
         return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
     }
 
+    /// A portion of a page. Where others write so much that its snapshot is in their way, it is made of fewer rows.
     func queryPage(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
+        goingOn sorted: [ZoneAddress: PartlySorted] = [:]
+    ) async throws -> (page: QueryPage, schema: DatabaseID) {
+        var (rows, bytes) = (rows, bytes)
+        while true {
+            do {
+                return try await wholeQueryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: sorted)
+            } catch let error as ServerError where error == .outpaced && rows > Self.rowsAtOnceLeast {
+                (rows, bytes) = (rows / 8, bytes / 8)
+            }
+        }
+    }
+
+    /// A read of so few rows takes less than a millisecond. On this server.
+    private static let rowsAtOnceLeast = 8
+
+    private func wholeQueryPage(
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
+        goingOn sorted: [ZoneAddress: PartlySorted]
     ) async throws -> (page: QueryPage, schema: DatabaseID) {
         if request.zoneID == nil, target.scope == .shared, case .success = databaseVerdict(target, for: .read, by: caller) {
             throw ServerError.missing("zoneID")
@@ -76,7 +105,7 @@ extension Cloud {
             let isBarred = shown.readRule.reach(ofType: query.type.name) == .none
             let page = try QueryPage(
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
-                rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, transaction)
+                rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, goingOn: sorted, transaction)
             meter?.add(bytes: page.work)
             return (page, known.database)
         }

@@ -35,6 +35,8 @@ struct ZoneSearch {
     private let judgesEach: Bool
     let effort: QueryCursor.Effort
     let reader: QueryReader
+    /// A sort of the whole zone, as far as it has come: given by the portion before, and given to the next one. nil: none was begun.
+    private(set) var sorted: PartlySorted?
     /// Every filter was found to have more rows than may be looked at: no page collects its matches.
     private(set) var onlyWalks = false
     /// What it did, in lines for `explainQuery`.
@@ -42,8 +44,9 @@ struct ZoneSearch {
 
     init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
-        showing: ShownRecords, effort: QueryCursor.Effort, _ reader: QueryReader
+        showing: ShownRecords, effort: QueryCursor.Effort, goingOn sorted: PartlySorted? = nil, _ reader: QueryReader
     ) {
+        self.sorted = sorted
         self.query = query
         self.order = order
         self.zone = zone
@@ -241,24 +244,43 @@ struct ZoneSearch {
     /// Rows of a collection that are read first, and tell how large the others may be. On this server.
     private static let firstCollected = 64
 
-    /// For a zone that is small enough to do without the index that is missing. One that is not gets nowhere.
+    /// Sorts the records of a zone without the index that is missing. A portion that does not come to the zone's end leaves `sorted` to the next one.
     private mutating func collectWhole() throws -> Answer {
         allowAnew()
-        var all = try NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
-        var best = BestHits(wanted + 1, in: order, reader)
+        let before = sorted
+        var (best, last) = (BestHits(wanted + 1, in: order, reader), before?.name)
+        var all = try NameRows(of: zone, after: last, reader, ahead: ReadAhead.most)
+        for hit in before?.hits ?? [] { best.add(hit) }
         while true {
             switch try all.next() {
             case .passed: continue
             case .row(_, let row):
+                last = row.name
                 if let hit = try hit(row) { best.add(hit) }
             case .pause:
-                steps.append("the whole zone is too much to be sorted")
-                best.drop()
+                steps.append("the whole zone is too much to be sorted at once")
+                sorted = PartlySorted(name: last, hits: best.take())
                 return .nothing(after)
             case .end:
                 steps.append("collect the whole zone, sort in memory")
-                return trimmed(best.take())
+                let hits = best.take()
+                sorted = PartlySorted(name: last, hits: hits)
+                var answer = trimmed(hits)
+                if before != nil { answer.hits = try readAgain(answer.hits) }
+                return answer
             }
+        }
+    }
+
+    /// Reads hits of earlier portions whose bodies were not kept, and none behind the page's end. One that is gone since then, or stands elsewhere, is left out.
+    private func readAgain(_ hits: [QueryHit]) throws -> [QueryHit] {
+        var bytes = 0
+        return try hits.compactMap { old in
+            guard bytes < Limits.pageBytes else { return old }
+            bytes += old.size
+            guard old.row == nil else { return old }
+            guard let row = try reader.record(in: zone, named: old.name), let hit = try hit(row) else { return nil }
+            return order.compare(hit.position, old.position) == 0 ? hit : nil
         }
     }
 

@@ -288,6 +288,8 @@ package struct StoreError: Error, Hashable, Sendable {
         case readOnly
         /// The disk or the network failed; the transaction did not happen.
         case unavailable
+        /// The snapshot of a read was in the way of what others wrote, and so it was ended. A smaller read may come through.
+        case outpaced
         /// What was read is not what was written.
         case corrupt
         /// A row that the transaction makes is there already: another one made it since this one looked. The transaction did not happen; the same

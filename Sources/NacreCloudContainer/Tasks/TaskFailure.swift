@@ -64,7 +64,7 @@ extension StoreError {
     /// The failure is not about what was asked: the same call can succeed later.
     fileprivate var passes: Bool {
         switch code {
-        case .full, .readOnly, .unavailable, .closed, .inUse, .collision: true
+        case .full, .readOnly, .unavailable, .outpaced, .closed, .inUse, .collision: true
         case .corrupt, .tooLarge, .newerVersion, .foreignLog: false
         }
     }

@@ -79,7 +79,8 @@ package struct StartFault: Error, Sendable {
                 "put file and log of one time there, or a whole copy of the folder; to take nacre.sqlite as it is, and lose what only the log holds, "
                     + "move nacre.sqlite-wal and nacre.sqlite-shm out of \(folder)")
         case .collision, .tooLarge: self.init(text, "start the server again")
-        case .unavailable, .closed, .readOnly: self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
+        case .unavailable, .outpaced, .closed, .readOnly:
+            self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
         }
     }
 }

@@ -37,7 +37,7 @@ final class ReaderWatch: Sendable {
     }
 
     /// What the caller of a read that was ended hears.
-    static let ended = StoreError(.unavailable, "The read was ended: it held up the log while others wrote. Ask for less at a time, or again")
+    static let ended = StoreError(.outpaced, "The read was ended: it held up the log while others wrote. Ask for less at a time, or again")
 }
 
 /// All readers of a store, and how much was written while they read.

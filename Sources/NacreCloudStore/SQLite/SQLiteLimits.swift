@@ -9,6 +9,10 @@ enum SQLiteLimits {
     /// Reads that wait for a reader of a kind; beyond, a read is refused.
     static let waitingReads = LaneRoom(count: 4096, rows: 400_000, bytes: 64 * 1024 * 1024)
 
+    /// How often a read is begun that was in the way of what others wrote: behind its end the log begins anew, and the next snapshot is in nobody's way until
+    /// that is long again.
+    static let readTries = 2
+
     /// Connections that read: those for short reads, and those for long ones. More of a kind than cores buys nothing: a read computes, it seldom waits for
     /// the disk.
     static let shortReaders = 3

@@ -58,9 +58,19 @@ package final class SQLiteStore: Store {
         }
     }
 
+    /// A read that was ended, because it held up the log while others wrote, is begun again on a new snapshot.
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        for _ in 1..<SQLiteLimits.readTries {
+            do {
+                return try await readOnce(body)
+            } catch let error as StoreError where error.code == .outpaced && !Task.isCancelled {}
+        }
+        return try await readOnce(body)
+    }
+
     /// A small read of a request runs on the caller's thread where it waits for nothing: it costs no change of threads then. Where others wait for
     /// that thread, readers have some to do too.
-    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+    private func readOnce<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let turn = Turn.current
         if engine.mayReadAtOnce(turn), !Task.isCancelled, let outcome = engine.readAtOnce(body) { return try outcome.get() }
         let cancellation = ReadCancellation()

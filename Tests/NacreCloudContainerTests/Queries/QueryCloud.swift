@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -83,6 +84,13 @@ struct QueryCloud {
         let request = RecordsQueryRequest(
             query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit, continuationMarker: marker)
         return try await user.cloud.queryRecords(request, in: user.target, by: user.caller, scanning: rows, bytes)
+    }
+
+    /// The same, which sorts zones in so many portions at most.
+    func page(_ query: Query, zone: String?, limit: Int, rows: Int, portions: Int, after marker: String? = nil) async throws -> RecordsQueryResponse {
+        let request = RecordsQueryRequest(
+            query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit, continuationMarker: marker)
+        return try await user.cloud.queryAnswer(request, in: user.target, by: user.caller, scanning: rows, portions: portions).answer.whole
     }
 
     func explain(_ query: Query, zone: String?, limit: Int, rows: Int, after marker: String? = nil) async throws -> [String] {
