@@ -42,8 +42,7 @@ import Testing
         #expect(try await cloud.registry.account(email: "ada@example.com") == made.first)
     }
 
-    @Test(arguments: Engine.ofRules, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws
-    {
+    @Test(arguments: Engine.ofRules, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: call)
         let cloud = TestCloud(failing).cloud
         let error = await #expect(throws: ServerError.self) { try await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "h1") }
@@ -82,8 +81,7 @@ import Testing
         #expect(racing.count == 1)
     }
 
-    @Test(arguments: Engine.ofRules) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         let name = "iCloud.com.example.notes"
         await #expect(throws: ServerError.noContainer) {

@@ -107,8 +107,7 @@ import Testing
         #expect(try await ann.living(["r", "h"], zone: "Z") == ["r", "h"])
     }
 
-    @Test(arguments: Engine.ofRules, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws
-    {
+    @Test(arguments: Engine.ofRules, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing, cascadePerTransaction: 0)
         let ann = test.user("_ann")

@@ -154,8 +154,7 @@ import Testing
         #expect(try await ann.modify([.delete("r"), .delete("s"), .delete("keeper")]).map(\.error) == [nil, nil, nil])
     }
 
-    @Test(arguments: Engine.ofRules) func `an atomic batch whose cascade is refused leaves everything, the holders too`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `an atomic batch whose cascade is refused leaves everything, the holders too`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         try await ann.save(

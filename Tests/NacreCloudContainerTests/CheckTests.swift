@@ -218,8 +218,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.ofRules) func `a zone whose numbers lie behind its records is raised, and gives none twice`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `a zone whose numbers lie behind its records is raised, and gives none twice`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         let zone = try await cloud.address()
         try await cloud.write { transaction in

@@ -52,8 +52,7 @@ import Testing
         #expect(Set(pages) == ["-A"])
     }
 
-    @Test(arguments: Engine.ofRules) func `zones of one commit come by name, and pages of every limit give all of them`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `zones of one commit come by name, and pages of every limit give all of them`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("m", "a", "z", "B", "k")
         try await ann.makeZone("c")

@@ -317,8 +317,7 @@ import Testing
         #expect(try await scene.told() == ["q a 1", "q b 1"])
     }
 
-    @Test(arguments: Engine.ofRules) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let cloud = scene.scene.cloud
         // As many as it remembers, but for two, of another lane, and none of a database that has more.

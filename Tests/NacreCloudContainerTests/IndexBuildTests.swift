@@ -224,8 +224,7 @@ import Testing
         #expect(try await isWhole(users))
     }
 
-    @Test(arguments: Engine.ofRules) func `a build of many chunks lets others of its lane have their turn, and goes on`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `a build of many chunks lets others of its lane have their turn, and goes on`(engine: Engine) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 0)
         let ann = test.user("_ann")
         for part in 0..<3 {
@@ -289,8 +288,7 @@ import Testing
         #expect(try await isWhole(users), "a new index, not what was left of the old one")
     }
 
-    @Test(arguments: Engine.ofRules) func `records from before there were schemas come into one as their type is saved`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `records from before there were schemas come into one as their type is saved`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("A", "B")

@@ -168,8 +168,7 @@ import Testing
         await #expect(throws: ServerError.self) { try await ann.modify([.create("a")], token: [UInt8](repeating: 0, count: 1025)) }
     }
 
-    @Test(arguments: Engine.ofRules) func `an operation that could not be read fails in its place, and its name counts`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `an operation that could not be read fails in its place, and its name counts`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         func send(_ names: String?...) async throws -> [RecordResult] {
             var request = RecordsModifyRequest(operations: [.create("a"), .create("b")])

@@ -145,8 +145,7 @@ import Testing
         _ = try await scene.device()
     }
 
-    @Test(arguments: Engine.ofRules) func `one is ended by its account alone, and by a token alone that allows as much`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `one is ended by its account alone, and by a token alone that allows as much`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         let (session, device) = (try await scene.session(), try await scene.device(Self.games))
         for id in [session, device, "none", ""] {

@@ -125,8 +125,7 @@ import Testing
         #expect(left == 0)
     }
 
-    @Test(arguments: Engine.ofRules) func `a long task does one chunk a turn while others wait, and all when none does`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `a long task does one chunk a turn while others wait, and all when none does`(engine: Engine) async throws {
         let counting = CountingStore(try await engine.makeStore())
         let test = TestCloud(counting)
         let ann = test.user("_ann")

@@ -153,8 +153,7 @@ import Testing
         #expect(production.types["Note"]?.indexes.count == 5)
     }
 
-    @Test(arguments: Engine.ofRules) func `the rows of an index that lost its option go from every zone, and no others`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `the rows of an index that lost its option go from every zone, and no others`(engine: Engine) async throws {
         let (test, ann) = try await filled(engine)
         let fields = try #require(try await schema(ann).types["Note"]?.fields)
         let before = try await rows(ann)

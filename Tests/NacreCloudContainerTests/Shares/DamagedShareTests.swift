@@ -95,8 +95,7 @@ import Testing
         #expect(try await entries(scene).count == 1)
     }
 
-    @Test(arguments: Engine.ofRules) func `a zone whose share is damaged goes from its participants when it is deleted`(engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `a zone whose share is damaged goes from its participants when it is deleted`(engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite])
         let token = try await scene.guest("_ben").databaseChanges().syncToken

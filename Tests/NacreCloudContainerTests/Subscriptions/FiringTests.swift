@@ -60,8 +60,7 @@ import Testing
         #expect(try await scene.identifiers(device).sorted() == ["d", "h", "w"])
     }
 
-    @Test(arguments: Engine.ofRules) func `what goes with a deleted record is told, beyond the first transaction too`(_ engine: Engine) async throws
-    {
+    @Test(arguments: Engine.ofRules) func `what goes with a deleted record is told, beyond the first transaction too`(_ engine: Engine) async throws {
         let test = try await SubscriptionScene(try await engine.makeStore())
         let (author, device) = (try await test.signIn("ada"), try await test.signIn("ada"))
         try await test.subscribe(device, .query("q", on: .delete))
