@@ -204,11 +204,11 @@ extension SignInGuard.State {
             let customer = IPAddress.customer(address)
             return SignInGuard.Attempt(keys: [.address(customer)], device: .known(account: "", address: customer))
         }
-        // No account has a longer address; one character more keeps a long text apart from the address that it begins with.
-        let email = String(email.lowercased().prefix(Limits.emailCharacters + 1))
+        // No account has a longer address. One character more, of four bytes at most, keeps a long text apart from the address that it begins with.
+        let account = String(decoding: email.lowercased().utf8.prefix(4 * (Limits.emailCharacters + 1)), as: UTF8.self)
         let address = IPAddress.customer(address)
-        let device = SignInPause.Key.known(account: email, address: address)
-        return SignInGuard.Attempt(keys: devices[device] != nil ? [device] : [.account(email), .address(address)], device: device)
+        let device = SignInPause.Key.known(account: account, address: address)
+        return SignInGuard.Attempt(keys: devices[device] != nil ? [device] : [.account(account), .address(address)], device: device)
     }
 
     /// Takes the places of an attempt, where it goes.

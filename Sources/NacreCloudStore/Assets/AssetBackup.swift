@@ -82,8 +82,11 @@ package enum AssetBackup {
         /// Files of records of which chunks are missing or damaged.
         package var lostFiles = 0
 
-        /// Chunks of which no sound copy was found.
-        var lost: Set<ChunkName> { missing.union(damaged) }
+        /// Names of chunks of which no sound copy was found. An asset of before may name one chunk in two sizes: in the right one it is sound.
+        var lost: Set<ChunkName> {
+            let bad = missing.union(damaged)
+            return Set(bad.map(\.name)).subtracting(seen.subtracting(bad).map(\.name))
+        }
 
         /// - Throws: `BackupFile.Damage` where files are lost.
         package func requireWhole() throws {
