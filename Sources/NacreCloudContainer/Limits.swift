@@ -92,6 +92,8 @@ extension Limits {
     package static let checkRows = 2000
     /// Rows of a step that may mend. On this server: others' writes wait for what is mended.
     package static let checkRowsMended = 500
+    /// Tasks on a page of their list. On this server.
+    package static let tasksPerPage = 500
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Bytes of the largest chunk in which an asset is kept; one of each download lies in memory. On this server.

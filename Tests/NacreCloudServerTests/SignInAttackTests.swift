@@ -347,7 +347,8 @@ import Testing
         let server = try await TestServer(requestRate: 1)
         var statuses: Set<Int> = []
         for _ in 0..<20_000 where !statuses.contains(429) {
-            let answer = await server.respond(Question(method: "GET", target: "/sign-in?ckAPIToken=\(server.names["api"] ?? "")"))
+            let question = Question(method: "GET", target: "/sign-in?ckAPIToken=\(server.names["api"] ?? "")")
+            let answer = await RequestRateTests.ask(server, question, at: "192.0.2.1")
             statuses.insert(answer.status)
             if answer.status == 429 { #expect(answer.text.contains("<html") && answer.header("Retry-After") != nil) }
         }

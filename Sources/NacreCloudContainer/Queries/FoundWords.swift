@@ -122,3 +122,18 @@ extension FieldValue {
         }
     }
 }
+
+extension [ModifyBatch.Item] {
+    /// Rows of indexes that saves may write, without those of words: as many for each record as its type has indexes.
+    func indexRows(by schema: Schema) -> Int {
+        var ofTypes: [String: Int] = [:]
+        var count = 0
+        for item in self where !item.operation.type.isDelete {
+            guard let type = item.operation.change.recordType else { continue }
+            let ofType = ofTypes[type] ?? schema.types[type].map { $0.fields.values.count { $0.values != nil } + $0.pairs.count } ?? 0
+            ofTypes[type] = ofType
+            count += ofType
+        }
+        return count
+    }
+}

@@ -39,17 +39,7 @@ struct RecordModification: Sendable {
     private let secret: @Sendable () -> String
 
     /// Rows of indexes that its saves may write, as far as the schema and the words tell that were found.
-    func indexRows(by schema: Schema) -> Int {
-        var ofTypes: [String: Int] = [:]
-        var count = words.count / FoundWords.countAsRow
-        for item in items where !item.operation.type.isDelete {
-            guard let type = item.operation.change.recordType else { continue }
-            let ofType = ofTypes[type] ?? schema.types[type].map { $0.fields.values.count { $0.values != nil } + $0.pairs.count } ?? 0
-            ofTypes[type] = ofType
-            count += ofType
-        }
-        return count
-    }
+    func indexRows(by schema: Schema) -> Int { words.count / FoundWords.countAsRow + items.indexRows(by: schema) }
 
     private var database: DatabaseID { zone.database.id }
     private var key: DatabaseKey { zone.database.key }
@@ -499,9 +489,7 @@ struct RecordModification: Sendable {
         let response = RecordsResponse(
             records: names.enumerated().map { place, name in
                 if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
-                if items[place].operation.type.isDelete {
-                    return showing.deleted(stored[name], named: name)
-                }
+                if items[place].operation.type.isDelete { return showing.deleted(stored[name], named: name) }
                 guard let live = stored[name], live.isLive else {
                     return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
                 }

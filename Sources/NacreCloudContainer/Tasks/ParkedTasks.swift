@@ -23,7 +23,7 @@ package struct TaskPage: Sendable {
 extension Cloud {
     /// The tasks after one, waiting and parked. A row that cannot be read is left out: the check tells of it.
     /// - Parameter limit: of the rows that are looked at.
-    package func listTasks(after key: TaskKey?, limit: Int = Limits.checkRows) async throws -> TaskPage {
+    package func listTasks(after key: TaskKey?, limit: Int = Limits.tasksPerPage) async throws -> TaskPage {
         try await store.read { transaction in
             let rows = try transaction.rows(of: .tasks, after: key?.place, limit: limit)
             let tasks = rows.compactMap { if case .task(let task) = $0.value { task } else { nil } }

@@ -315,8 +315,9 @@ extension Cloud {
                 let isLate = task.due <= now + Limits.taskLeaseSeconds / 2
                 // Else it keeps its place among those of its database also for who comes after this process.
                 if isLate { rest.due = now + Limits.taskLeaseSeconds }
-                // How far it is is also for people: `nacre task list`.
-                if othersWait || isLate || now >= kept + Limits.taskProgressSeconds {
+                // `nacre task list` says of a build of indexes how far it is. Others would only write more often.
+                let isToldNow = task.key.kind == .buildIndexes && now >= kept + Limits.taskProgressSeconds
+                if othersWait || isLate || isToldNow {
                     try await replace(task, by: rest)
                     kept = now
                 }
