@@ -141,7 +141,9 @@ let package = Package(
         // The fuzzers' targets over the inputs that they once found.
         .testTarget(
             name: "NacreFuzzTests",
-            dependencies: ["CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer"],
+            dependencies: [
+                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
+            ],
             path: "Fuzz", exclude: ["LibFuzzer.swift", "build", "corpus"], swiftSettings: settings),
     ]
 )
