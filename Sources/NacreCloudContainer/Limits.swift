@@ -219,12 +219,12 @@ extension Limits {
     /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, `requestCost` for a request, one
     /// for each record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
     package static let requestRate = 10_000
-    /// What any request counts for in a rate: to read it, find its sender, answer it and log it. On this server: measured, 60 to 180 µs of a core where
+    /// Cost of any request in a rate: reading it, finding its sender, answering and logging it. On this server: measured, 60 to 180 µs of a core where
     /// requests come one by one, and less where they come together.
     package static let requestCost = 6
-    /// What a try of a signature on P-256 counts for in a rate. On this server: 50 µs of a core.
+    /// Cost of a try of a signature on P-256 in a rate. On this server: 50 µs of a core.
     package static let signatureCost = 5
-    /// What the drawing of a QR code counts for in a rate. On this server: 50 to 100 µs of a core.
+    /// Cost of the drawing of a QR code in a rate. On this server: 50 to 100 µs of a core.
     package static let codeCost = 5
     /// An address and a container may have as many times that. On this server: others are behind them.
     package static let requestRateOfAddress = 10
@@ -232,7 +232,7 @@ extension Limits {
     package static let requestRateOfContainer = 40
     /// All who have an API token of a container and no user may have together one such part of its rate. On this server: a half is left for its users.
     package static let guestsPartOfRate = 2
-    /// Those of them at one address may have one such part. On this server: ten addresses can have all that guests may have.
+    /// Guests at one address may have one such part. On this server: ten addresses can have all that guests may have.
     package static let guestPartOfRate = 20
     /// Cost of a credential that shows nobody, in the unit of `requestRate`. On this server: it is looked up in the store each time.
     package static let unknownCredentialCost = 10

@@ -12,7 +12,7 @@ struct SentAssets: Hashable, Sendable {
     var now = Timestamp(secondsSince2001: 0)
     /// Those that saves of the request have put into records, as they are kept from now on.
     private(set) var used: [AssetID: StoredAsset] = [:]
-    /// Those of them that no save had put into a record before.
+    /// The used assets that no save had put into a record before.
     private(set) var firstUsed: Set<AssetID> = []
 
     /// A save puts its assets into its record: from here on they are for that field alone.

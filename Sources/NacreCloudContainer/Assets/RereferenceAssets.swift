@@ -37,14 +37,14 @@ extension Cloud {
     }
 }
 
-/// What copies of assets take in rows and bytes of the store.
+/// The rows and bytes of the store that copies of assets take.
 struct CopyWork: Equatable, Sendable {
     private(set) var files = 0
     /// Each is a row.
     private(set) var chunks = 0
     /// Bytes of small files, which stand in rows.
     private(set) var bytes = 0
-    /// It is a file alone, with no more chunks than one of its size can have.
+    /// The copy is a single file, with no more chunks than a file of its size can have.
     private var isOneFile = false
 
     mutating func add(_ asset: StoredAsset) {

@@ -72,7 +72,7 @@ struct UnsavedFiles: Equatable, Sendable {
 /// How much more a user may send into a database before records have what was sent.
 struct FileRoom: Equatable, Sendable {
     var bytes: Int64
-    /// What a file is told that has no room.
+    /// The error for a file that has no room.
     var refusal: ServerError
 
     /// CloudKit: a file counts for the quota of its database. One that no record has yet counts against what the database may hold beside its records, for its
@@ -92,7 +92,7 @@ struct FileRoom: Equatable, Sendable {
     }
 }
 
-/// Where the files of a user count that no record of a database has.
+/// The account in which a user's files count that no record of a database has.
 struct FileAccount: Sendable {
     let database: DatabaseID
     let isPublic: Bool
@@ -104,7 +104,7 @@ struct FileAccount: Sendable {
 
     private var key: EntryKey { UnsavedFiles.key(of: sender, in: database) }
 
-    /// What has room now. Another request may take it meanwhile.
+    /// Bytes that have room now. Another request may take them meanwhile.
     func room(_ transaction: any ReadTransaction) throws -> FileRoom {
         let entries =
             try transaction.entries(in: database, .unsavedFiles, keys: [sender])

@@ -219,7 +219,7 @@ struct NotificationQueue {
         device.absorbing = Set(scopes)
     }
 
-    /// What waits is given to the device from now on. A word to fetch everything says nothing of what comes afterwards.
+    /// Gives the device what waits, from now on. A word to fetch everything says nothing of what comes afterwards.
     mutating func give() { device.absorbing = [] }
 
     /// Takes away those up to a number.

@@ -30,7 +30,7 @@ extension Cloud {
         let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, accounts: accounts)
         var count = 0
         for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
-            // As others' writes count, so that those come between that wait.
+            // The step counts as other writes do, so that writes that wait come between.
             let rows = known.reduce(0) { devices.contains($1.key) ? $0 + Int(clamping: $1.device.waiting) + payloads.count : $0 }
             var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
             turn.isDoneAgain = Turn.current.isDoneAgain

@@ -24,7 +24,7 @@ struct QueryPage: Sendable {
     private(set) var steps: [String] = []
     /// Zones that are sorted without an index, as far as this portion of the page and those before have come.
     private(set) var sorted: [ZoneAddress: PartlySorted]
-    /// It got nowhere yet, and another portion gets farther.
+    /// The page got nowhere yet, and another portion gets farther.
     var goesOn: Bool { waits && !sorted.isEmpty }
     let query: CheckedQuery
     private(set) var order: QueryOrder

@@ -18,10 +18,10 @@ package struct Rates: Hashable, Sendable {
         self.init(userRate: requestRate, containerRate: requestRate.map { $0 * Limits.requestRateOfContainer })
     }
 
-    /// Of all together who have an API token of a container and no user: they never take what its users need.
+    /// Rate of all guests together, who have an API token of a container and no user. It leaves what users need.
     package var guestsRate: Int? { containerRate.map { max(1, $0 / Limits.guestsPartOfRate) } }
 
-    /// Of those of them who are at one address: none takes what others need.
+    /// Rate of the guests at one address. It leaves what other guests need.
     package var guestRate: Int? { containerRate.map { max(1, $0 / Limits.guestPartOfRate) } }
 
     /// With what an administrator has set for one container.

@@ -3,7 +3,7 @@ import NacreLocks
 
 /// Counts what one request costs, in units that are about ten microseconds of work each and that no clock measures: `Limits.requestCost` for the
 /// request, one for each record that it names (absent ones count less), and one for each thousand bytes that it sends, is sent, or has looked at.
-/// It goes with the task of the request; any thread may add.
+/// The meter goes with the task of the request; any thread may add.
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 

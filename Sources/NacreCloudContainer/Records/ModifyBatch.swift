@@ -25,7 +25,7 @@ struct ModifyBatch {
     let caller: String
     /// Assets that its saves put into records, as they are kept from now on.
     private(set) var usedAssets: [AssetID: StoredAsset] = [:]
-    /// Those of them that no record had before.
+    /// The assets of the request that no record had before.
     private(set) var firstUsedAssets: Set<AssetID> = []
     /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
     private let hidden: Set<String>

@@ -106,7 +106,7 @@ enum SubscriptionTerm: Hashable, Sendable {
     case type(String)
     /// Those of them in which a field is equal to a value.
     case value(type: String, field: String, key: ValueKey)
-    /// Those of them in which a field lies on one side of a value, or at it.
+    /// Records in which a field lies on one side of a value, or at it.
     case range(type: String, field: String, side: Side, bound: ValueKey)
 
     /// By the first filter that compares for equality, where there is one; else by the first that asks for what lies on one side of a value.

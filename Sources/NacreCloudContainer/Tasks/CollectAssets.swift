@@ -127,7 +127,7 @@ struct CollectAssets: TaskHandler {
 }
 
 extension [StoredAsset] {
-    /// Those that go in one transaction, because their rows of chunks do: one, or as many as have `Limits.chunksCopied` together.
+    /// The first assets that go in one transaction, because their rows of chunks do: one, or as many as have `Limits.chunksCopied` together.
     var few: ArraySlice<StoredAsset> {
         var chunks = 0
         return prefix { asset in
@@ -136,7 +136,7 @@ extension [StoredAsset] {
         }
     }
 
-    /// Those of the last keys that go in one transaction, and the keys, to the end. An asset of a key may be gone.
+    /// Assets of the last keys that go in one transaction, and the keys, to the end. An asset of a key may be gone.
     fileprivate func few(of keys: [String]) -> (assets: [StoredAsset], keys: [String]) {
         let known = Dictionary(map { ($0.id.key, $0) }, uniquingKeysWith: { first, _ in first })
         let few = keys.reversed().compactMap { known[$0] }.few

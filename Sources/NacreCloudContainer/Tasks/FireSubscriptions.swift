@@ -394,7 +394,7 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Those that fire for it, and users who are told to fetch everything, as far as they may read what changed.
+    /// Subscriptions that fire for the change, and users who are told to fetch everything, as far as they may read what changed.
     /// - Parameter owers: users who may have some that fire, of which none was looked at.
     private func firings(
         of candidates: [Candidate], _ owers: Set<String>, for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey,

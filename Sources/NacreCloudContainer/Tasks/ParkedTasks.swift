@@ -6,7 +6,7 @@ package struct ListedTask: Hashable, Sendable {
     /// nil: the database's row is gone.
     package var database: DatabaseKey?
 
-    /// Of a walk that puts index rows, or takes them away: records that are done. nil of any other task, and of one that has not begun.
+    /// Records that are done of a walk that puts index rows or takes them away; nil for another task, and for one that has not begun.
     package var recordsDone: Int? {
         guard [.buildIndexes, .clearIndexes].contains(task.key.kind), !task.payload.isEmpty else { return nil }
         return (try? IndexProgress(task))?.records

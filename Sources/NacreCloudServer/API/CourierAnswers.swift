@@ -29,7 +29,7 @@ final class CourierAnswers: Sendable {
                 guard isTaken else { return self.end(device) }
                 self.answers.withLock { $0[device]?.receipt = nil }
                 Task {
-                    // Where the store cannot take that, the next poll gets it again.
+                    // The next poll gets it again if the store cannot take that.
                     _ = try? await cloud.acknowledge(through: next.number, for: device)
                     self.end(device)
                 }

@@ -57,7 +57,7 @@ struct Health: Sendable {
             _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        // They never change, and take half a millisecond to write down.
+        // The limits never change, and take half a millisecond to write down.
         let table = Result { try LimitTable(limits: limits).json }
         router.get("/limits") { _, _ in .json(try table.get()) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }

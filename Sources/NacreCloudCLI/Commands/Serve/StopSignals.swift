@@ -40,7 +40,7 @@ final class StopSignals: @unchecked Sendable {
         for await _ in signals { return }
     }
 
-    /// What `body` brings; nil where a signal comes before: then `body` is cancelled and not waited for. To be called once: nobody hears of signals after it.
+    /// Runs `body` and returns its value. A signal that comes first cancels `body`, waits for nothing and returns nil. To be called once: nobody hears of signals after it.
     func orElse<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value? {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Result<Value, any Error>?.self)
         let tasks = [
