@@ -22,7 +22,7 @@ KINDS = [
 
 
 # Rules over every engine, and every place at which a store or a disk may fail. A debug build needs a fifth of it.
-WHOLE = ["NacreCloudContainerTests", "NacreCloudStoreTests"]
+WHOLE = ["NacreCloudContainerTests", "NacreCloudStoreTests", "NacreCloudServerTests.SavedBackTests"]
 WHOLE_SECONDS_MAX = 5400
 
 

@@ -51,7 +51,7 @@ package final class Server: Sendable {
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
         var sweep: BackgroundWork
-        var requestsUnderWay: Gauge
+        var requestsUnderWay: [Gauge]
     }
 
     package init(_ configuration: ServerConfiguration) {
@@ -170,7 +170,8 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep, requestsUnderWay: telemetry.gauge(.httpInFlight)))
+                        backups: backups, scheduled: scheduled, sweep: sweep,
+                        requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
             }
             if configuration.doesTasks {
                 await takeUpTasks(cloud)
@@ -229,9 +230,9 @@ package final class Server: Sendable {
         logger.tellFolded()
     }
 
-    /// Requests of clients whose answers are being made; those that wait for a change are none.
+    /// Requests of clients that send, are answered or read their answers. A request that waits for a change is none.
     package var requestsUnderWay: Int {
-        life.withLock { if case .running(let parts) = $0 { parts.requestsUnderWay.value } else { 0 } }
+        life.withLock { if case .running(let parts) = $0 { parts.requestsUnderWay.reduce(0) { $0 + $1.value } } else { 0 } }
     }
 
     // MARK: Parts

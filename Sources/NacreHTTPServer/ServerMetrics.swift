@@ -7,6 +7,8 @@ extension MetricKey {
     package static let httpInFlight = MetricKey("nacre_http_requests_in_flight", help: "Requests whose handlers work.")
     package static let httpWaiting = MetricKey(
         "nacre_http_requests_waiting", help: "Requests that only wait, for a change or for their client; they are none of those in flight.")
+    package static let httpAwaitingClient = MetricKey(
+        "nacre_http_requests_awaiting_client", help: "Requests that wait for their client to send or to read on; they are among those that wait.")
     package static let httpBodyBytes = MetricKey("nacre_http_body_bytes", help: "Bytes of request bodies in memory.")
     package static let httpAnswerBytes = MetricKey("nacre_http_answer_bytes", help: "Bytes of answers that wait to be read.")
     package static let httpAbandoned = MetricKey("nacre_http_abandoned_total", help: "Requests whose client went away first.")
@@ -18,6 +20,7 @@ struct ServerMetrics: Sendable {
     let connections: Gauge
     let inFlight: Gauge
     let waiting: Gauge
+    let awaitingClient: Gauge
     let abandoned: Counter
     let late: Counter
     private let duration: Histogram
@@ -30,6 +33,7 @@ struct ServerMetrics: Sendable {
         connections = telemetry.gauge(.httpConnections)
         inFlight = telemetry.gauge(.httpInFlight)
         waiting = telemetry.gauge(.httpWaiting)
+        awaitingClient = telemetry.gauge(.httpAwaitingClient)
         abandoned = telemetry.counter(.httpAbandoned)
         late = telemetry.counter(.httpLate)
         duration = telemetry.histogram(.httpDuration)

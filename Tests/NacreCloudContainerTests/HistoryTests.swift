@@ -8,7 +8,7 @@ import Testing
 /// Long random histories: many ask at once, and what they heard must be what one after the other would have heard.
 @Suite(.serialized) struct HistoryTests {
     /// Operations on records in one history: `NACRE_OPERATIONS` for a longer one.
-    static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 12_000
+    static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 6_000, whole: 12_000)
     /// Requests under way at once.
     static let writers = 8
     static let followers = 3

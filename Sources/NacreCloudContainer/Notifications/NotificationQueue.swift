@@ -303,30 +303,47 @@ extension ReadTransaction {
         return rows.filter { $0.key.key.utf8.starts(with: prefix.utf8) }
     }
 
-    /// Whether what a device is signed in with still holds.
-    func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
-        try !good([credential], accounts, at: now).isEmpty
+    /// Whether a device's credential still holds.
+    func isGood(_ credential: Credential, _ places: CredentialPlaces, at now: Timestamp) throws -> Bool {
+        try !good([credential], places, at: now).isEmpty
     }
 
-    /// Those that still hold of what devices are signed in with. A read for each account and kind, of whose entries nothing is decoded.
-    func good(_ credentials: [Credential], _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Set<Credential> {
-        var keys: [EntryKey: Credential] = [:]
-        for credential in credentials {
-            let (kind, id, account): (EntryKind, String, String)
-            switch credential {
-            case .session(let session, let owner, _): (kind, id, account) = (SessionEntry.kind, session, owner)
-            case .device(let token, let owner): (kind, id, account) = (AccountTokenEntry.kind, token, owner)
-            case .apiToken, .serverKey: continue
-            }
-            if let database = accounts[account] { keys[EntryKey(database, kind, id)] = credential }
+    /// The credentials that still hold: every entry that they need lives. Costs one read for each database and kind; nothing is decoded.
+    func good(_ credentials: [Credential], _ places: CredentialPlaces, at now: Timestamp) throws -> Set<Credential> {
+        let needs = Dictionary(credentials.map { ($0, places.keys(of: $0)) }, uniquingKeysWith: { first, _ in first })
+        var living: Set<EntryKey> = []
+        for (place, keys) in Dictionary(grouping: Set(needs.values.joined()), by: { EntryKey($0.database, $0.kind, "") }) {
+            let rows = try entries(in: place.database, place.kind, keys: keys.map(\.key).sorted())
+            living.formUnion(rows.living(at: now).map(\.key))
         }
-        var good: Set<Credential> = []
-        for (place, wanted) in Dictionary(grouping: keys.keys, by: { EntryKey($0.database, $0.kind, "") }) {
-            for row in try entries(in: place.database, place.kind, keys: wanted.map(\.key).sorted()) where row.isLiving(at: now) {
-                if let credential = keys[row.key] { good.insert(credential) }
-            }
+        return Set(needs.filter { !$0.value.isEmpty && living.isSuperset(of: $0.value) }.keys)
+    }
+}
+
+/// The databases that hold what credentials need.
+struct CredentialPlaces: Sendable {
+    /// By the ID of an account.
+    private(set) var accounts: [String: DatabaseID] = [:]
+    /// API tokens are entries of the server's part.
+    private let server: DatabaseID
+
+    init(of credentials: [Credential], in registry: Registry) async throws {
+        server = try await registry.databaseID(Registry.Part.server.key)
+        for account in Set(credentials.compactMap(\.account)) {
+            accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
         }
-        return good
+    }
+
+    /// The entries that must live for a credential to hold. A session ends with the API token that it was got with, whose entry may go before the session's.
+    /// - Returns: empty for the credential of no account: no device is signed in with one.
+    func keys(of credential: Credential) -> [EntryKey] {
+        guard let account = credential.account, let database = accounts[account] else { return [] }
+        switch credential {
+        case .session(let id, _, let apiToken):
+            return [EntryKey(database, SessionEntry.kind, id), EntryKey(server, APITokenEntry.kind, apiToken)]
+        case .device(let id, _): return [EntryKey(database, AccountTokenEntry.kind, id)]
+        case .apiToken, .serverKey: return []
+        }
     }
 }
 

@@ -21,13 +21,10 @@ extension Cloud {
             try transaction.allEntries(.notifiedDevice, in: database).map { (key: $0.key.key, device: try NotifiedDevice($0)) }
         }.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
         guard !known.isEmpty else { return 0 }
-        var accounts: [String: DatabaseID] = [:]
-        for account in Set(known.compactMap(\.device.credential.account)) {
-            accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
-        }
+        let places = try await CredentialPlaces(of: known.map(\.device.credential), in: registry)
         let keys = Set(known.map(\.key))
         let listeners = keys.filter { listening.contains(DeviceAddress(database: database, key: $0)) }
-        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, accounts: accounts)
+        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, places: places)
         var count = 0
         for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
             // The step counts as other writes do, so that writes that wait come between.
@@ -101,8 +98,7 @@ private struct Notifying: Sendable {
     let payloads: [QueuedPayload]
     /// Nobody has begun to tell of them before: no queue has one that is not put there now.
     let areNew: Bool
-    /// Where the accounts are that the devices are signed in with.
-    let accounts: [String: DatabaseID]
+    let places: CredentialPlaces
 
     /// Devices that are read at a time.
     private static let devicesAtATime = 50
@@ -120,7 +116,7 @@ private struct Notifying: Sendable {
         while true {
             let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
             let devices = try rows.filter { wanted.contains($0.key.key) }.map { (row: $0, device: try NotifiedDevice($0)) }
-            let good = try transaction.good(devices.map(\.device.credential), accounts, at: now)
+            let good = try transaction.good(devices.map(\.device.credential), places, at: now)
             for (row, device) in devices {
                 if portion.cost >= Limits.notifyingChunk { return portion }
                 let key = row.key.key
@@ -155,8 +151,8 @@ private struct Notifying: Sendable {
     /// Those of the accounts that may be told something now.
     private func availableAccounts(at now: Timestamp, _ transaction: any ReadTransaction) throws -> Set<String> {
         var available: Set<String> = []
-        for (account, database) in accounts where try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState == .available
-        {
+        for (account, database) in places.accounts
+        where try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState == .available {
             available.insert(account)
         }
         return available
@@ -201,7 +197,8 @@ extension WriteTransaction {
 }
 
 extension Set<String> {
-    /// Of accounts that may be told something: whether that says all of a device. A web session is good under its API token alone, which is asked elsewhere.
+    /// Whether a device whose credential holds is told at once, where this is the set of available accounts. The lifetime of a web session's token is known
+    /// to its listener alone, which is asked again.
     fileprivate func vouch(for credential: Credential) -> Bool {
         if case .device(_, let account) = credential { contains(account) } else { false }
     }

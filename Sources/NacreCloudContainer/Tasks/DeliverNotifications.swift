@@ -175,9 +175,10 @@ extension Cloud {
             return (try NotifiedDevice(row), key)
         }
         guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
+        let places = try await CredentialPlaces(of: [device.credential], in: registry)
         let database = try await registry.databaseID(Registry.Part.account(account).key)
         return try await store.read { transaction in
-            guard try transaction.isGood(device.credential, [account: database], at: now) else { return nil }
+            guard try transaction.isGood(device.credential, places, at: now) else { return nil }
             // What waits is sent with what comes after the account is available again.
             let state = try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState ?? .available
             return state == .available ? (device, key.container) : nil

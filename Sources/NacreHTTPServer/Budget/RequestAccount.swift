@@ -14,6 +14,14 @@ package final class RequestAccount: Sendable {
         case lent
     }
 
+    /// What a request waits for that is no work of the server.
+    package enum Wait: Hashable, Sendable {
+        /// A change that somebody else makes. The wait ends with the server.
+        case change
+        /// The client: the rest of the body, or its reading of the answer. The request is under way.
+        case client
+    }
+
     private struct State {
         var holder: Holder
         var place = Place.none
@@ -28,10 +36,10 @@ package final class RequestAccount: Sendable {
     private let budgets: Budgets?
     private let overload: OverloadLog
     private let state: Locked<State>
-    /// Told on any thread when the request begins to wait for something that is no work, and when it goes on.
-    private let onWait: @Sendable (Bool) -> Void
+    /// Told on any thread what the request begins to wait for; nil: it goes on.
+    private let onWait: @Sendable (Wait?) -> Void
 
-    init(_ budgets: Budgets?, _ holder: Holder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    init(_ budgets: Budgets?, _ holder: Holder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Wait?) -> Void = { _ in }) {
         self.budgets = budgets
         self.overload = overload
         self.onWait = onWait
@@ -151,14 +159,14 @@ package final class RequestAccount: Sendable {
         return budgets.answers.isShort(state.withLock { $0.holder.kind })
     }
 
-    /// Runs what only waits, for a change, for the client or for somebody else: meanwhile the request has no place among those under way, whose
+    /// Runs what only waits: meanwhile the request has no place among those under way, whose
     /// number is bounded. Afterwards it has one again, whatever is left: nobody is refused in the middle.
-    package func whileWaiting<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+    package func whileWaiting<Value>(for wait: Wait = .change, _ body: () async throws -> Value) async rethrows -> Value {
         guard lendPlace() else { return try await body() }
-        onWait(true)
+        onWait(wait)
         defer {
             takePlaceBack()
-            onWait(false)
+            onWait(nil)
         }
         return try await body()
     }

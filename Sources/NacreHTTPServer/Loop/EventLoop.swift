@@ -79,11 +79,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var drainDeadline: UInt64?
     private(set) var now: UInt64 = MonotonicTime.now
     private var isStopping = false
-    var inFlight = 0
+    /// Requests whose handlers work.
+    private var inFlight = 0
     /// Requests whose handlers were started since the loop last waited, and between that and the time before.
     private var begun = (now: 0, before: 0)
     /// Requests whose tasks only wait.
-    var waiting = 0
+    private var waiting = 0
+    /// Requests of these that wait for their client.
+    private var awaitingClient = 0
     /// There are so many connections that idle ones must go.
     private var mustMakeRoom = false
     /// Since the last tick, as far as could be.
@@ -387,6 +390,19 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         accept(true)
     }
 
+    /// Counts requests by what their handlers wait for; nil: they work.
+    func count(_ wait: RequestAccount.Wait?, by change: Int) {
+        guard let wait else {
+            inFlight += change
+            return metrics.inFlight.add(change)
+        }
+        waiting += change
+        metrics.waiting.add(change)
+        guard wait == .client else { return }
+        awaitingClient += change
+        metrics.awaitingClient.add(change)
+    }
+
     /// Somebody waits to know whether a connection's client has what was sent.
     func demandReceipts(of connection: UInt64) { connections[connection]?.demandReceipts() }
 
@@ -484,6 +500,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         // What outlives the loop is not counted any more.
         metrics.inFlight.add(-inFlight)
         metrics.waiting.add(-waiting)
+        metrics.awaitingClient.add(-awaitingClient)
         let messages = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.messages = [] }

@@ -71,11 +71,12 @@ final class Exchange: @unchecked Sendable {
     private(set) var isOver = false
     let startedAt: UInt64
     /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
-    private(set) lazy var account = RequestAccount(loop.budgets, stranger, loop.overload) { [weak self] isWaiting in
+    private(set) lazy var account = RequestAccount(loop.budgets, stranger, loop.overload) { [weak self] wait in
         guard let exchange = self else { return }
-        exchange.loop.perform { exchange.setWaiting(isWaiting) }
+        exchange.loop.perform { exchange.setWait(wait) }
     }
-    private var isWaiting = false
+    private var wait: RequestAccount.Wait?
+    private var isWaiting: Bool { wait != nil }
     /// Whether the handler's task is kept while it only waits.
     var keepsTask: Bool { task != nil && isWaiting }
     /// Whose bytes and place the request's are before a credential was looked at.
@@ -128,8 +129,7 @@ final class Exchange: @unchecked Sendable {
             head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies,
             isAmongMany: loop.begins())
         request.match = match
-        loop.inFlight += 1
-        loop.metrics.inFlight.add(1)
+        loop.count(nil, by: 1)
         let work = Work(request: request, refusal: refusal, router: loop.router)
         task = Task(executorPreference: loop) { await self.run(work) }
         loop.runJobs { self.response != nil }
@@ -206,22 +206,18 @@ final class Exchange: @unchecked Sendable {
     }
 
     private func endTask() {
-        setWaiting(false)
+        setWait(nil)
         task = nil
         account.endWork()
-        loop.inFlight -= 1
-        loop.metrics.inFlight.add(-1)
+        loop.count(nil, by: -1)
     }
 
     /// The handler's task begins to wait for what is no work, or goes on.
-    private func setWaiting(_ isWaiting: Bool) {
-        guard task != nil, isWaiting != self.isWaiting else { return }
-        self.isWaiting = isWaiting
-        let change = isWaiting ? 1 : -1
-        loop.waiting += change
-        loop.metrics.waiting.add(change)
-        loop.inFlight -= change
-        loop.metrics.inFlight.add(-change)
+    private func setWait(_ wait: RequestAccount.Wait?) {
+        guard task != nil, wait != self.wait else { return }
+        loop.count(self.wait, by: -1)
+        loop.count(wait, by: 1)
+        self.wait = wait
     }
 
     /// The handler reads, or may read on.

@@ -54,7 +54,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     /// The next piece. The request only waits while none has come.
     fileprivate static func next(of channel: ByteChannel, _ account: RequestAccount) async throws -> [UInt8]? {
-        channel.isReady ? try await channel.next() : try await account.whileWaiting { try await channel.next() }
+        channel.isReady ? try await channel.next() : try await account.whileWaiting(for: .client) { try await channel.next() }
     }
 
     package func makeAsyncIterator() -> Iterator { Iterator(storage: storage) }

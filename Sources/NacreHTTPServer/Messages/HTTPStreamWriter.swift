@@ -102,7 +102,7 @@ package final class HTTPStreamWriter: Sendable {
     /// Waits for the client.
     private func whileWaiting(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {
         guard let account else { return try await untilTold(body) }
-        return try await account.whileWaiting { try await untilTold(body) }
+        return try await account.whileWaiting(for: .client) { try await untilTold(body) }
     }
 
     private func untilTold(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {

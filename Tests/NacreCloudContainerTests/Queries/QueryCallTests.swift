@@ -9,7 +9,7 @@ import Testing
     /// Whatever the values, the words, the map cells and the zones.
     static let mostCallsOfPage = 6
 
-    static let records = 1200
+    static let records = 800
 
     private static func query(_ filters: [QueryFilter] = [], _ sorts: [QuerySort] = []) -> Query {
         Query(recordType: "Note", filters: filters, sorts: sorts)

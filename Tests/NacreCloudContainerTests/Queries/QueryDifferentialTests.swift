@@ -8,7 +8,7 @@ import Testing
 /// Random queries over random records: what the planner answers is what looking at every record gives.
 @Suite(.serialized) struct QueryDifferentialTests {
     /// Queries over each engine: `NACRE_QUERIES` for more.
-    static let queries = ProcessInfo.processInfo.environment["NACRE_QUERIES"].flatMap { Int($0) } ?? 250
+    static let queries = LongSearch.rounds("NACRE_QUERIES", part: 120, whole: 250)
 
     @Test(arguments: Engine.allCases)
     func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {

@@ -8,7 +8,7 @@ import Testing
 /// Four users at one zone with shares of records, at random: the owner makes, moves, deletes and shares records, invites and removes; the others accept, leave
 /// and write. Each answer is held against an oracle that climbs from each record to its root, and what each follower has heard against what it may see.
 @Suite(.timeLimit(.minutes(10))) struct RecordShareHistoryTests {
-    private static let steps = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 800
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 320, whole: 800)
 
     @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the shares of records say`(engine: Engine) async throws {
         var run = try await ForestRun(engine)

@@ -9,7 +9,7 @@ import Testing
 /// blocks, stops and deletes; the others accept by any URL that there was, ask for access and leave; all of them write. Each answer is held against an
 /// oracle that keeps lists and recomputes who may do what; and what each follower has heard against what it may see.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
-    private static let steps = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 1500
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 600, whole: 1500)
 
     @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)

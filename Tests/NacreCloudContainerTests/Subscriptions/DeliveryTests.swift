@@ -56,9 +56,10 @@ private final class PushRecorder: PushDelivering {
         let device: SubscriptionScene.Device
         let pushes = PushRecorder()
 
-        init(_ store: any Store) async throws {
+        init(_ store: any Store, byWeb: Bool = false) async throws {
             scene = try await SubscriptionScene(store, pushes: pushes)
-            (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
+            author = try await scene.signIn("ada")
+            device = byWeb ? try await scene.signInByWeb("ada") : try await scene.signIn("ada")
             try await scene.subscribe(device, .query("q", info: .alert("New")))
             try await register()
         }
@@ -176,6 +177,20 @@ private final class PushRecorder: PushDelivering {
         #expect(try await scene.tasks() == 0)
     }
 
+    @Test(arguments: Engine.ofRules) func `a browser is sent nothing after the API token of its session is revoked`(_ engine: Engine) async throws {
+        let scene = try await Scene(try await engine.makeStore(), byWeb: true)
+        scene.pushes.answerNext(.taken, .retry(afterSeconds: 5))
+        try await scene.save("a", "b")
+        #expect(try await scene.sent() == ["a", "b"])
+        guard case .session(_, _, let apiToken)? = scene.device.caller.credential else { return }
+        _ = try await scene.scene.cloud.registry.revokeAppCredential(apiToken)
+        scene.scene.test.clock.move(bySeconds: 10)
+        #expect(try await scene.sent().isEmpty)
+        try await scene.save("c")
+        #expect(try await scene.sent().isEmpty)
+        #expect(try await (scene.waiting(), scene.tasks()) == (0, 0))
+    }
+
     @Test func `who is shut out is sent nothing, and what waited comes with what is told once they are let in again`() async throws {
         let scene = try await Scene(try await Engine.memory.makeStore())
         let registry = scene.scene.cloud.registry
@@ -211,8 +226,9 @@ private final class PushRecorder: PushDelivering {
     }
 
     @Test(arguments: Engine.ofRules) func `a worker that dies anywhere has it sent all the same, with the same ID`(_ engine: Engine) async throws {
-        var (call, identities) = (1, Set<String>())
-        while true {
+        var (last, identities) = (0, Set<String>())
+        for call in LongSearch.calls(upTo: 1000, every: 4) {
+            last = call
             let store = FailingStore(try await engine.makeStore(), failingAtCall: nil)
             let scene = try await Scene(store)
             try await scene.save("a", "b")
@@ -231,9 +247,8 @@ private final class PushRecorder: PushDelivering {
                 if let place = text.firstRange(of: #""nid":""#) { identities.insert(String(text[place.upperBound...].prefix(36))) }
             }
             if !hasFailed { break }
-            call += 1
         }
-        #expect(call > 20 && identities.count == 2)
+        #expect(last > 20 && last < 1000 && identities.count == 2)
     }
 
     /// Who hears by itself, for how many seconds, whether it has acknowledged, and whether it is pushed to by then.

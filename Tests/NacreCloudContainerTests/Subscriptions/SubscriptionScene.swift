@@ -61,6 +61,19 @@ struct SubscriptionScene {
         return Device(person: person, caller: caller, address: address)
     }
 
+    /// A browser with a session that was got with an API token.
+    func signInByWeb(_ person: String) async throws -> Device {
+        guard let account = accounts[person], let name = names[person] else { throw ServerError.internalError }
+        let registry = cloud.registry
+        let apiToken = try await registry.createAPIToken(container: Self.container, environment: Self.environment, name: "web")
+        guard let entry = try await registry.apiToken(apiToken) else { throw ServerError.internalError }
+        let session = try await registry.startSession(of: account, as: name, apiToken: apiToken, entry: entry, isKept: true)
+        var caller = Caller(.user(name), deviceID: "device \(session.id)", account: account.id)
+        caller.credential = .session(id: session.id, account: account.id, apiToken: apiToken)
+        let address = try await cloud.registerDevice(nil, in: Self.container, Self.environment, by: caller)
+        return Device(person: person, caller: caller, address: address)
+    }
+
     func user(_ device: Device, in scope: DatabaseKey.Scope = .private) -> TestCloudUser {
         var user = test.user("", in: scope)
         user.caller = device.caller

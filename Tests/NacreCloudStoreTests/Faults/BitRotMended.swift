@@ -9,7 +9,7 @@ import Testing
 /// agree.
 @Suite struct BitRotMended {
     /// `NACRE_ROT_ROUNDS`: more of them for a longer look.
-    private static let rounds = max(1, (ProcessInfo.processInfo.environment["NACRE_ROT_ROUNDS"].flatMap { Int($0) } ?? 400) / 100)
+    private static let rounds = max(1, LongSearch.rounds("NACRE_ROT_ROUNDS", part: 100, whole: 400) / 100)
 
     private static let columns: [(table: String, columns: [String])] = [
         ("records", ["zone_id", "name", "type", "incarnation", "seq", "is_tombstone", "parent", "body"]),

@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: CountdownDisk.Fault.allCases)
     func `whichever call of the disk fails, each transaction is there or not, and acknowledged ones are`(fault: CountdownDisk.Fault) async throws {
         let disk = try #require(CountdownDisk())
-        for call in LongSearch.calls(upTo: Self.callsMax, every: 4) {
+        for call in LongSearch.calls(upTo: Self.callsMax, every: 8) {
             disk.arm(fault, at: call)
             let folder = try TemporaryFolder(on: .memory)
             let run = try await Self.run(on: disk, in: folder)

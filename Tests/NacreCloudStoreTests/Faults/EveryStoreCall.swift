@@ -26,7 +26,7 @@ import Testing
             }
             played.append((step, answers))
         }
-        for call in LongSearch.calls(upTo: Self.callsMax, every: 4) {
+        for call in LongSearch.calls(upTo: Self.callsMax, every: 12) {
             let store = FailingStore(try await engine.makeStore(on: .memory), failingAtCall: call)
             for (place, (step, answers)) in played.enumerated() {
                 let found = try await Self.answers(to: step, on: store)
@@ -91,7 +91,7 @@ import Testing
         let whole = TestCloud(try await engine.makeStore(on: .memory)).user("_ann")
         for operation in Self.story { try await operation(whole) }
         let expected = try await Self.view(whole)
-        for call in LongSearch.calls(upTo: Self.callsMax, every: 4) {
+        for call in LongSearch.calls(upTo: Self.callsMax, every: 12) {
             let store = FailingStore(try await engine.makeStore(on: .memory), failingAtCall: call)
             let ann = TestCloud(store).user("_ann")
             for operation in Self.story {

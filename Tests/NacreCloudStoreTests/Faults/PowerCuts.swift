@@ -97,7 +97,7 @@ import Testing
         await store.close()
     }
 
-    /// Opens what is left after one call in four, after each in a whole search. A disk that lies is caught by its first loss.
+    /// Opens what is left after one call in eight, after each in a whole search. A disk that lies is caught by its first loss.
     /// - Returns: what was lost or cannot be, a line for each cut.
     private static func faults(
         of events: [Event], _ survival: Survival, syncing isHonest: Bool, _ random: inout SeededRandom
@@ -105,7 +105,7 @@ import Testing
         var platter = Platter()
         var acknowledged: Set<UInt8> = []
         var faults: [String] = []
-        let cuts = Set(LongSearch.calls(upTo: events.count, every: isHonest ? 4 : 1))
+        let cuts = Set(LongSearch.calls(upTo: events.count, every: isHonest ? 8 : 1))
         for (place, event) in events.enumerated() {
             switch event {
             case .acknowledged(let number): acknowledged.insert(number)

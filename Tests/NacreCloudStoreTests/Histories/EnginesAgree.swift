@@ -8,7 +8,7 @@ import Testing
 /// Long random histories: what SQLite answers and keeps is what the oracle answers and keeps.
 @Suite struct EnginesAgree {
     /// Operations of all runs together, a step has one or two: `NACRE_OPERATIONS` for longer histories.
-    private static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 6_000
+    private static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 1_600, whole: 6_000)
     private static let runs = 4
 
     @Test(arguments: 0..<runs)

@@ -73,9 +73,10 @@ struct ServiceTests {
             let variables = ProcessInfo.processInfo.environment.merging([
                 "ADMIN": try server.adminURL, "SERVER": "\(try server.process.pid)", "ERRORS": server.scratch + "/serve-1.err",
             ]) { $1 }
-            let shell = Program("/bin/bash", ["-euo", "pipefail", "-c", Self.slowUpload], in: server.scratch, environment: variables)
+            let shell = Program(
+                "/usr/bin/timeout", ["120", "/bin/bash", "-euo", "pipefail", "-c", Self.slowUpload], in: server.scratch, environment: variables)
             let (status, output) = try await shell.run()
-            #expect(status == 0, "\(String(decoding: output, as: UTF8.self))")
+            try #require(status == 0, "\(String(decoding: output, as: UTF8.self))")
             #expect(try await server.process.ended() == 0)
             let messages = try server.process.errorText
             #expect(messages.contains("A request is under way and may take 7 seconds to end; another Ctrl-C ends the server at once."))
@@ -93,7 +94,7 @@ struct ServiceTests {
         curl -fsS -X POST -T picture "$url" > receipt.json & upload=$!
         exec 3> picture
         printf 'half of it, ' >&3
-        until curl -fsS "$ADMIN/metrics" | grep -qx 'nacre_http_requests_in_flight 1'; do kill -0 $upload; done
+        until curl -fsS "$ADMIN/metrics" | grep -qx 'nacre_http_requests_awaiting_client 1'; do kill -0 $upload; done
         kill -INT "$SERVER"
         until grep -q 'under way' "$ERRORS"; do kill -0 "$SERVER"; done
         printf 'and the rest' >&3
