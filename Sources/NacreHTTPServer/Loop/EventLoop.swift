@@ -79,14 +79,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var drainDeadline: UInt64?
     private(set) var now: UInt64 = MonotonicTime.now
     private var isStopping = false
-    /// Requests whose handlers work.
-    private var inFlight = 0
+    var requests: RequestCounts
     /// Requests whose handlers were started since the loop last waited, and between that and the time before.
     private var begun = (now: 0, before: 0)
-    /// Requests whose tasks only wait.
-    private var waiting = 0
-    /// Requests of these that wait for their client.
-    private var awaitingClient = 0
     /// There are so many connections that idle ones must go.
     private var mustMakeRoom = false
     /// Since the last tick, as far as could be.
@@ -103,6 +98,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.router = router
         self.logger = logger
         self.metrics = metrics
+        requests = RequestCounts(metrics)
         self.overload = overload
         budgets = configuration.budgets
         trustedProxies = configuration.trustedProxies
@@ -390,19 +386,6 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         accept(true)
     }
 
-    /// Counts requests by what their handlers wait for; nil: they work.
-    func count(_ wait: RequestAccount.Wait?, by change: Int) {
-        guard let wait else {
-            inFlight += change
-            return metrics.inFlight.add(change)
-        }
-        waiting += change
-        metrics.waiting.add(change)
-        guard wait == .client else { return }
-        awaitingClient += change
-        metrics.awaitingClient.add(change)
-    }
-
     /// Somebody waits to know whether a connection's client has what was sent.
     func demandReceipts(of connection: UInt64) { connections[connection]?.demandReceipts() }
 
@@ -489,7 +472,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func endIfDrained() {
         guard let drainDeadline else { return }
-        if now >= drainDeadline || (places == 0 && inFlight == 0 && waiting == 0) { isStopping = true }
+        if now >= drainDeadline || (places == 0 && requests.isEmpty) { isStopping = true }
     }
 
     private func stop() {
@@ -497,10 +480,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         for (stream, exchange) in lasting.values { endLasting(stream, exchange) }
         ready = []
         doubted = []
-        // What outlives the loop is not counted any more.
-        metrics.inFlight.add(-inFlight)
-        metrics.waiting.add(-waiting)
-        metrics.awaitingClient.add(-awaitingClient)
+        requests.end()
         let messages = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.messages = [] }

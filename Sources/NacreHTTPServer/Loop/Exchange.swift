@@ -129,7 +129,7 @@ final class Exchange: @unchecked Sendable {
             head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies,
             isAmongMany: loop.begins())
         request.match = match
-        loop.count(nil, by: 1)
+        loop.requests.add(1, waitingFor: nil)
         let work = Work(request: request, refusal: refusal, router: loop.router)
         task = Task(executorPreference: loop) { await self.run(work) }
         loop.runJobs { self.response != nil }
@@ -209,14 +209,14 @@ final class Exchange: @unchecked Sendable {
         setWait(nil)
         task = nil
         account.endWork()
-        loop.count(nil, by: -1)
+        loop.requests.add(-1, waitingFor: nil)
     }
 
     /// The handler's task begins to wait for what is no work, or goes on.
     private func setWait(_ wait: RequestAccount.Wait?) {
         guard task != nil, wait != self.wait else { return }
-        loop.count(self.wait, by: -1)
-        loop.count(wait, by: 1)
+        loop.requests.add(-1, waitingFor: self.wait)
+        loop.requests.add(1, waitingFor: wait)
         self.wait = wait
     }
 
