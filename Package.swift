@@ -118,7 +118,7 @@ let package = Package(
         tests(
             "NacreCloudKitTests",
             [
-                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreFoundationGaps", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks",
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks",
                 "NacreCloudTestSupport",
             ], resources: [.copy("Fixtures")]),
         tests(

@@ -125,11 +125,10 @@ struct CheckStep: Sendable {
         /// The place before them.
         var after: KeptPlace
         var slice: CheckSlice
-        var unsealed: Int
         /// Zones whose bytes are not what their records take.
         var miscounted: Set<ZoneAddress>
 
-        var needsMending: Bool { unsealed > 0 || slice.findings.contains { $0.outcome != .beyondRepair } }
+        var needsMending: Bool { slice.findings.contains { $0.outcome != .beyondRepair } }
     }
 
     /// The schemas of containers, each read once.
@@ -159,7 +158,7 @@ struct CheckStep: Sendable {
             }
             let slice = CheckSlice(findings: findings, rows: mine.count, next: next(after: mine))
             let miscounted = reading.problems.compactMap { if case .recount(let zone) = $0.mending { zone.address } else { nil } }
-            looks.append(Look(database: id, after: after, slice: slice, unsealed: reading.unsealed.count, miscounted: Set(miscounted)))
+            looks.append(Look(database: id, after: after, slice: slice, miscounted: Set(miscounted)))
             after = mine.last?.place ?? after
         }
         return looks
@@ -171,8 +170,6 @@ struct CheckStep: Sendable {
         let mine = Array(try rows(transaction).prefix { $0.place.database == database })
         let reading = try read(mine, of: database, &schemas, transaction, counting: miscounted)
         var mending = CheckMending(reading.database, schema: reading.schema ?? Schema(), now: now, transaction)
-        // What is unsealed comes first: what is mended goes over it.
-        mending.seal(reading.unsealed)
         let findings = try reading.problems.map { finding($0, database, reading.database, try mending.mend($0)) }
         let moved = try mending.apply()
         return CheckSlice(findings: findings, rows: mine.count, next: next(after: mine), moved: moved)

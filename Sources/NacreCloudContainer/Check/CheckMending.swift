@@ -91,18 +91,6 @@ struct CheckMending {
         }
     }
 
-    /// Gives rows their checksums, as they are.
-    mutating func seal(_ values: [KeptRow.Value]) {
-        for value in values {
-            switch value {
-            case .database(let row): plan.databases.append(row)
-            case .zone(let row): plan.zones.append(row)
-            case .entry(let row): plan.entries.append(row)
-            case .record, .derived, .operation, .task, .unreadable: break
-            }
-        }
-    }
-
     /// - Returns: the databases whose feeds moved.
     mutating func apply() throws -> Set<DatabaseID> {
         for (address, row) in zones {

@@ -18,8 +18,6 @@ struct CheckReading {
     let transaction: any ReadTransaction
     private var zones: [ZoneAddress: KeptRow?] = [:]
     private(set) var problems: [CheckProblem] = []
-    /// Rows without a checksum that are sound as far as can be told: they get one.
-    private(set) var unsealed: [KeptRow.Value] = []
 
     init(
         _ rows: [KeptRow], of database: DatabaseRow?, isUnreadable: Bool, schema: Schema?, mode: CheckMode, counting: Set<ZoneAddress>?,
@@ -39,7 +37,6 @@ struct CheckReading {
         var records: [(ZoneAddress, RecordRow)] = []
         var derived: [DerivedRow] = []
         for row in rows {
-            if !row.isSealed { unsealed.append(row.value) }
             switch row.value {
             case .unreadable(let error, let mended): add(unreadable: row.place, error, mended)
             case .database(let row): try check(row)

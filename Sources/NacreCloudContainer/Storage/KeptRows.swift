@@ -50,13 +50,10 @@ package struct KeptRow: Hashable, Sendable {
 
     package var place: KeptPlace
     package var value: Value
-    /// It has the checksum that rows of its table have; one of an earlier version may lack it until it is put again.
-    package var isSealed: Bool
 
-    package init(_ place: KeptPlace, _ value: Value, isSealed: Bool = true) {
+    package init(_ place: KeptPlace, _ value: Value) {
         self.place = place
         self.value = value
-        self.isSealed = isSealed
     }
 }
 

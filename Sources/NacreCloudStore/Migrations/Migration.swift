@@ -1,16 +1,18 @@
-/// A step from one version of the schema to the next. Forward only; a released one is never edited.
-struct Migration: Sendable {
+/// A step from one version of the schema to the next. Steps go forward only, and a released one is never edited.
+package struct Migration: Sendable {
     /// The version that the database has after it.
-    let version: Int32
-    /// Run in this order, in one transaction.
+    package let version: Int32
+    /// The statements that are run in this order, in one transaction.
     let statements: [Statement]
 
+    package init(version: Int32, statements: [Statement]) {
+        self.version = version
+        self.statements = statements
+    }
+
     /// Every step, in order.
-    static let all: [Migration] = [
-        .firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes, .pairIndexes, .compactStamps,
-        .packedIndexes,
-    ]
+    package static let all: [Migration] = [.firstTables]
 
     /// The version that this build reads and writes.
-    static let current: Int32 = all.last?.version ?? 0
+    package static let current: Int32 = all.last?.version ?? 0
 }

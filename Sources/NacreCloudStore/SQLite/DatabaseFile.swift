@@ -3,21 +3,32 @@ import NacreCloudContainer
 
 /// The file `nacre.sqlite` of a data folder: its settings, its version, and the way up from older ones.
 struct DatabaseFile: Sendable {
-    /// "Nacr" as a number: marks the file as ours (`PRAGMA application_id`).
-    static let applicationID = "1315005298"
+    /// "Ncre" as a number: marks the file as ours (`PRAGMA application_id`).
+    static let applicationID = "1315140197"
+    /// "Nacr": marks files that were written before the format had its version 1.
+    private static let earlierApplicationID = "1315005298"
 
     let folder: String
     let path: String
     let vfs: String?
+    /// The steps to the version of this build.
+    let migrations: [Migration]
     /// Called with an older file before it is rewritten, and the version that it has.
     let beforeMigration: @Sendable (DatabaseFile, Connection, Int32) throws -> Void
 
-    init(folder: String, vfs: String?, beforeMigration: @escaping @Sendable (DatabaseFile, Connection, Int32) throws -> Void = { _, _, _ in }) {
+    init(
+        folder: String, vfs: String?, migrations: [Migration] = Migration.all,
+        beforeMigration: @escaping @Sendable (DatabaseFile, Connection, Int32) throws -> Void = { _, _, _ in }
+    ) {
         self.folder = folder
+        self.migrations = migrations
         path = folder + "/nacre.sqlite"
         self.vfs = vfs
         self.beforeMigration = beforeMigration
     }
+
+    /// The version that the file has once all steps are done.
+    var currentVersion: Int32 { migrations.last?.version ?? 0 }
 
     func connect(cacheKibibytes: Int, busyTimeoutMilliseconds: Int32 = SQLiteLimits.busyTimeoutMilliseconds) throws -> Connection {
         try Connection(path: path, vfs: vfs, cacheKibibytes: cacheKibibytes, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
@@ -63,10 +74,10 @@ struct DatabaseFile: Sendable {
             path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.readerCacheKibibytes, busyTimeoutMilliseconds: 0)
         do {
             let version = try checkedVersion(connection)
-            guard version == Migration.current else {
+            guard version == currentVersion else {
                 throw StoreError(
                     reason.code, "The data is of an older version and cannot be rewritten now: \(reason.text)",
-                    reason.values.merging(["found": String(version), "needed": String(Migration.current)]) { one, _ in one })
+                    reason.values.merging(["found": String(version), "needed": String(currentVersion)]) { one, _ in one })
             }
             return connection
         } catch {
@@ -86,7 +97,7 @@ struct DatabaseFile: Sendable {
         guard try connection.execute("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(.unavailable, "The file system cannot hold a write-ahead log", ["path": path])
         }
-        guard version < Migration.current else { return }
+        guard version < currentVersion else { return }
         if version > 0 { try beforeMigration(self, connection, version) }
         try migrate(connection, from: version)
     }
@@ -96,13 +107,18 @@ struct DatabaseFile: Sendable {
         let version = try Int32(connection.execute("PRAGMA user_version") ?? "") ?? 0
         let owner = try connection.execute("PRAGMA application_id") ?? ""
         let isEmpty = try connection.execute("SELECT count(*) FROM sqlite_schema") == "0"
+        guard owner != Self.earlierApplicationID else {
+            throw StoreError(
+                .unavailable, "The data were written before the format had its version 1, and no build reads them any more",
+                ["path": path, "remedy": "begin with another folder, --data FOLDER; apps send again what they have"])
+        }
         guard isEmpty || owner == Self.applicationID else {
             throw StoreError(.corrupt, "The database file is not Nacre's", ["path": path, "applicationID": owner])
         }
-        guard version <= Migration.current else {
+        guard version <= currentVersion else {
             throw StoreError(
                 .newerVersion, "The data was written by a newer version: start that version, or restore a backup made by this one",
-                ["path": path, "found": String(version), "supported": String(Migration.current)])
+                ["path": path, "found": String(version), "supported": String(currentVersion)])
         }
         return version
     }
@@ -111,13 +127,13 @@ struct DatabaseFile: Sendable {
     private func migrate(_ connection: Connection, from version: Int32) throws {
         try connection.run(.beginWrite)
         do {
-            for migration in Migration.all where migration.version > version {
+            for migration in migrations where migration.version > version {
                 for statement in migration.statements {
                     try connection.execute(String(describing: statement.text))
                 }
             }
             try connection.execute("PRAGMA application_id = \(Self.applicationID)")
-            try connection.execute("PRAGMA user_version = \(Migration.current)")
+            try connection.execute("PRAGMA user_version = \(currentVersion)")
             try connection.run(.commit)
         } catch {
             connection.abandonTransaction()

@@ -129,10 +129,6 @@ final class PreparedStatement {
         return sqlite3_column_int64(handle, column)
     }
 
-    func optionalInteger() -> Int64? {
-        isNull ? skip() : integer()
-    }
-
     func bool() -> Bool {
         integer() != 0
     }
@@ -173,9 +169,6 @@ final class PreparedStatement {
 
     /// The next column holds nothing.
     var isNull: Bool { sqlite3_column_type(handle, column + 1) == SQLITE_NULL }
-
-    /// The column that was read last holds nothing.
-    var isLastNull: Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     private func skip<Value>() -> Value? {
         column += 1

@@ -175,9 +175,9 @@ extension PreparedStatement {
                 let (row, texts, checksum) = uncheckedDatabase()
                 if row.key.environment.rawValue != texts.environment || row.key.scope.rawValue != texts.scope {
                     let fault = StoreError(.corrupt, "A database is of no scope or environment")
-                    return .unreadable(fault, mended: checksum.flatMap { RowMending.mended(row, checksum: $0).map { .database($0) } })
+                    return .unreadable(fault, mended: nil)
                 }
-                return Self.checked(.database(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .database($0) } }
+                return Self.checked(.database(row), RowChecksum.of(row), checksum)
             }
         case .zones:
             let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
@@ -185,9 +185,9 @@ extension PreparedStatement {
                 let (row, state, checksum) = try uncheckedZone(in: address.database)
                 if row.state.rawValue != state {
                     let fault = StoreError(.corrupt, "A zone is in no state that there is")
-                    return .unreadable(fault, mended: checksum.flatMap { RowMending.mended(row, checksum: $0).map { .zone($0) } })
+                    return .unreadable(fault, mended: nil)
                 }
-                return Self.checked(.zone(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .zone($0) } }
+                return Self.checked(.zone(row), RowChecksum.of(row), checksum)
             }
         case .records:
             let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
@@ -216,7 +216,7 @@ extension PreparedStatement {
             let (database, kind, name) = (DatabaseID(rawValue: integer()), integer(), string())
             return try kept(.database(database, .number(kind), .text(name))) {
                 let (row, checksum) = uncheckedEntry(in: database, try known(EntryKind.init(rawValue:), kind, "kind of entry"))
-                return Self.checked(.entry(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .entry($0) } }
+                return Self.checked(.entry(row), RowChecksum.of(row), checksum)
             }
         case .operations:
             let (database, id) = (DatabaseID(rawValue: integer()), string())
@@ -233,30 +233,15 @@ extension PreparedStatement {
         }
     }
 
-    /// - Parameter mend: what the row was, for the checksum that it should have.
-    private static func checked(
-        _ value: KeptRow.Value, _ found: Int64, _ expected: Int64?, mend: (Int64) -> KeptRow.Value?
-    ) -> KeptRow.Value {
-        guard let expected, expected != found else { return value }
-        return .unreadable(StoreError(.corrupt, "The row's checksum does not match"), mended: mend(expected))
+    private static func checked(_ value: KeptRow.Value, _ found: Int64, _ expected: Int64) -> KeptRow.Value {
+        expected == found ? value : .unreadable(StoreError(.corrupt, "The row's checksum does not match"), mended: nil)
     }
 
     private func kept(_ place: KeptPlace, _ read: () throws -> KeptRow.Value) throws -> KeptRow {
         do {
-            let value = try read()
-            // Rows with a checksum end in it.
-            return KeptRow(place, value, isSealed: value.isDerivedOrTask || !isLastNull)
+            return KeptRow(place, try read())
         } catch let error as StoreError {
             return KeptRow(place, .unreadable(error, mended: nil))
-        }
-    }
-}
-
-extension KeptRow.Value {
-    fileprivate var isDerivedOrTask: Bool {
-        switch self {
-        case .derived, .task: true
-        default: false
         }
     }
 }

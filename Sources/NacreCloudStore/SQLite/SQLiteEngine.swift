@@ -55,10 +55,10 @@ final class SQLiteEngine: Sendable {
     }
 
     private static func file(_ folder: String, _ options: SQLiteOptions) -> DatabaseFile {
-        DatabaseFile(folder: folder, vfs: options.vfs) {
+        DatabaseFile(folder: folder, vfs: options.vfs, migrations: options.migrations) {
             [report = options.report, nacre = options.backsUpBeforeMigrationAs] file, connection, version in
             let backup = try nacre.map { try file.backUpBeforeMigration(connection, nacre: $0) }
-            report(.migrating(from: version, to: Migration.current, backup: backup))
+            report(.migrating(from: version, to: file.currentVersion, backup: backup))
         }
     }
 

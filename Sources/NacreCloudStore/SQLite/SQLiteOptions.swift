@@ -14,6 +14,9 @@ package struct SQLiteOptions: Sendable {
     /// Told what an administrator should know, on a thread of the store. Must return soon.
     package var report: @Sendable (StoreEvent) -> Void = { _ in }
 
+    /// The steps to the version of this build. Only tests have others.
+    package var migrations = Migration.all
+
     /// The version of nacre, for a backup of an older file before it is rewritten; nil to make none.
     package var backsUpBeforeMigrationAs: String?
     /// Where backups of this folder may lie besides the folder itself: what is named when the data are of a newer version.

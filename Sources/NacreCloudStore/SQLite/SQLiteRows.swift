@@ -18,14 +18,14 @@ extension PreparedStatement {
     func zone(in database: DatabaseID, named asked: String? = nil) throws -> ZoneRow {
         let (row, state, checksum) = try uncheckedZone(in: database, named: asked)
         _ = try known(ZoneRow.State.init(rawValue:), state, "zone state")
-        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+        guard checksum == RowChecksum.of(row) else {
             throw StoreError(.corrupt, "A zone's checksum does not match", ["databaseID": String(database.rawValue), "zone": row.name])
         }
         return row
     }
 
     /// The row as it stands, and the checksum that it should have. A state that this version does not know is read as `live`.
-    func uncheckedZone(in database: DatabaseID, named asked: String? = nil) throws -> (row: ZoneRow, state: Int64, checksum: Int64?) {
+    func uncheckedZone(in database: DatabaseID, named asked: String? = nil) throws -> (row: ZoneRow, state: Int64, checksum: Int64) {
         let owner = DatabaseID(rawValue: integer())
         let address = ZoneAddress(database: database, zone: integer())
         let name = string()
@@ -39,21 +39,21 @@ extension PreparedStatement {
         let row = ZoneRow(
             address: address, name: name, state: ZoneRow.State(rawValue: state) ?? .live, run: number.run, lastSeq: number.seq, feedSeq: feedSeq,
             clientChangeToken: token, forgotten: self.number(), indexesBelow: integer(), bytes: integer())
-        return (row, state, optionalInteger())
+        return (row, state, integer())
     }
 
     func databaseRow() throws -> DatabaseRow {
         let (row, (environment, scope), checksum) = uncheckedDatabase()
         _ = try known(DatabaseKey.Environment.init(rawValue:), environment, "environment")
         _ = try known(DatabaseKey.Scope.init(rawValue:), scope, "scope")
-        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+        guard checksum == RowChecksum.of(row) else {
             throw StoreError(.corrupt, "A database's checksum does not match", ["databaseID": String(row.id.rawValue), "database": row.key.text])
         }
         return row
     }
 
     /// As `uncheckedZone`, with the environment and the scope as they stand.
-    func uncheckedDatabase() -> (row: DatabaseRow, texts: (environment: String, scope: String), checksum: Int64?) {
+    func uncheckedDatabase() -> (row: DatabaseRow, texts: (environment: String, scope: String), checksum: Int64) {
         let id = DatabaseID(rawValue: integer())
         let container = string()
         let (environment, scope) = (string(), string())
@@ -63,7 +63,7 @@ extension PreparedStatement {
         let run = integer()
         let lastSeq = integer()
         let row = DatabaseRow(id: id, key: key, run: run, lastSeq: lastSeq, forgottenSeq: integer(), bytes: integer())
-        return (row, (environment, scope), optionalInteger())
+        return (row, (environment, scope), integer())
     }
 
     func record(named name: String) -> RecordRow {
@@ -96,18 +96,18 @@ extension PreparedStatement {
 
     func entry(in database: DatabaseID, _ kind: EntryKind) throws -> EntryRow {
         let (row, checksum) = uncheckedEntry(in: database, kind)
-        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+        guard checksum == RowChecksum.of(row) else {
             // Not its name: that of a token is a secret.
             throw StoreError(.corrupt, "An entry's checksum does not match", ["databaseID": String(database.rawValue), "kind": "\(kind)"])
         }
         return row
     }
 
-    func uncheckedEntry(in database: DatabaseID, _ kind: EntryKind) -> (row: EntryRow, checksum: Int64?) {
+    func uncheckedEntry(in database: DatabaseID, _ kind: EntryKind) -> (row: EntryRow, checksum: Int64) {
         let key = EntryKey(database, kind, string())
         let value = bytes()
         let row = EntryRow(key: key, value: value, expires: optionalTimestamp())
-        return (row, optionalInteger())
+        return (row, integer())
     }
 
     /// A number or name that this version knows.

@@ -1,10 +1,10 @@
 /// One text of the catalogue, in SQLite's dialect. Texts are never made at run time, so a connection prepares each once and finds it by its address.
 ///
 /// Every one begins its WHERE with `db_id`, except the few that look over all databases for due work: a database's rows are one range of each table.
-struct Statement: Sendable {
+package struct Statement: Sendable {
     let text: StaticString
 
-    init(_ text: StaticString) {
+    package init(_ text: StaticString) {
         self.text = text
     }
 }

@@ -29,7 +29,6 @@ import Testing
     func `a table is walked in the order of its keys, page by page, and every row is what was put`(engine: Engine, table: KeptTable) async throws {
         let store = try await Self.populated(engine)
         let whole = try await store.read { try $0.rows(of: table, after: nil, limit: 100) }
-        #expect(!whole.contains { !$0.isSealed })
         for limit in [1, 2] {
             var read: [KeptRow] = []
             var last: KeptPlace?

@@ -240,25 +240,43 @@ import Testing
     }
 
     @Test func `an older file is backed up before it is rewritten, and the newer one names the backup that goes back`() async throws {
-        let folder = try TemporaryFolder.fixture("v2.sqlite")
-        let plan = try FolderMigration.plan(folder.path)
-        #expect(plan.from == 2 && plan.to == Migration.current && plan.isNeeded && plan.bytes > 0)
-        #expect(try folder.sql("PRAGMA user_version") == ["2"])
+        let folder = try TemporaryFolder()
+        await (try await SQLiteStore.open(folder: folder.path)).close()
+        let next = Migration.current + 1
+        let migrations = Migration.all + [Migration(version: next, statements: [Statement("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT")])]
+        let plan = try FolderMigration.plan(folder.path, migrations)
+        #expect(plan.from == Migration.current && plan.to == next && plan.isNeeded && plan.bytes > 0)
+        #expect(try folder.sql("PRAGMA user_version") == ["\(Migration.current)"])
         let events = Locked([String?]())
         var options = SQLiteOptions()
+        options.migrations = migrations
         options.backsUpBeforeMigrationAs = "1.2.3"
         options.report = { event in
-            if case .migrating(2, Migration.current, let backup) = event { events.withLock { $0.append(backup) } }
+            if case .migrating(Migration.current, next, let backup) = event { events.withLock { $0.append(backup) } }
         }
         await (try await SQLiteStore.open(folder: folder.path, options: options)).close()
         let path = try #require(events.withLock { $0 }.first ?? nil)
-        #expect(try BackupFile.verify(path).schemaVersion == 2)
+        #expect(try BackupFile.verify(path).schemaVersion == Migration.current)
         await (try await SQLiteStore.open(folder: folder.path, options: options)).close()
-        #expect(events.withLock { $0 }.count == 1)
+        #expect(try events.withLock { $0 }.count == 1 && folder.sql("SELECT count(*) FROM later") == ["0"])
 
-        try folder.sql("PRAGMA user_version = 999")
-        await #expect { _ = try await SQLiteStore.open(folder: folder.path) } throws: { ($0 as? StoreError)?.values["backup"] == path }
+        await #expect { _ = try await SQLiteStore.open(folder: folder.path) } throws: {
+            ($0 as? StoreError)?.code == .newerVersion && ($0 as? StoreError)?.values["backup"] == path
+        }
         _ = try FolderRestore.restore(path, to: folder.path, replaces: true, BackupControl())
-        #expect(try folder.sql("PRAGMA user_version") == ["2"])
+        #expect(try folder.sql("PRAGMA user_version") == ["\(Migration.current)"])
+        await (try await SQLiteStore.open(folder: folder.path)).close()
+    }
+
+    @Test func `a file of before version 1 is refused with what to do, and stays as it is`() async throws {
+        let folder = try TemporaryFolder()
+        await (try await SQLiteStore.open(folder: folder.path)).close()
+        try folder.sql("PRAGMA application_id = 1315005298")
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/nacre.sqlite"))
+        await #expect { _ = try await SQLiteStore.open(folder: folder.path) } throws: {
+            ($0 as? StoreError)?.values["remedy"]?.hasPrefix("begin with another folder") == true
+        }
+        #expect(throws: StoreError.self) { try FolderMigration.plan(folder.path) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/nacre.sqlite")) == bytes)
     }
 }

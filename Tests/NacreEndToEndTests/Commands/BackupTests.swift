@@ -106,23 +106,13 @@ struct BackupTests {
         }
     }
 
-    @Test func `a migration says what it would do, does it without serving, and can be undone by its backup`() async throws {
-        let folder = try TemporaryFolder()
-        let data = folder.path + "/data"
-        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "NacreCloudStoreTests/Fixtures/v1.sqlite")
-        try FileManager.default.copyItem(atPath: fixture.path, toPath: data + "/nacre.sqlite")
-        let old = try Data(contentsOf: fixture)
-
-        let planned = try await Nacre.run(["migrate", "--dry-run", "--data", data], in: folder.path)
-        #expect(planned.status == 0 && planned.line.hasPrefix("from version 1 to version "), "\(planned.messages)")
-        #expect(planned.messages.contains("Nothing was changed"))
-        #expect(try Data(contentsOf: URL(filePath: data + "/nacre.sqlite")) == old)
-        let done = try await Nacre.run(["migrate", "--data", data, "--json"], in: folder.path)
-        let backup = try #require(try done.object()["backup"] as? String)
-        #expect(try await Nacre.run(["backup", "verify", backup], in: folder.path).status == 0)
-        let again = try await Nacre.run(["migrate", "--data", data], in: folder.path)
-        #expect(again.status == 0 && again.messages.contains("Nothing is to be done"))
+    @Test func `a folder of this version has nothing to migrate, which a dry run says too`() async throws {
+        try await RunningServer.with { server in
+            #expect(try await server.stop() == 0)
+            for arguments in [["migrate", "--dry-run", "--data", server.data], ["migrate", "--data", server.data]] {
+                let said = try await Nacre.run(arguments, in: server.scratch)
+                #expect(said.status == 0 && said.messages.contains("Nothing is to be done"), "\(said.messages)")
+            }
+        }
     }
 }

@@ -77,7 +77,7 @@ package enum FolderBackup {
     package static func name(_ seconds: Int) -> String { prefix + UTCText.stamp(seconds) + suffix }
 
     /// The name of the backup that a new version makes before it rewrites the data.
-    static func name(beforeMigrationFrom version: Int32, _ seconds: Int) -> String {
-        "\(prefix)v\(version)-before-v\(Migration.current)-\(UTCText.stamp(seconds))\(suffix)"
+    static func name(beforeMigrationFrom version: Int32, to next: Int32, _ seconds: Int) -> String {
+        "\(prefix)v\(version)-before-v\(next)-\(UTCText.stamp(seconds))\(suffix)"
     }
 }

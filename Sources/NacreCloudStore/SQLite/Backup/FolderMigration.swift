@@ -22,8 +22,8 @@ package enum FolderMigration {
     /// Looks and changes nothing. Blocks.
     ///
     /// - Throws: `StoreError` `.inUse` where a server has the folder, `.newerVersion`.
-    package static func plan(_ folder: String) throws -> MigrationPlan {
-        let file = DatabaseFile(folder: folder, vfs: nil)
+    package static func plan(_ folder: String, _ migrations: [Migration] = Migration.all) throws -> MigrationPlan {
+        let file = DatabaseFile(folder: folder, vfs: nil, migrations: migrations)
         try FolderBackup.requireData(file, folder)
         let lock = try FolderLock(folder: folder)
         defer { lock.release() }
@@ -43,7 +43,7 @@ extension DatabaseFile {
         let pageBytes = Int64(try connection.execute("PRAGMA page_size") ?? "") ?? 0
         var disk = statvfs()
         let free = statvfs(path, &disk) == 0 ? Int64(disk.f_bavail) * Int64(disk.f_frsize) : .max
-        return MigrationPlan(from: version, to: Migration.current, bytes: pages * pageBytes, freeBytes: free)
+        return MigrationPlan(from: version, to: currentVersion, bytes: pages * pageBytes, freeBytes: free)
     }
 
     /// Makes the backup before a migration, beside the data. Returns its path.
@@ -59,7 +59,7 @@ extension DatabaseFile {
                 ])
         }
         let seconds = time(nil)
-        let order = BackupOrder(path: folder + "/" + FolderBackup.name(beforeMigrationFrom: plan.from, seconds), folder: folder, nacre: nacre)
+        let order = BackupOrder(path: folder + "/" + FolderBackup.name(beforeMigrationFrom: plan.from, to: plan.to, seconds), folder: folder, nacre: nacre)
         _ = try BackupCopy(order: order, control: BackupControl(), seconds: seconds).run(from: connection, nil) {}
         return order.path
     }
