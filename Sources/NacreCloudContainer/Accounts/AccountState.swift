@@ -1,23 +1,25 @@
 package import NacreCloudWire
 
-/// Whether an account's users reach their data. CloudKit: `CKAccountStatus`, which there the system settles.
+/// Whether the user of an account reaches their data. CloudKit: `CKAccountStatus`, which the system sets.
 ///
-/// On this server an administrator sets it: to shut somebody out without ending a sign-in, and to see how an app takes each of them. Whoever is signed in
-/// with an account that is not available is nobody in particular: what the world may read stays readable.
+/// On this server an administrator sets it, to lock a user out without ending a sign-in, or to test an app in each
+/// state. While an account is not available, its caller counts as `Caller.Identity.world`: what the world may read
+/// stays readable.
 package enum AccountState: String, Codable, CaseIterable, Sendable {
     case available
-    /// Its administrator does not allow it.
+    /// Restricted by an administrator.
     case restricted
-    /// As if nobody were signed in.
+    /// Requests are answered as if no user were signed in.
     case noAccount
-    /// As if it could not be found out.
+    /// Requests are answered as if the account's status could not be found out.
     case couldNotDetermine
-    /// There, but not ready: apps keep what they have, send nothing and wait.
+    /// The account exists but is not ready. Apps keep their data, send nothing and wait.
     case temporarilyUnavailable
 
-    /// What is answered to who asks for an account's data; nil: they are reached.
+    /// The error for a request for the account's data; nil: the account is available.
     ///
-    /// CloudKit: an account that is restricted or undetermined is `notAuthenticated` to a request, one that is not ready `accountTemporarilyUnavailable`.
+    /// CloudKit: a restricted or undetermined account fails a request with `notAuthenticated`, an account that is not
+    /// ready with `accountTemporarilyUnavailable`.
     package var refusal: ServerError? {
         switch self {
         case .available: nil
@@ -26,7 +28,7 @@ package enum AccountState: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// What is answered to who asks for the account itself, which tells the states apart.
+    /// The error for a request for the account itself, which differs by state.
     package var refusalOfIdentity: ServerError? {
         switch self {
         case .restricted: refusal(as: .managedAccountRestricted)
@@ -52,14 +54,15 @@ package enum AccountState: String, Codable, CaseIterable, Sendable {
 }
 
 extension AccountEntry {
-    /// A state that this version does not know counts as one that could not be determined.
+    /// The account's state. A state that this version does not know counts as `couldNotDetermine`.
     package var accountState: AccountState {
         state.map { AccountState(rawValue: $0) ?? .couldNotDetermine } ?? .available
     }
 }
 
 extension Caller {
-    /// The same sender with an account in a state: one that is not available is nobody's.
+    /// Returns the caller with the account's state: without identity, account and device ID unless the account is
+    /// available.
     package func with(_ state: AccountState) -> Caller {
         guard state != .available else { return self }
         var caller = self
@@ -67,12 +70,13 @@ extension Caller {
         return caller
     }
 
-    /// Why there is no user where one is needed.
+    /// The error for a request that needs a user and has none.
     package var noUser: ServerError { accountState.refusal ?? .authenticationRequired }
 }
 
 extension Registry {
-    /// Sets the state of an account, from the next request on; on other servers over the same store within the seconds that they remember.
+    /// Sets the state of an account from the next request on. Other servers over the same store follow once the
+    /// accounts that they remember expire, within seconds.
     package func setState(of account: AccountEntry, to state: AccountState) async throws -> AccountEntry {
         try await write(.account(account.id)) { database, now, transaction in
             try transaction.changeAccount(account, in: database, at: now) { entry in

@@ -1,13 +1,14 @@
 package import NacreCloudWire
 
-/// Accounts, and the names of their holders in containers.
+/// Accounts, and their user record names in containers.
 extension Registry {
-    /// Makes an account. The address is claimed first, in a database of its own: two sign-ups cannot both have it, and one that was cut short
-    /// is taken up where it stopped.
+    /// Makes an account. The address is claimed first, in a database of its own, so two sign-ups cannot both get it. A
+    /// repeated call completes one that was cut short.
     /// - Parameters:
-    ///   - passwordHash: never the password.
-    ///   - isVouched: an administrator vouches for the address, which is verified by that: a server without mail must be able to share.
-    /// - Throws: `ServerError.emailTaken`, or what is wrong with the address or a name.
+    /// - passwordHash: The hash, never the password.
+    /// - isVouched: Whether an administrator vouches for the address, which verifies it: a server without mail must be
+    ///   able to share.
+    /// - Throws: `ServerError.emailTaken`, or the fault of the address or a name.
     package func createAccount(
         email: String, passwordHash: String, names: NameComponents = NameComponents(), isVouched: Bool = false
     ) async throws -> AccountEntry {
@@ -28,11 +29,11 @@ extension Registry {
         }
     }
 
-    /// Makes an account for somebody who must not learn whether there is one. One that is there stays as it is; it costs the same reads and writes.
-    /// See `docs/decisions/sign-up-does-not-tell-who-is-there.md`.
-    /// - Parameter passwordHash: never the password. Of an account that is there it is not looked at.
-    /// - Returns: the address as it is kept.
-    /// - Throws: what is wrong with the address or a name.
+    /// Makes an account without telling the caller whether one exists. An existing account stays unchanged, at the cost
+    /// of the same reads and writes. See `docs/decisions/sign-up-does-not-tell-who-is-there.md`.
+    /// - Parameter passwordHash: The hash, never the password. Ignored if the account exists.
+    /// - Returns: The normalized address.
+    /// - Throws: The fault of the address or a name.
     package func signUp(email: String, passwordHash: String, names: NameComponents = NameComponents()) async throws -> String {
         let address = try Self.normalized(email)
         if let fault = names.fault { throw fault }
@@ -51,29 +52,29 @@ extension Registry {
         return address
     }
 
-    /// Asks whether an account can be made for an address, before its password is hashed: that is a tenth of a second of a core.
-    /// - Throws: as `createAccount`, which asks again.
+    /// Checks that an address has no account, before its password is hashed, which takes a tenth of a second of a core.
+    /// - Throws: The errors of `createAccount`, which checks again.
     package func requireFree(email: String) async throws {
         _ = try Self.normalized(email)
         if try await account(email: email) != nil { throw ServerError.emailTaken }
     }
 
-    /// nil for an ID that is no living account's.
+    /// The account with an ID; nil if there is none or it is deleted.
     package func account(id: String) async throws -> AccountEntry? {
         try await lookUp(AccountEntry.self, id, in: .account(id)).flatMap { $0.isLiving ? $0 : nil }
     }
 
-    /// nil for an address without an account, and for text that is not an address.
+    /// The account with an address; nil if there is none, or the text is not an address.
     package func account(email: String) async throws -> AccountEntry? {
         guard let address = try? Self.normalized(email), let claim = try await lookUp(EmailEntry.self, address, in: .email(address)),
             let account = try await lookUp(AccountEntry.self, claim.account, in: .account(claim.account)), account.isLiving
         else { return nil }
-        // A claim is also there before an address is changed, and after.
+        // An address change claims its new address before it takes effect, and releases the old one later.
         return account.email == address ? account : nil
     }
 
-    /// The account's name in a container, made when it is first asked for: random, so that two containers cannot compare their users. `isNew` says
-    /// that this call made it. `Cloud.admit` makes the user's records with it.
+    /// The account's user record name in a container, made by the first call. It is random, so two containers cannot
+    /// compare their users. `isNew` is true if this call made it; `Cloud.admit` then makes the user's records.
     func userRecordName(
         of account: String, container: String, environment: DatabaseKey.Environment
     ) async throws -> (name: String, isNew: Bool) {
@@ -81,7 +82,7 @@ extension Registry {
         if let known = try await lookUp(UserEntry.self, key, in: .account(account)) { return (known.userRecordName, false) }
         let candidate = "_" + hex(2)
         return try await write(.account(account)) { database, now, transaction in
-            // Server-to-server keys have names and no account.
+            // A server-to-server key has a name and no account entry.
             if let entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), !entry.isLiving {
                 throw ServerError.accountChanged
             }
@@ -91,8 +92,8 @@ extension Registry {
         }
     }
 
-    /// Lower case, one `@` with something on both sides, printable ASCII: beyond it two spellings of one address need not have the same bytes.
-    /// Whether mail arrives there is not asked.
+    /// Returns the address in lower case. It must have one `@` with text on both sides, and only printable ASCII: other
+    /// characters have several spellings. Whether mail arrives there is not checked.
     package static func normalized(_ email: String) throws(ServerError) -> String {
         let isPlain = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         let address = email.lowercased()
@@ -105,7 +106,7 @@ extension Registry {
 }
 
 extension AccountEntry {
-    /// It was not deleted.
+    /// Whether the account is not deleted.
     var isLiving: Bool { isDeleted != true }
 }
 

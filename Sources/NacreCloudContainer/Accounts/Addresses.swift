@@ -1,16 +1,17 @@
 import NacreCloudWire
 
-/// The address of an account, when it changes.
+/// Changes of an account's address.
 extension Registry {
-    /// Gives an account another address. The new one is claimed first and the old one released last, each in a database of its own; one that was cut short is
-    /// undone or ended by a task, whatever was done of it. Who is signed in stays so; a code for a new password is none any more.
+    /// Gives an account another address. The new address is claimed first and the old one released last, each in a
+    /// database of its own. A task undoes or completes a change that was cut short. Sign-ins stay; a code for a new
+    /// password ends.
     /// - Parameters:
-    ///   - account: as it was when its password was checked.
-    ///   - notifies: the old address gets a letter, which the change leaves in the outbox.
-    ///   - verifies: the new address gets one too, with a link that verifies it.
-    ///   - isVouched: an administrator vouches for the address, which may be the one that the account has.
-    /// - Returns: the account as it is now.
-    /// - Throws: `ServerError.emailTaken`, what is wrong with the address, or `ServerError.accountChanged`.
+    /// - account: The account as it was when its password was checked.
+    /// - notifies: Whether the change leaves a letter to the old address in the outbox.
+    /// - verifies: Whether it leaves a letter to the new address too, with a link that verifies it.
+    /// - isVouched: Whether an administrator vouches for the address, which may be the account's present one.
+    /// - Returns: The changed account.
+    /// - Throws: `ServerError.emailTaken`, the fault of the address, or `ServerError.accountChanged`.
     package func changeEmail(
         of account: AccountEntry, to email: String, notifies: Bool = false, verifies: Bool = false, isVouched: Bool = false
     ) async throws -> AccountEntry {
@@ -44,7 +45,7 @@ extension Registry {
                 if notifies { letters.append(Letter(.addressChanged, to: account.email, at: now)) }
                 if verifies { letters.append(Letter(.verifyAddress, to: address, at: now)) }
                 return try transaction.changeAccount(account, in: database, at: now, letters) { entry in
-                    // As it was laid down: not being released.
+                    // The claim is found only as it was added: `isGoing` is false.
                     guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
                     let left = EmailClaim(address: entry.email, claim: entry.claim)
                     entry.leaving?[place] = left
@@ -56,20 +57,22 @@ extension Registry {
                 }
             }
         } catch let error as ServerError where error == .accountChanged {
-            // Another change, or the task, may have let the claim go before it was made: then nobody else knows of it.
+            // Another change or the task may have dropped the claim from the account before its address was claimed.
+            // Then only this call can release it.
             if let isKept = try? await self.account(id: account.id)?.claim == claim.claim, !isKept { try? await release(claim, of: account.id) }
             throw error
         }
-        // Where this fails, the task does it.
+        // If this fails, the task releases them.
         try? await releaseAddresses(of: account.id)
         return changed
     }
 
-    /// Notes that an account's address is its user's, who is found by it from then on: by `refreshIdentity`, or a task. Doing it twice does no harm.
-    /// - Parameter email: to which the mail went, or for which an administrator vouches.
-    /// - Returns: false where the account has another address by now, or is gone.
+    /// Marks an account's address as verified. Others find the user by it once `refreshIdentity` or a task has run.
+    /// Idempotent.
+    /// - Parameter email: The address that the mail went to, or that an administrator vouches for.
+    /// - Returns: false if the account has another address by now, or is gone.
     package func verifyEmail(_ email: String, of account: String) async throws -> Bool {
-        // Looked at first: a write would make a database of an account that is not there.
+        // Read first: a write would make a database for an account that does not exist.
         guard try await self.account(id: account)?.email == email else { return false }
         return try await write(.account(account)) { database, now, transaction in
             guard var entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), entry.isLiving, entry.email == email else {
@@ -85,7 +88,7 @@ extension Registry {
         }
     }
 
-    /// Releases the addresses that an account has left, or did not get.
+    /// Releases the addresses that an account has left, or failed to get.
     func releaseAddresses(of account: String) async throws {
         let claims = try await write(.account(account)) { database, now, transaction -> Ending<[EmailClaim]> in
             guard var entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), let leaving = entry.leaving else {
@@ -106,7 +109,7 @@ extension Registry {
         }
     }
 
-    /// Lets others have an address, if the account still has it by this very claim.
+    /// Frees an address for other accounts, if the account still has it by this very claim.
     func release(_ claim: EmailClaim, of account: String) async throws {
         try await write(.email(claim.address)) { database, now, transaction in
             let kept = try transaction.entry(EmailEntry.self, claim.address, in: database, at: now)
@@ -118,7 +121,8 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Changes an account that is as its password was checked, and leaves a task that settles it, and those that send letters.
+    /// Changes an account whose password is still the one that was checked. Adds a task that settles the account, and
+    /// one for each letter.
     func changeAccount(
         _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ letters: [Letter] = [], _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {

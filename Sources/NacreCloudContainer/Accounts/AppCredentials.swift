@@ -14,30 +14,32 @@ package struct AppCredential: Hashable, Sendable {
     /// The API token itself, or the ID of a key or of a management token.
     package var id: String
     package var container: String
-    /// nil: of a management token, which is for both.
+    /// The environment; nil for a management token, which is for both.
     package var environment: String?
     package var name: String
     package var created: Timestamp
-    /// Of a server-to-server key: no grant of a public database holds it.
+    /// Whether the holder of a server-to-server key is bound by no grant of a public database.
     package var isAdministrator = false
-    /// Of an API token: of the pages that may use it; nil: of any.
+    /// Origins of the pages that may use an API token; nil: any origin.
     package var origins: [String]?
-    /// Of an API token: its sign-in callback, where that is a URL.
+    /// The URL of an API token's sign-in callback; nil if it has none.
     package var redirect: String?
-    /// Of a management token, and of an API token that another took the place of: when it ends.
+    /// When a management token ends, or an API token that was rotated with a grace.
     package var ends: Timestamp?
-    /// When it was used last, within `Limits.lastUseSeconds`; nil: it was not, or before that was kept.
+    /// The last use, within `Limits.lastUseSeconds`; nil: never used, or not since uses are noted.
     package var used: Timestamp?
 }
 
 extension Registry {
-    /// Registers the public half of a server-to-server key for a container that is there.
+    /// Registers the public half of a server-to-server key for an existing container.
     ///
-    /// CloudKit: the same public key has another ID in each container and environment; several may be active in one.
+    /// CloudKit: the same public key has another ID in each container and environment, and several keys may be active
+    /// in one.
     /// - Parameters:
-    ///   - publicKey: PEM, which the caller has read as a key on P-256.
-    ///   - isAdministrator: no grant holds it. Else it has the roles of any user, and those that it is given.
-    /// - Returns: its ID, 64 hexadecimal digits.
+    /// - publicKey: PEM, which the caller has read as a key on P-256.
+    /// - isAdministrator: Whether no grant binds the key. Otherwise it has the roles of any user, and those assigned to
+    ///   it.
+    /// - Returns: The key's ID, 64 hexadecimal digits.
     package func createServerKey(
         container: String, environment: DatabaseKey.Environment, name: String, publicKey: String, isAdministrator: Bool = false
     ) async throws -> String {
@@ -57,11 +59,11 @@ extension Registry {
         try await lookUp(ServerKeyEntry.self, id, in: .server)
     }
 
-    /// Makes a management token for a container that is there.
+    /// Makes a management token for an existing container.
     /// - Parameters:
-    ///   - digest: SHA-256 of its secret, in hexadecimal digits.
-    ///   - seconds: for which it is good.
-    /// - Returns: its ID, 32 hexadecimal digits.
+    /// - digest: SHA-256 of the token's secret, in hexadecimal digits.
+    /// - seconds: The token's lifetime; nil: `Limits.managementTokenSeconds`.
+    /// - Returns: The token's ID, 32 hexadecimal digits.
     package func createManagementToken(container: String, name: String, digest: String, seconds: Int?) async throws -> String {
         let life = seconds.map(Double.init) ?? Limits.managementTokenSeconds
         guard (1...Limits.managementTokenSeconds).contains(life) else {
@@ -83,7 +85,7 @@ extension Registry {
         try await lookUp(ManagementTokenEntry.self, id, in: .server)
     }
 
-    /// Notes that a token or key is used now, unless that was noted a short while ago or it has ended.
+    /// Notes that a token or key is used now, unless a use was noted within `Limits.lastUseSeconds` or it has ended.
     package func noteUse<Entry: UsedEntry>(of type: Entry.Type, _ id: String) async throws {
         try await write(.server) { database, now, transaction in
             guard let row = try transaction.entries(in: database, Entry.kind, keys: [id]).living(at: now).first else { return .rollback(()) }
@@ -95,11 +97,9 @@ extension Registry {
         }
     }
 
-    /// API tokens, server-to-server keys and management tokens of all containers, or of one.
-    ///
-    /// - Parameters:
-    ///   - last: of the page before.
-    /// - Returns: a page in the order of kinds and IDs, and where the next one begins; nil when there is none.
+    /// A page of the API tokens, server-to-server keys and management tokens of all containers, or of one.
+    /// - Parameter last: The position where the page before ended.
+    /// - Returns: The page in the order of kinds and IDs, and the position of the next one; nil after the last.
     package func appCredentials(
         of container: String?, after last: AppCredential.Position?
     ) async throws -> (page: [AppCredential], next: AppCredential.Position?) {
@@ -116,10 +116,10 @@ extension Registry {
         return (found, position.kind.next.map { AppCredential.Position(kind: $0) })
     }
 
-    /// Deletes an API token, a server-to-server key or a management token. Requests with it are refused within the seconds that servers remember credentials; sessions that
-    /// were begun with an API token end with it.
-    /// - Returns: what it was.
-    /// - Throws: `NOT_FOUND` where there is no such one.
+    /// Deletes an API token, a server-to-server key or a management token. Requests with it are refused once the
+    /// credentials that servers remember expire, within seconds. Sessions begun with an API token end with it.
+    /// - Returns: The deleted credential.
+    /// - Throws: `NOT_FOUND` if there is none with the ID.
     package func revokeAppCredential(_ id: String) async throws -> AppCredential {
         try await write(.server) { database, now, transaction in
             for kind in AppCredential.Kind.allCases {
@@ -158,7 +158,7 @@ extension AppCredential {
 extension UsedEntry {
     fileprivate var lastUse: Timestamp? { used.map { Timestamp(secondsSince2001: $0) } }
 
-    /// Whether a use of now is news.
+    /// Whether a use at `now` is to be noted: none was within `Limits.lastUseSeconds`.
     package func isUseToBeNoted(at now: Timestamp) -> Bool {
         guard let used else { return true }
         return abs(now.secondsSince2001 - used) >= Limits.lastUseSeconds
@@ -174,7 +174,7 @@ extension AppCredential.Kind {
         }
     }
 
-    /// The kind that follows in lists.
+    /// The next kind in the order of lists; nil after the last.
     fileprivate var next: AppCredential.Kind? {
         switch self {
         case .api: .server

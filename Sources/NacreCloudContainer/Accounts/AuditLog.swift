@@ -1,23 +1,23 @@
 import NacreCloudWire
 
-/// What an administrator asked the server to do.
+/// One request of an administrator, in the audit log.
 package struct AuditEntry: RegistryEntry {
     package static let kind = EntryKind.audit
 
-    /// Counts from 1.
+    /// The entry's number, from 1.
     package var number: Int64 = 0
     /// Seconds since 2001.
     package var time: Double = 0
     package var requestID: String
     /// Method and path of the endpoint.
     package var action: String
-    /// Whom and what the request names, by field; nothing secret.
+    /// The values that the request names, by field; nothing secret.
     package var subject: [String: String]
-    /// From where it came.
+    /// The address that the request came from.
     package var address: String
-    /// The management token that it came with, as its ID and name; nil: an administrator's own token.
+    /// The ID and name of the management token that authorized it; nil: an administrator's own token.
     package var author: String?
-    /// HTTP status of the answer; nil: the server ended before there was one, so it may be done or not.
+    /// HTTP status of the answer; nil: the server ended before it answered, and the request may be done or not.
     package var status: Int?
 
     package init(requestID: String, action: String, subject: [String: String] = [:], address: String, author: String? = nil) {
@@ -29,13 +29,13 @@ package struct AuditEntry: RegistryEntry {
     }
 }
 
-/// The log of what administrators did: written before it is done, so that nothing is done that is not in it.
+/// The log of administrators' requests. An entry is written before its request is executed, so no execution is missing.
 extension Registry {
-    /// Adds an entry, in place of the oldest one where there are too many. One transaction.
+    /// Adds an entry and removes the one that is `kept` entries older. One transaction.
     /// - Parameters:
-    ///   - entry: its number and time are given here.
-    ///   - kept: entries.
-    /// - Returns: the number.
+    /// - entry: The entry, whose number and time are set here.
+    /// - kept: The number of entries to keep.
+    /// - Returns: The entry's number.
     package func add(_ entry: AuditEntry, keeping kept: Int = Limits.auditEntriesKept) async throws -> Int64 {
         try await write(.audit) { database, now, transaction in
             var entry = entry
@@ -51,7 +51,7 @@ extension Registry {
         }
     }
 
-    /// Notes how it ended.
+    /// Sets the status of an entry's answer.
     package func end(auditEntry number: Int64, status: Int) async throws {
         try await write(.audit) { database, now, transaction in
             let key = String.newestFirst(number)
@@ -62,8 +62,9 @@ extension Registry {
         }
     }
 
-    /// - Parameter last: the number of the last entry of the page before.
-    /// - Returns: a page, newest first, and the number behind which the next one begins; nil when there is none.
+    /// A page of the log.
+    /// - Parameter last: The number of the last entry of the page before.
+    /// - Returns: The page, newest first, and the number after which the next one begins; nil after the last.
     package func auditLog(after last: Int64?) async throws -> (page: [AuditEntry], next: Int64?) {
         let database = try await databaseID(Part.audit.key)
         let rows = try await stored {

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import NacreCloudWire
 
-/// What an authenticator says and signs (WebAuthn level 2, 6.1).
+/// The data that an authenticator reports and signs (WebAuthn level 2, 6.1).
 package struct AuthenticatorData: Hashable, Sendable {
-    /// A credential that was made just now.
+    /// A newly made credential.
     package struct Credential: Hashable, Sendable {
         package var id: [UInt8]
         /// COSE_Key (RFC 9052, 7).
@@ -16,7 +16,7 @@ package struct AuthenticatorData: Hashable, Sendable {
     package var counter: UInt32
     package var credential: Credential?
 
-    /// nil for bytes that are none.
+    /// nil for malformed bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= 37 else { return nil }
         relyingParty = Array(bytes[..<32])
@@ -35,13 +35,13 @@ package struct AuthenticatorData: Hashable, Sendable {
         guard rest.isEmpty else { return nil }
     }
 
-    /// Somebody touched it.
+    /// Whether a person touched the authenticator.
     var isUserPresent: Bool { flags & 0x01 != 0 }
-    /// It knows that it was its user, by a PIN, a finger or a face.
+    /// Whether the authenticator verified its user, by a PIN, a finger or a face.
     var isUserVerified: Bool { flags & 0x04 != 0 }
 
     private static func credential(_ rest: inout ArraySlice<UInt8>) -> Credential? {
-        // 16 bytes say which model it is, which is not asked.
+        // The first 16 bytes name the authenticator's model, which is ignored.
         let head = Array(rest.prefix(18))
         guard head.count == 18 else { return nil }
         rest = rest.dropFirst(18)
@@ -55,7 +55,7 @@ package struct AuthenticatorData: Hashable, Sendable {
     }
 }
 
-/// What the browser says beside it, which is signed too (WebAuthn level 2, 5.8.1).
+/// The browser's data about a request to an authenticator, also signed (WebAuthn level 2, 5.8.1).
 package struct PasskeyClientData: Hashable, Sendable, Codable {
     package enum Kind: String, Sendable {
         case creation = "webauthn.create"
@@ -66,10 +66,10 @@ package struct PasskeyClientData: Hashable, Sendable, Codable {
     /// Base64 for URLs, as `PasskeyQuestion.challenge`.
     package var challenge: String
     package var origin: String
-    /// The page that asked stood in another origin's.
+    /// Whether the page that asked was embedded in a page of another origin.
     package var crossOrigin: Bool?
 
-    /// nil for JSON that is none.
+    /// nil for malformed JSON.
     package init?(json: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(json)) else { return nil }
         self = value

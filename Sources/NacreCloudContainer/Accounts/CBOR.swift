@@ -1,5 +1,4 @@
-/// A value as authenticators write it: the part of CBOR (RFC 8949) that CTAP2 leaves, with definite
-/// lengths, and without tags and numbers that are not whole.
+/// A value in the part of CBOR (RFC 8949) that CTAP2 allows to authenticators: definite lengths, no tags, no fractions.
 package indirect enum CBOR: Hashable, Sendable {
     case integer(Int64)
     case bytes([UInt8])
@@ -12,15 +11,15 @@ package indirect enum CBOR: Hashable, Sendable {
     /// Levels of arrays and maps. CTAP 2.1, section 8: "at most four levels of CBOR maps and/or arrays".
     package static let levels = 4
 
-    /// The value that the bytes are; nil for others, and where bytes are left over.
-    /// Takes time and memory in proportion to the bytes, whatever lengths they claim.
+    /// Decodes one value; nil for other bytes, or if bytes are left over. Takes time and memory in proportion to the
+    /// bytes, whatever lengths they claim.
     package init?(_ bytes: [UInt8]) {
         var reader = CBORReader(bytes[...])
         guard let value = reader.value(), reader.rest.isEmpty else { return nil }
         self = value
     }
 
-    /// The value of a map's key; nil where there is none, or this is no map.
+    /// The value under a map's key; nil if there is none, or this is no map.
     package subscript(key: CBOR) -> CBOR? {
         if case .map(let entries) = self { entries[key] } else { nil }
     }
@@ -28,13 +27,13 @@ package indirect enum CBOR: Hashable, Sendable {
     package var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 }
 
-/// Reads one value after the other.
+/// Reads one value after another.
 package struct CBORReader {
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    /// nil where the bytes do not begin with a value. Then `rest` is anywhere.
+    /// Reads a value; nil if the bytes do not begin with one, and then `rest` is undefined.
     package mutating func value() -> CBOR? { value(levels: CBOR.levels) }
 
     private mutating func value(levels: Int) -> CBOR? {
@@ -61,7 +60,7 @@ package struct CBORReader {
         }
     }
 
-    /// A number or a length, in the fewest bytes that hold it.
+    /// Reads a number or a length, which must be in the fewest bytes that hold it.
     private mutating func argument(_ low: UInt8) -> Int64? {
         guard low > 23 else { return Int64(low) }
         guard low < 28, let bytes = bytes(1 << Int64(low - 24)) else { return nil }

@@ -1,40 +1,41 @@
 import NacreCloudWire
 
-/// The sender of a request, as the rules see it: a user, an administrator or nobody.
+/// The sender of a request, as the rules see it: a user, a server-to-server key or the world.
 package struct Caller: Hashable, Sendable {
     package enum Identity: Hashable, Sendable {
-        /// Nobody in particular: an API token without a user.
+        /// An API token without a user.
         case world
         /// A user of the container, by user record name.
         case user(String)
-        /// A server-to-server key, by the name of the user record that is its own.
+        /// A server-to-server key, by the name of its own user record.
         case serverKey(String)
     }
 
-    /// What kind of program asks: limits differ.
+    /// The kind of program that sends the request. Limits differ by it.
     package enum Client: Hashable, Sendable {
         case framework
         case web
 
-        /// On this server: the framework's pages of a feed end with a commit, so that an app sees a batch whole. CloudKit: `resultsLimit` is a
-        /// maximum for web clients.
+        /// On this server: the framework's pages of a feed end at a commit, so an app sees a batch whole. CloudKit:
+        /// `resultsLimit` is a maximum for web clients.
         package var keepsCommitsWhole: Bool { self == .framework }
     }
 
     package var identity: Identity
     package var client: Client
     package var deviceID: String?
-    /// The account behind a user who is signed in.
+    /// The account of a signed-in user.
     package var account: String?
-    /// What showed who it is: URLs that are given to the caller stand for it. nil where nobody asks for any.
+    /// The credential that authenticated the caller. URLs handed to the caller stand for it. nil where the caller can
+    /// ask for none.
     package var credential: Credential?
-    /// Names the request where it was signed and a repetition of the same bytes is the same request; nil elsewhere.
+    /// The ID of a signed request, where a repetition of the same bytes is the same request; nil otherwise.
     package var signedOperationID: String?
-    /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
+    /// Whether the server itself acts in the user's name. It may do what apps must not, for example make a user record.
     package private(set) var isServer = false
-    /// Of the account that it is signed in with. Where it is not available the sender is nobody in particular.
+    /// The state of the account that is signed in. Unless it is available, the identity is `world`.
     package internal(set) var accountState = AccountState.available
-    /// It administrates the container: in its public database no grant holds it.
+    /// Whether the caller administrates the container: no grant binds it in the public database.
     package var isAdministrator = false
 
     package init(_ identity: Identity, client: Client = .web, deviceID: String? = nil, account: String? = nil) {
@@ -44,7 +45,7 @@ package struct Caller: Hashable, Sendable {
         self.account = account
     }
 
-    /// Who administrates the server, in nobody's name.
+    /// The server's administrator, without a user.
     package static let administrator = {
         var caller = Caller(.world)
         caller.isAdministrator = true
@@ -58,7 +59,7 @@ package struct Caller: Hashable, Sendable {
         }
     }
 
-    /// The server, in a user's name.
+    /// Returns the server as a caller, in a user's name.
     static func server(inNameOf user: String) -> Caller {
         var caller = Caller(.user(user), client: .framework)
         caller.isServer = true

@@ -1,9 +1,9 @@
 package import NacreCloudWire
 
-/// Where a page of credentials of several kinds begins: they stand in the order of kinds and IDs.
+/// The position of a page in a list of credentials of several kinds, in the order of kinds and IDs.
 package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Sendable {
     package var kind: Kind
-    /// The last one before the page; nil: the page begins with the first of the kind.
+    /// The ID before the page; nil: the page begins with the first one of the kind.
     package var id: String?
 
     package init(kind: Kind, id: String? = nil) {
@@ -11,10 +11,10 @@ package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Se
         self.id = id
     }
 
-    /// As an answer's `next`.
+    /// The value of an answer's `next`.
     package var text: String { "\(kind.rawValue):\(id ?? "")" }
 
-    /// - Throws: `BAD_REQUEST` for a text that is nobody's `next`.
+    /// - Throws: `BAD_REQUEST` for text that `text` never returns.
     package init(text: String) throws(ServerError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else {
@@ -25,7 +25,7 @@ package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Se
 }
 
 extension ServerError {
-    /// `after` of a list is nobody's `next`.
+    /// 400: `after` of a list is not the `next` of an answer.
     package static let unknownPage = ServerError(
         .badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
 }

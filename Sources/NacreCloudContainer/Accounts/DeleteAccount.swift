@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Where an account has a name, and data of its own.
+/// A container and environment in which an account has a user record name and data of its own.
 package struct AccountPlace: Hashable, Sendable {
     package var container: String
     package var environment: DatabaseKey.Environment
@@ -12,7 +12,7 @@ package struct AccountPlace: Hashable, Sendable {
         self.userRecordName = userRecordName
     }
 
-    /// Of the entry that keeps the name.
+    /// The key of the entry that keeps the name.
     static func key(_ container: String, _ environment: DatabaseKey.Environment) -> String { "\(container) \(environment.rawValue)" }
 
     /// nil for an entry that names no place.
@@ -26,7 +26,7 @@ package struct AccountPlace: Hashable, Sendable {
 }
 
 extension Registry {
-    /// Where an account has a name: as many places as containers were signed in to, in each environment.
+    /// The places of an account: one per container and environment that it signed in to.
     package func places(of account: String) async throws -> [AccountPlace] {
         let database = try await databaseID(Part.account(account).key)
         return try await stored {
@@ -34,12 +34,13 @@ extension Registry {
         }
     }
 
-    /// Ends an account: all its sign-ins with this call, and all that is its own by a task, after `Limits.accountDeletionSeconds`. Nothing brings it back.
+    /// Deletes an account for ever. This call ends all its sign-ins; a task removes its data after
+    /// `Limits.accountDeletionSeconds`.
     ///
-    /// What goes: its private databases, its user records and its roles in every container and environment, and last its claim of the address, which is free
-    /// then. Records that it made in public databases stay, as CloudKit keeps them.
-    /// - Parameter account: as it was when its password was checked, or when an administrator looked.
-    /// - Throws: `ServerError.accountChanged` where it is another one by now.
+    /// The task removes its private databases, its user records and its roles in every container and environment. Last
+    /// it releases the claim of the address. Records that it made in public databases stay, as in CloudKit.
+    /// - Parameter account: The account as it was when its password was checked, or when an administrator read it.
+    /// - Throws: `ServerError.accountChanged` if it has changed since.
     package func deleteAccount(_ account: AccountEntry) async throws {
         try await write(.account(account.id)) { database, now, transaction in
             var entry = try transaction.requireUnchanged(account, in: database, at: now)
@@ -64,8 +65,8 @@ extension Registry {
 }
 
 extension Cloud {
-    /// Takes away what a deleted account has in one of its places.
-    /// - Returns: whether there was one.
+    /// Removes the data of a deleted account in one of its places.
+    /// - Returns: false if no place is left.
     func clearPlace(of account: AccountEntry) async throws -> Bool {
         guard let place = try await registry.places(of: account.id).first else { return false }
         let user = place.userRecordName
@@ -78,7 +79,7 @@ extension Cloud {
         try await forgetDiscoverability(at: place)
         try await registry.forgetRoles(of: user, in: place.container, place.environment)
         try await deletePublicUserRecord(user, in: DatabaseTarget(container: place.container, environment: place.environment, scope: .public))
-        // Last: until then a worker that begins anew finds the place.
+        // Last, so that a worker that starts again finds the place.
         try await registry.forget(place, of: account.id)
         return true
     }

@@ -1,17 +1,17 @@
 package import NacreCloudWire
 
-/// Whether a caller may ask for a web auth token here.
+/// Checks that a caller may ask for a web auth token under a database.
 ///
-/// CloudKit: `CKFetchWebAuthTokenOperation` runs on the private database. On this server: a web session gets none, since it would live on under another API token
-/// when its own is revoked.
+/// CloudKit: `CKFetchWebAuthTokenOperation` runs on the private database. On this server: a web session gets none,
+/// because it would survive under another API token when its own is revoked.
 package func webAuthTokenVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerError? {
     if case .failure(let fault) = databaseVerdict(target, for: .write, by: caller) { return fault }
     return target.scope == .private ? nil : .webAuthTokensAreInPrivateDatabase
 }
 
 extension Cloud {
-    /// `users/web-auth-token`: the session of the caller's device under an API token.
-    /// - Parameter entry: what the API token is, which is one of the target's container and environment; nil: it is none.
+    /// Answers `users/web-auth-token`: the session of the caller's device under an API token.
+    /// - Parameter entry: The API token's entry in the target's container and environment; nil: it has none there.
     package func session(
         under apiToken: String, _ entry: APITokenEntry?, in target: DatabaseTarget, by caller: Caller
     ) async throws -> SessionEntry {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 package import NacreCloudWire
 
-/// A small value that the registry keeps: containers, tokens, accounts. JSON inside, so that an administrator can read a database.
+/// A small value of the registry, for example a container, a token or an account. Stored as JSON, so an administrator
+/// can read a database.
 package protocol RegistryEntry: Codable, Hashable, Sendable {
     static var kind: EntryKind { get }
 }
@@ -12,48 +13,51 @@ package struct ContainerEntry: RegistryEntry {
     package var name: String
     /// Seconds since 2001, as all times of the registry.
     package var created: Double
-    /// What a browser opens to bring a share into the app, with the share's URL behind its query; nil: nothing does.
+    /// The URL that opens a share in the app, with the share's URL appended as a query value; nil: none.
     package internal(set) var shareApp: String?
-    /// Where the app is told about, for who has it not; nil: nowhere.
+    /// The URL of a page about the app, for users who do not have it; nil: none.
     package internal(set) var shareFallback: String?
 }
 
-/// An API token: who holds it may use one container in one environment as the world, and sign users in.
+/// An API token. Its holder may use one container in one environment as the world, and sign users in.
 package struct APITokenEntry: RegistryEntry {
     package static let kind = EntryKind.apiToken
     package var container: String
     package var environment: String
     package var name: String
     package var created: Double
-    /// Of the pages that may use it; nil: of any.
+    /// Origins of the pages that may use it; nil: any origin.
     package var origins: [String]?
-    /// The URL that a browser is sent to with the token of who signed in; nil: the page that opened the sign-in page gets it as a message.
+    /// The URL that a browser is sent to with the token of the signed-in user; nil: the page that opened the sign-in
+    /// page gets it as a message.
     package var redirect: String?
     package var used: Double?
 }
 
-/// What an app, a server or a script shows, and of which is kept when it was used.
+/// A credential of an app, a server or a script, whose last use is noted.
 package protocol UsedEntry: RegistryEntry {
-    /// When it was used last, up to ten minutes ago (`Limits.lastUseSeconds`); nil: it was not, or before that was kept.
+    /// The last use, at most ten minutes late (`Limits.lastUseSeconds`); nil: never used, or not since uses are noted.
     var used: Double? { get set }
 }
 
 extension APITokenEntry: UsedEntry {}
 extension ServerKeyEntry: UsedEntry {}
 
-/// A management token: who holds it may read and change the schema of one container over the admin API. Of the token itself a digest is kept.
+/// A management token. Its holder may read and change the schema of one container over the admin API. Only a digest of
+/// the token is kept.
 package struct ManagementTokenEntry: UsedEntry {
     package static let kind = EntryKind.managementToken
     package var id: String
     package var container: String
     package var name: String
-    /// SHA-256 of the secret part of its text, in hexadecimal digits.
+    /// SHA-256 of the secret part of the token, in hexadecimal digits.
     package var digest: String
     package var created: Double
     package var used: Double?
 }
 
-/// A server-to-server key: who holds its private half may use the public database of one container in one environment, as itself.
+/// A server-to-server key. The holder of its private half may use the public database of one container in one
+/// environment, as itself.
 package struct ServerKeyEntry: RegistryEntry {
     package static let kind = EntryKind.serverKey
     package var id: String
@@ -63,11 +67,11 @@ package struct ServerKeyEntry: RegistryEntry {
     /// PEM.
     package var publicKey: String
     package var created: Double
-    /// No grant of the public database holds it; nil as false.
+    /// Whether no grant of the public database binds the key; nil as false.
     package var isAdministrator: Bool?
     package var used: Double?
 
-    /// Under which the registry keeps its name in the container, as it keeps an account's.
+    /// The ID under which the registry keeps the key's user record name, as it does an account's.
     package var account: String { "server-key:\(id)" }
 }
 
@@ -78,46 +82,47 @@ package struct AccountEntry: RegistryEntry {
     package var email: String
     package var passwordHash: String
     package var created: Double
-    /// What opens the account to a new password; nil: nothing does.
+    /// The code that allows a new password; nil: none.
     package var reset: PasswordReset?
-    /// Of the claim by which it has its address; nil: it is the one that it was made with.
+    /// The ID of the claim of its address; nil: the address is the one that it was made with.
     package var claim: String?
-    /// Claims that it may have beside that, and that are to be released.
+    /// Other claims of addresses that it may hold, which are to be released.
     package var leaving: [EmailClaim]?
-    /// Nobody signs in any more, and its data go.
+    /// Whether the account is deleted: sign-ins are refused, and its data are removed.
     package var isDeleted: Bool?
-    /// Consents of the sign-in page that began a session: none begins another.
+    /// Consents of the sign-in page that are used up and cannot begin another session.
     package var usedConsents: [UsedConsent]?
-    /// How many of its passkeys were removed; nil as 0. A consent from before a removal grants nothing after it.
+    /// The number of passkeys removed; nil as 0. A consent given before a removal is void after it.
     package var passkeysRemoved: Int64?
     package var givenName: String?
     package var familyName: String?
-    /// The issuer's user that signs in to it; nil: none.
+    /// The issuer's user that signs in to the account; nil: none.
     package var openID: OpenIDIdentity?
-    /// How often its names, its address, its number or what is verified of them have changed; nil as 0.
+    /// The number of changes of its names, its address, its phone number or their verification; nil as 0.
     var identityChanges: Int64?
-    /// The address of which its user has shown that mail to it is read, or for which an administrator or the issuer vouches; nil: none. An account that has
-    /// another one by now has not verified it.
+    /// The address that is verified: its user reads its mail, or an administrator or the issuer vouches for it. nil:
+    /// none. It does not count if `email` is another one by now.
     var verifiedEmail: String?
-    /// An `AccountState`; nil: available.
+    /// The raw value of an `AccountState`; nil: available.
     var state: String?
-    /// A number to which its user has shown that they read texts, as `PhoneNumber` writes it. Several accounts may have the same.
+    /// The phone number whose messages its user has shown to read, as `PhoneNumber` writes it. Several accounts may
+    /// have the same.
     package internal(set) var phone: String?
-    /// The code that was sent last, and not used.
+    /// The code that was sent last and is not used.
     var phoneCode: PhoneCode?
-    /// When codes were sent, of those that still count against `Limits.phoneCodesPerDay`.
+    /// The times of codes sent, which count against `Limits.phoneCodesPerDay`.
     var phoneCodesSent: [Double]?
 
-    /// Whether the address is the user's: nobody is found or invited by one that is only claimed.
+    /// Whether the address is verified. Users are not found or invited by an address that is only claimed.
     package var isEmailVerified: Bool { verifiedEmail == email }
 
-    /// nil: it was made without one, and nobody knows it.
+    /// The hash of the password; nil: the account was made without a password.
     package var knownPasswordHash: String? { passwordHash.isEmpty ? nil : passwordHash }
 
     var changesOfIdentity: Int64 { identityChanges ?? 0 }
 }
 
-/// A consent that was used, for as long as it could be shown again.
+/// A consent that is used up, kept until it expires.
 package struct UsedConsent: Codable, Hashable, Sendable {
     package var id: String
     package var expires: Double
@@ -128,35 +133,35 @@ package struct UsedConsent: Codable, Hashable, Sendable {
     }
 }
 
-/// An address that an account has claimed.
+/// A claim of an address by an account.
 package struct EmailClaim: Codable, Hashable, Sendable {
     package var address: String
     package var claim: String?
-    /// It is being released, and cannot become the account's address any more.
+    /// Whether the claim is being released, and cannot become the account's address any more.
     package var isGoing = false
 }
 
-/// A code by which an account gets a new password, once. The code itself is not kept.
+/// A code that sets a new password of an account, once. The code itself is not kept.
 package struct PasswordReset: Codable, Hashable, Sendable {
-    /// Of the code's bytes.
+    /// The digest of the code's bytes.
     package var digest: String
     package var expires: Double
 
-    /// Whether it is opened by the code with this digest.
+    /// Whether a code with this digest is the right one and has not expired.
     package func isOpened(by digest: String, at now: Timestamp) -> Bool {
         digest == self.digest && now.secondsSince2001 < expires
     }
 }
 
-/// Which account an e-mail address belongs to.
+/// The account that an e-mail address belongs to.
 package struct EmailEntry: RegistryEntry {
     package static let kind = EntryKind.accountEmail
     package var account: String
-    /// Tells claims of one account apart; nil: the account was made with it.
+    /// Distinguishes the claims of one account; nil: the account was made with the address.
     package var claim: String?
 }
 
-/// A sign-in on the web: one account, one API token.
+/// A sign-in on the web, of one account under one API token.
 package struct SessionEntry: RegistryEntry {
     package static let kind = EntryKind.session
     package var id: String
@@ -166,15 +171,15 @@ package struct SessionEntry: RegistryEntry {
     package var apiToken: String
     package var userRecordName: String
     package var created: Double
-    /// "Keep me signed in": tokens live two weeks and not half an hour.
+    /// "Keep me signed in": tokens live two weeks instead of half an hour.
     package var isKept: Bool
-    /// When its life was counted anew; nil: it is as it began.
+    /// When the session was last prolonged, which restarts its life; nil: never.
     package var prolonged: Double?
-    /// The ID of the account token whose device asked for it, and with which it ends; nil: a user signed in.
+    /// The ID of the account token whose device asked for the session, and with which it ends; nil: a user signed in.
     package var device: String?
 }
 
-/// What a device signs in with: one account, named containers, one environment; revocable.
+/// A device's sign-in: one account, named containers, one environment; revocable.
 package struct AccountTokenEntry: RegistryEntry {
     package static let kind = EntryKind.accountToken
     package var id: String
@@ -185,7 +190,7 @@ package struct AccountTokenEntry: RegistryEntry {
     package var created: Double
 }
 
-/// The name under which an account is known in one container and environment.
+/// The user record name of an account in one container and environment.
 package struct UserEntry: RegistryEntry {
     package static let kind = EntryKind.user
     package var userRecordName: String
@@ -208,7 +213,7 @@ extension RegistryEntry {
 }
 
 extension String {
-    /// The key of an entry that has a number: the entry with the highest stands first.
+    /// The key of a numbered entry, which sorts the highest number first.
     static func newestFirst(_ number: Int64) -> String {
         let digits = String(Int64.max - number)
         return String(repeating: "0", count: String(Int64.max).count - digits.count) + digits
@@ -216,17 +221,18 @@ extension String {
 }
 
 extension EntryRow {
-    /// It has not expired.
+    /// Whether the row has not expired.
     func isLiving(at now: Timestamp) -> Bool { expires.map { $0 > now } ?? true }
 }
 
 extension [EntryRow] {
-    /// Those that have not expired.
+    /// The rows that have not expired.
     func living(at now: Timestamp) -> [EntryRow] { filter { $0.isLiving(at: now) } }
 }
 
 extension ReadTransaction {
-    /// All entries of a kind, in the order of their keys, expired ones too. Only for kinds of which a database has few.
+    /// All entries of a kind in the order of their keys, including expired ones. Only for kinds with few entries in a
+    /// database.
     func allEntries(_ kind: EntryKind, in database: DatabaseID) throws -> [EntryRow] {
         var found: [EntryRow] = []
         while true {

@@ -1,24 +1,25 @@
 import NacreCloudWire
 
-/// What became of a request of an administrator's that named itself by an idempotency key.
+/// The state of an administrator's request with an idempotency key.
 package enum KeptAnswer: Hashable, Sendable {
-    /// It is the first with the key: it is to be done, and its answer kept.
+    /// The key is new: execute the request and keep its answer.
     case first
-    /// It was done: status and body of its answer.
+    /// The request is done: status and body of its answer.
     case kept(status: Int, body: [UInt8])
-    /// It was done, and the body of its answer was too large to be kept.
+    /// The request is done, and the body of its answer was too large to keep.
     case tooLarge(status: Int)
-    /// The first one is under way, or the server ended before it was answered.
+    /// The first request is under way, or the server ended before it was answered.
     case underWay
     /// Another request had the key.
     case other
 }
 
-/// A request that was begun under an idempotency key. Its answer has a row of its own, so that those that are not asked for need not be read.
+/// A request begun under an idempotency key. The body of its answer has its own row, which is read only on a
+/// repetition.
 struct KeptKey: Codable, Hashable, Sendable {
-    /// Of the key.
+    /// The digest of the key.
     var key: String
-    /// Of method, path and body.
+    /// The digest of method, path and body.
     var request: String
     /// Seconds since 2001.
     var expires: Double
@@ -26,22 +27,23 @@ struct KeptKey: Codable, Hashable, Sendable {
     var isTooLarge: Bool?
 }
 
-/// All of them, oldest first: few, and changed seldom.
+/// All idempotency keys, oldest first, in one entry: they are few and seldom change.
 struct KeptKeys: RegistryEntry {
     static let kind = EntryKind.idempotencyKeys
-    /// There is one.
+    /// The key of the only entry.
     static let place = "keys"
     var keys: [KeptKey] = []
 }
 
-/// Answers to requests of administrators, by the keys that their clients gave them. See `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
+/// Answers to administrators' requests, by their idempotency keys. See
+/// `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
 extension Registry {
-    /// Begins a request under a key, or says what became of the one that had it.
+    /// Begins a request under a key, or returns the state of the one that had the key.
     /// - Parameters:
-    ///   - key: the digest of what the client sent.
-    ///   - request: the digest of what it asks.
-    ///   - most: keys that are kept together.
-    /// - Throws: `THROTTLED` where as many keys are kept as there may be.
+    /// - key: The digest of the client's key.
+    /// - request: The digest of the request.
+    /// - most: The number of keys kept at the same time.
+    /// - Throws: `THROTTLED` if `most` keys are kept already.
     package func begin(idempotencyKey key: String, request: String, most: Int = Limits.idempotencyKeysKept) async throws -> KeptAnswer {
         try await write(.idempotency) { database, now, transaction in
             let before = try transaction.entry(KeptKeys.self, KeptKeys.place, in: database, at: now) ?? KeptKeys()
@@ -74,7 +76,7 @@ extension Registry {
         return .kept(status: status, body: row.value)
     }
 
-    /// Keeps the answer to what was begun under a key.
+    /// Keeps the answer to the request that began under a key.
     package func end(idempotencyKey key: String, status: Int, body: [UInt8]) async throws {
         try await changeKept(key) { kept, database, plan in
             kept.status = status
@@ -87,12 +89,13 @@ extension Registry {
         }
     }
 
-    /// Forgets what was begun under a key, because nothing was done: it may be tried again.
+    /// Removes the request that began under a key and did nothing, so that it can be tried again.
     package func giveUp(idempotencyKey key: String) async throws {
         try await changeKept(key) { _, _, _ in false }
     }
 
-    /// - Parameter change: whether the key stays.
+    /// Changes the entry of a key.
+    /// - Parameter change: Changes it and its plan, and returns whether the key stays.
     private func changeKept(
         _ key: String, _ change: @escaping @Sendable (inout KeptKey, DatabaseID, inout WritePlan) -> Bool
     ) async throws {

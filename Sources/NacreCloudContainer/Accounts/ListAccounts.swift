@@ -1,9 +1,10 @@
 import NacreCloudWire
 
 extension Registry {
-    /// The accounts of this server, those that are being deleted among them.
-    /// - Parameter last: where the page before ended.
-    /// - Returns: a page in no order that means anything, and where the next one begins; nil when there is none. A page may be empty and not the last.
+    /// A page of the accounts of this server, including those that are being deleted.
+    /// - Parameter last: The position where the page before ended.
+    /// - Returns: The page, in no meaningful order, and the position of the next one; nil after the last. Only `nil`
+    ///   marks the last page: any page may be empty.
     package func accounts(after last: DatabaseID?) async throws -> (page: [AccountEntry], next: DatabaseID?) {
         let server = Part.server.key
         let now = clock()

@@ -1,8 +1,8 @@
-/// What a passkey is asked to sign.
+/// A challenge that a passkey is asked to sign.
 package struct PasskeyQuestion: Hashable, Sendable {
     /// Base64 for URLs: 32 random bytes, drawn for one page in one browser.
     package var challenge: String
-    /// Of the sign-in page, by the server's public URL.
+    /// The origin of the sign-in page, from the server's public URL.
     package var origin: String
     /// SHA-256 of the host of that origin.
     package var relyingParty: [UInt8]
@@ -12,40 +12,40 @@ package struct PasskeyQuestion: Hashable, Sendable {
     }
 }
 
-/// Why a passkey does not count.
+/// The reason why an answer of a passkey is refused.
 package enum PasskeyFault: String, Error, Hashable, Sendable, CaseIterable {
-    /// It is not what browsers send.
+    /// The answer is not in the form that browsers send.
     case malformed
-    /// It was made for something else: a sign-in where a passkey is to be added, or the other way round.
+    /// The answer is for another purpose: for a sign-in instead of a new passkey, or the reverse.
     case purpose
-    /// It answers another question.
+    /// The answer is to another challenge.
     case challenge
-    /// It was made on another page.
+    /// The answer was made on a page of another origin.
     case origin
-    /// It was made for another server.
+    /// The answer was made for another server.
     case relyingParty
     case userNotPresent
     case userNotVerified
-    /// Its key is not for ES256.
+    /// The key is not for ES256.
     case algorithm
-    /// The account that it names has no such passkey.
+    /// The account that the answer names has no passkey with its ID.
     case credential
     case signature
-    /// It has counted backwards: there may be two of it.
+    /// The counter went backwards: the passkey may have been copied.
     case counter
 }
 
-/// When a passkey is added, and when it signs in. WebAuthn level 2, 7.1 and 7.2; which model of an authenticator it is in is not
-/// asked. See `docs/decisions/a-passkey-signs-in-by-itself.md`.
+/// The checks of a passkey when it is added and when it signs in: WebAuthn level 2, 7.1 and 7.2. The model of its
+/// authenticator is not checked. See `docs/decisions/a-passkey-signs-in-by-itself.md`.
 package enum PasskeyRule {
-    /// COSE's numbers: the keys of a key's map, and what stands under them.
+    /// COSE's numbers: the keys in the map of a key, and their values.
     private enum COSE {
         static let (kind, algorithm, curve) = (CBOR.integer(1), CBOR.integer(3), CBOR.integer(-1))
         static let (x, y) = (CBOR.integer(-2), CBOR.integer(-3))
         static let (ec2, es256, p256) = (CBOR.integer(2), CBOR.integer(-7), CBOR.integer(1))
     }
 
-    /// A key that was made to be added.
+    /// A newly made key, to be added.
     package struct Made: Hashable, Sendable {
         /// Base64 for URLs.
         package var id: String
@@ -54,8 +54,8 @@ package enum PasskeyRule {
         package var counter: UInt32
     }
 
-    /// What is added by what a browser sends.
-    /// - Parameter attestation: the attestation object. Its statement is not looked at.
+    /// Returns the passkey to add from a browser's answer.
+    /// - Parameter attestation: The attestation object. Its statement is ignored.
     package static func made(
         _ client: PasskeyClientData?, attestation: [UInt8], for question: PasskeyQuestion
     ) throws(PasskeyFault) -> Made {
@@ -72,10 +72,10 @@ package enum PasskeyRule {
         return Made(id: Base64URL.encode(credential.id), x: x, y: y, counter: data.counter)
     }
 
-    /// Why an answer signs nobody in; nil: it does.
+    /// Why an answer signs no user in; nil: it does.
     /// - Parameters:
-    ///   - passkey: that the account which the answer names has under its ID; nil: it has none.
-    ///   - isSigned: the key of that passkey has signed what the browser sent.
+    /// - passkey: The passkey with the answer's ID, of the account that the answer names; nil: there is none.
+    /// - isSigned: Whether the passkey's key has signed the browser's data.
     package static func fault(
         _ client: PasskeyClientData?, _ data: AuthenticatorData?, for question: PasskeyQuestion,
         passkey: PasskeyEntry?, isSigned: Bool
@@ -87,7 +87,8 @@ package enum PasskeyRule {
         return counts(from: passkey.counter, to: data.counter) ? nil : .counter
     }
 
-    /// Whether a counter may follow another. Most passkeys are kept in several places and do not count: theirs is 0 for ever.
+    /// Whether a counter may follow another. Most passkeys are synchronized between devices and do not count: theirs
+    /// stays 0.
     package static func counts(from last: UInt32, to next: UInt32) -> Bool {
         next > last || (next == 0 && last == 0)
     }

@@ -1,16 +1,16 @@
 import NacreCloudWire
 
-/// A passkey of an account: whoever holds its private half, and is its user, signs in without a password.
+/// A passkey of an account. Its user signs in with the private half, without a password.
 package struct PasskeyEntry: RegistryEntry {
     package static let kind = EntryKind.passkey
-    /// Base64 for URLs, as the authenticator has drawn it.
+    /// Base64 for URLs, drawn by the authenticator.
     package var id: String
     /// PEM.
     package var publicKey: String
     package var counter: UInt32
     package var name: String
     package var created: Double
-    /// When it signed in last; nil: never.
+    /// The last sign-in with it; nil: none.
     package var used: Double?
 }
 
@@ -25,15 +25,15 @@ extension Registry {
         return found.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
     }
 
-    /// nil also where there is no such account.
+    /// A passkey of an account; nil if there is none, or no account.
     package func passkey(_ id: String, of account: String) async throws -> PasskeyEntry? {
         try await lookUp(PasskeyEntry.self, id, in: .account(account))
     }
 
-    /// Gives an account a passkey. A mail tells of it.
+    /// Adds a passkey to an account, and leaves a mail about it.
     /// - Parameters:
-    ///   - account: as it was when it signed in.
-    ///   - challenge: which is used up by it, in the same transaction.
+    /// - account: The account as it was when it signed in.
+    /// - challenge: The challenge, which is used up in the same transaction.
     /// - Throws: `ServerError.tooManyPasskeys`, `passkeyTaken`, `accountChanged` or `consentUsed`.
     package func addPasskey(
         _ made: PasskeyRule.Made, publicKey: String, name: String, to account: AccountEntry,
@@ -60,9 +60,9 @@ extension Registry {
         }
     }
 
-    /// Notes that a passkey has signed in.
-    /// - Parameter challenge: that it has signed, which is used up by it.
-    /// - Returns: the account; nil where it has no such passkey any more, or the counter has gone on meanwhile.
+    /// Notes a sign-in with a passkey.
+    /// - Parameter challenge: The signed challenge, which is used up in the same transaction.
+    /// - Returns: The account; nil if it has no such passkey any more, or the counter is not above the kept one.
     /// - Throws: `ServerError.consentUsed`.
     package func usePasskey(
         _ id: String, of account: String, counter: UInt32, using challenge: UsedConsent
@@ -83,8 +83,8 @@ extension Registry {
         }
     }
 
-    /// Takes a passkey away. What was asked on the sign-in page meanwhile is asked anew; sessions stay.
-    /// - Throws: `NOT_FOUND` where the account has no such one.
+    /// Removes a passkey. Questions that the sign-in page has open must be asked again; sessions stay.
+    /// - Throws: `NOT_FOUND` if the account has no such passkey.
     package func removePasskey(_ id: String, of account: String) async throws -> PasskeyEntry {
         try await write(.account(account)) { database, now, transaction in
             guard let passkey = try transaction.entry(PasskeyEntry.self, id, in: database, at: now),

@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-/// What a password must be, wherever one is set.
+/// The rule for a new password.
 package enum PasswordRule {
-    /// - Parameter field: of the request, that holds the password.
+    /// - Parameter field: The field of the request that holds the password.
     package static func fault(_ password: String, field: String = "password") -> ServerError? {
         guard password.unicodeScalars.count >= Limits.passwordCharacters else {
             return ServerError(

@@ -1,14 +1,14 @@
 package import NacreCloudWire
 
-/// Passwords that change. Of the passwords only hashes come here, of codes only digests.
+/// Changes of passwords. Only hashes of passwords and digests of codes reach this code.
 extension Registry {
-    /// Sets another password. Sign-ins end with it, in the same transaction, and a code for a new password is none any more.
+    /// Sets another password. In the same transaction sign-ins end, and a code for a new password.
     /// - Parameters:
-    ///   - account: as it was when its old password was checked.
-    ///   - own: the ID of a sign-in that stays.
-    ///   - keepsDevices: account tokens stay, and only sessions on the web end.
-    /// - Returns: how many sign-ins ended.
-    /// - Throws: `ServerError.accountChanged` where the password is another one by now, or the account is gone.
+    /// - account: The account as it was when its old password was checked.
+    /// - own: The ID of a sign-in that stays.
+    /// - keepsDevices: Whether account tokens stay, and only sessions on the web end.
+    /// - Returns: The number of sign-ins ended.
+    /// - Throws: `ServerError.accountChanged` if the password is another one by now, or the account is gone.
     package func changePassword(
         of account: AccountEntry, to passwordHash: String, except own: String? = nil, keepsDevices: Bool = false
     ) async throws -> Int {
@@ -21,10 +21,11 @@ extension Registry {
         }
     }
 
-    /// Makes a code good for a new password, for `Limits.passwordResetSeconds` and once. One that was made before is none any more; nobody is signed out.
-    /// - Parameter digest: of the code.
-    /// - Returns: when it is over.
-    /// - Throws: `ServerError.accountChanged` where the account is gone.
+    /// Opens a reset of an account's password with a code, which is good once and for `Limits.passwordResetSeconds`. An
+    /// earlier code ends; sign-ins stay.
+    /// - Parameter digest: The digest of the code.
+    /// - Returns: When the code expires.
+    /// - Throws: `ServerError.accountChanged` if the account is gone.
     package func openReset(of account: String, digest: String) async throws -> Timestamp {
         try await write(.account(account)) { database, now, transaction in
             guard var entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), entry.isLiving else {
@@ -37,9 +38,10 @@ extension Registry {
         }
     }
 
-    /// Sets a new password by a code, which is used up. All sign-ins and passkeys end with it, in the same transaction, as in `recover`.
-    /// - Parameter digest: of the code.
-    /// - Returns: how many sign-ins ended; nil: the code opens nothing.
+    /// Sets a new password by a code, which is used up. In the same transaction all sign-ins and passkeys end, as in
+    /// `recover`.
+    /// - Parameter digest: The digest of the code.
+    /// - Returns: The number of sign-ins ended; nil: the code is not good.
     package func resetPassword(of account: String, digest: String, to passwordHash: String) async throws -> Int? {
         try await write(.account(account)) { database, now, transaction in
             let entry = try transaction.entry(AccountEntry.self, account, in: database, at: now)
@@ -50,11 +52,11 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Sets a password, and leaves a mail that tells of it.
+    /// Sets a password, and leaves a mail about it.
     /// - Parameters:
-    ///   - more: what is done beside.
-    ///   - ends: whether a sign-in ends with the old password. The sessions of a device end with it.
-    /// - Returns: how many sign-ins ended.
+    /// - more: Further changes of the same transaction.
+    /// - ends: Whether a sign-in ends with the old password. A device's sessions end with the device.
+    /// - Returns: The number of sign-ins ended.
     func setPassword(
         _ passwordHash: String, of account: AccountEntry, in database: DatabaseID, at now: Timestamp, with more: WritePlan = WritePlan(),
         ending ends: (SignIn) -> Bool

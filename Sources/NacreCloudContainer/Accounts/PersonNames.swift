@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-/// What a part of a person's name must be, wherever one is set.
+/// The rule for a part of a person's name.
 package enum PersonNameRule {
-    /// - Parameter field: of the request, that holds the name.
+    /// - Parameter field: The field of the request that holds the name.
     package static func fault(_ name: String?, field: String) -> ServerError? {
         guard let name else { return nil }
         if name.utf8.count > Limits.personNameBytes {
@@ -15,14 +15,15 @@ package enum PersonNameRule {
         return nil
     }
 
-    /// A name of blanks is none.
+    /// Returns the name; nil for one of blanks only.
     static func kept(_ name: String?) -> String? {
         name.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
     }
 }
 
 extension Unicode.Scalar {
-    /// Others see names beside their own texts, and administrators in their terminals: nothing in one may end its line, turn it round or command a terminal.
+    /// Whether the character could end its line, change its direction or command a terminal. Others see names beside
+    /// their own texts, and administrators see them in terminals.
     fileprivate var leavesItsLine: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -32,15 +33,16 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Without what would leave the line on which it is shown.
+    /// The text without characters that would leave the line on which it is shown.
     package var onOneLine: String { String(String.UnicodeScalarView(unicodeScalars.filter { !$0.leavesItsLine })) }
 }
 
 extension Registry {
-    /// Gives an account other names. Where others may find the user they see the new ones with `Cloud.refreshIdentity`, which is also a task's.
-    /// - Parameter account: as it was when its password was checked, or when an administrator looked.
-    /// - Returns: the account as it is now.
-    /// - Throws: what is wrong with a name, or `ServerError.accountChanged`.
+    /// Gives an account other names. Users who may find its user see them after `Cloud.refreshIdentity`, which a task
+    /// also calls.
+    /// - Parameter account: The account as it was when its password was checked, or when an administrator read it.
+    /// - Returns: The changed account.
+    /// - Throws: The fault of a name, or `ServerError.accountChanged`.
     package func changeNames(of account: AccountEntry, to names: NameComponents) async throws -> AccountEntry {
         if let fault = names.fault { throw fault }
         return try await write(.account(account.id)) { database, now, transaction in

@@ -2,9 +2,9 @@ import NacreCloudWire
 
 /// A code that was sent to a phone number.
 struct PhoneCode: Codable, Hashable, Sendable {
-    /// As `PhoneNumber` writes it.
+    /// The number, as `PhoneNumber` writes it.
     var number: String
-    /// As it was sent. It opens nothing but the number's verification, and is gone after minutes.
+    /// The code itself. It only verifies the number, and expires within minutes.
     var digits: String
     /// Seconds since 2001.
     var expires: Double
@@ -12,33 +12,35 @@ struct PhoneCode: Codable, Hashable, Sendable {
 }
 
 extension AccountEntry {
-    /// The code that was sent last, or is to be sent.
+    /// The digits of the code that was sent last, or is to be sent.
     package var phoneDigits: String? { phoneCode?.digits }
 }
 
-/// What a code does that somebody typed.
+/// The result of checking a typed code.
 enum PhoneCodeVerdict: Hashable, Sendable {
     case right
     case wrong
-    /// No code is waited for that could be the right one.
+    /// No code for this number is waited for: expired, out of attempts, or never sent.
     case over
 }
 
 extension PhoneCode? {
-    /// - Parameter number: normalised.
+    /// - Parameter number: Normalized.
     func verdict(on digits: String, for number: String, at now: Timestamp) -> PhoneCodeVerdict {
         guard let code = self, code.number == number, now.secondsSince2001 < code.expires, code.attemptsLeft > 0 else { return .over }
         return code.digits == digits ? .right : .wrong
     }
 }
 
-/// The phone number of an account, which is there once its user has typed a code that was sent to it. See `docs/decisions/a-number-is-typed-back.md`.
+/// The phone number of an account, which counts once its user has typed a code sent to it. See
+/// `docs/decisions/a-number-is-typed-back.md`.
 extension Registry {
-    /// Leaves a text message with a new code in the outbox; an older code is none any more.
+    /// Leaves a text message with a new code in the outbox. An older code ends.
     /// - Parameters:
-    ///   - number: normalised.
-    ///   - account: as it was when its password was checked.
-    /// - Throws: `THROTTLED` where the account has had `Limits.phoneCodesPerDay` codes, `ServerError.accountChanged`, `ServerError.tooManyLetters`.
+    /// - number: Normalized.
+    /// - account: The account as it was when its password was checked.
+    /// - Throws: `THROTTLED` if the account has had `Limits.phoneCodesPerDay` codes, `ServerError.accountChanged`,
+    ///   `ServerError.tooManyLetters`.
     package func sendPhoneCode(to number: String, of account: AccountEntry) async throws {
         try await requireRoomForLetter()
         let digits = String(String(random() % Self.phoneCodes + Self.phoneCodes).dropFirst())
@@ -56,14 +58,14 @@ extension Registry {
     }
 
     private static let daySeconds: Double = 24 * 3600
-    /// So many codes there are.
+    /// The number of different codes.
     private static let phoneCodes: UInt64 = (0..<Limits.phoneCodeDigits).reduce(1) { power, _ in power * 10 }
 
-    /// Gives an account a number, in the place of the one that it has. A wrong code counts.
+    /// Sets an account's phone number in place of its present one. A wrong code uses up an attempt.
     /// - Parameters:
-    ///   - number: normalised.
-    ///   - account: as it was when its password was checked.
-    /// - Returns: the account as it is now.
+    /// - number: Normalized.
+    /// - account: The account as it was when its password was checked.
+    /// - Returns: The changed account.
     /// - Throws: `ServerError.wrongPhoneCode`, `ServerError.phoneCodeIsOver`, `ServerError.accountChanged`.
     package func confirmPhone(_ number: String, code: String, of account: AccountEntry) async throws -> AccountEntry {
         if account.phone == number { return account }
@@ -82,9 +84,9 @@ extension Registry {
         return changed
     }
 
-    /// Takes the number from an account, and ends a code that was sent.
-    /// - Parameter account: as it was when its password was checked.
-    /// - Returns: the account as it is now.
+    /// Removes the number of an account, and ends a code that was sent.
+    /// - Parameter account: The account as it was when its password was checked.
+    /// - Returns: The changed account.
     package func removePhone(of account: AccountEntry) async throws -> AccountEntry {
         if account.phone == nil, account.phoneCode == nil { return account }
         return try await write(.account(account.id)) { database, now, transaction in

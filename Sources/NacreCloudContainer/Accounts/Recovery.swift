@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// A way into an account beside its password.
+/// A way into an account other than its password.
 package enum WayIn: Hashable, Sendable {
     /// A session or a device, by its ID.
     case signIn(SignIn.Kind, id: String)
@@ -8,7 +8,7 @@ package enum WayIn: Hashable, Sendable {
     case passkey(String)
 }
 
-/// The ways into an account, as its user is shown them.
+/// The ways into an account that its user is shown.
 package struct WaysIn: Sendable {
     package var signIns: [SignIn]
     package var passkeys: [PasskeyEntry]
@@ -16,19 +16,21 @@ package struct WaysIn: Sendable {
     package var isEmpty: Bool { signIns.isEmpty && passkeys.isEmpty }
 }
 
-/// The rule for an account that its user gets back, by a link in a mail or by an administrator's code.
-/// See `docs/decisions/who-gets-an-account-back-has-it-alone.md`.
+/// The rule for a user who regains an account, by a link in a mail or by an administrator's code. See
+/// `docs/decisions/who-gets-an-account-back-has-it-alone.md`.
 enum RecoveryRule {
     /// Whether a way into the account stays.
     ///
-    /// Somebody else may have prepared an account whose address nobody has verified: no way into it stays, whatever is asked for.
+    /// If the address was never verified, an attacker may have prepared the account: no way into it stays, not even an
+    /// asked one.
     static func stays(_ way: WayIn, asked: Set<WayIn>, isAddressVerified: Bool) -> Bool {
         isAddressVerified && asked.contains(way)
     }
 }
 
 extension Registry {
-    /// The ways into an account: `Limits.sessionsPerAccount`, `Limits.devicesPerAccount` and `Limits.passkeysPerAccount` at most.
+    /// The ways into an account: at most `Limits.sessionsPerAccount`, `Limits.devicesPerAccount` and
+    /// `Limits.passkeysPerAccount`.
     package func waysIn(of account: String) async throws -> WaysIn {
         let database = try await databaseID(Part.account(account).key)
         let now = clock()
@@ -41,13 +43,15 @@ extension Registry {
         }
     }
 
-    /// Sets a new password for a user who reads the mail to the account's address, which is verified by that. Sign-ins and passkeys end in the same
-    /// transaction, but for those that `RecoveryRule` lets stay; so does the phone number of an account whose address nobody had verified.
+    /// Sets a new password for a user who reads the mail to the account's address, which verifies it. In the same
+    /// transaction sign-ins and passkeys end, except those that `RecoveryRule` lets stay. An account whose address was
+    /// not verified also loses its phone number.
     /// - Parameters:
-    ///   - account: as it was when the link was opened.
-    ///   - kept: what its user knows.
-    /// - Returns: how many sign-ins ended.
-    /// - Throws: `ServerError.accountChanged` where the password or the address is another one by now, or the account is gone.
+    /// - account: The account as it was when the link was opened.
+    /// - kept: The ways in that its user recognizes.
+    /// - Returns: The number of sign-ins ended.
+    /// - Throws: `ServerError.accountChanged` if the password or the address is another one by now, or the account is
+    ///   gone.
     package func recover(_ account: AccountEntry, to passwordHash: String, keeping kept: Set<WayIn>) async throws -> Int {
         try await write(.account(account.id)) { database, now, transaction in
             var entry = try transaction.requireUnchanged(account, in: database, at: now)
@@ -61,8 +65,9 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// - Parameter wasVerified: somebody had verified the account's address before.
-    /// - Returns: how many sign-ins ended.
+    /// Sets the password of a recovered account, and ends the ways in that do not stay.
+    /// - Parameter wasVerified: Whether the account's address was verified before.
+    /// - Returns: The number of sign-ins ended.
     func recover(
         _ account: AccountEntry, wasVerified: Bool, to passwordHash: String, keeping kept: Set<WayIn> = [], in database: DatabaseID, at now: Timestamp
     ) throws -> Int {
@@ -73,7 +78,7 @@ extension WriteTransaction {
         if !passkeys.isEmpty { entry.passkeysRemoved = (entry.passkeysRemoved ?? 0) + 1 }
         more.entriesRemoved = passkeys.map { EntryKey(database, .passkey, $0.id) }
         entry.phoneCode = nil
-        // The number goes, and the address may have been verified by this.
+        // The number is removed, and the address may have been verified just now: the user's identity changes.
         if !wasVerified {
             entry.phone = nil
             entry.identityChanges = entry.changesOfIdentity + 1

@@ -1,10 +1,14 @@
 package import NacreCloudWire
 
-/// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
+/// The server's data other than records: containers and schemas, API tokens, accounts with sessions and devices, keys
+/// that seal tokens.
 ///
-/// The registry is made of databases too: one for the server, one for the log of its administrators and one for their repeated requests, one for each account, one for each e-mail address,
-/// and in each container and environment one for the schema, one for discovery and one for the devices of each user, so that what must be unique is unique within one of them.
-/// Thread-safe; each call is one transaction, or says how many.
+/// The registry consists of databases too; an entry that must be unique is unique within one of them. There is one for
+/// the server, one for the audit log and one for repeated requests of administrators. Each account and each e-mail
+/// address has one. Each container and environment has one for the schema, one for discovery, and one for the devices
+/// of each user.
+///
+/// Thread-safe. Each call is one transaction, or says how many.
 package final class Registry: StoreClient {
     package let store: any Store
     let clock: @Sendable () -> Timestamp
@@ -25,12 +29,12 @@ package final class Registry: StoreClient {
     }
 }
 
-/// Containers and API tokens: what an administrator makes.
+/// Containers and API tokens, which an administrator makes.
 extension Registry {
-    /// Makes a container. Making one that exists is not an error and changes nothing; `isNew` tells whether it was made now.
+    /// Makes a container. An existing one stays unchanged; `isNew` tells whether this call made it.
     package func createContainer(_ name: String, justInTime: JustInTime = .native) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
-        // First, so that a container is never there with another choice than the one it was made with.
+        // The schema comes first, so that a container never exists without the chosen `justInTime`.
         if justInTime != .native, try await container(name) == nil {
             try await changeSchema(of: name, .development) { $0.justInTime = justInTime }
         }
@@ -51,9 +55,9 @@ extension Registry {
         try await lookUp(ContainerEntry.self, name, in: .server)
     }
 
-    /// The containers of this server.
-    /// - Parameter last: the last one of the page before.
-    /// - Returns: a page in the order of their names, and where the next one begins; nil when there is none.
+    /// A page of the containers of this server.
+    /// - Parameter last: The last name of the page before.
+    /// - Returns: The page in the order of names, and the position of the next one; nil after the last.
     package func containers(after last: String?) async throws -> (page: [ContainerEntry], next: String?) {
         let database = try await databaseID(Part.server.key)
         let rows = try await stored {
@@ -62,11 +66,12 @@ extension Registry {
         return (try rows.map { try ContainerEntry($0) }, rows.count < Limits.resultsPerPage ? nil : rows.last?.key.key)
     }
 
-    /// Makes an API token for a container that is there.
+    /// Makes an API token for an existing container.
     /// - Parameters:
-    ///   - origins: of the pages that may use it; empty: of any.
-    ///   - redirect: where a browser is sent with the token of who signed in; nil: the page that asks gets a message.
-    /// - Returns: the token, 64 hexadecimal digits. It is shown to users of web pages, so it is kept as it is.
+    /// - origins: Origins of the pages that may use it; empty: any origin.
+    /// - redirect: The URL that a browser is sent to with the token of the signed-in user; nil: the page that asks gets
+    ///   a message.
+    /// - Returns: The token, 64 hexadecimal digits. It is kept in clear, since users of web pages can see it anyway.
     package func createAPIToken(
         container: String, environment: DatabaseKey.Environment, name: String, origins: [String] = [], redirect: String? = nil
     ) async throws -> String {
@@ -87,11 +92,12 @@ extension Registry {
         try await lookUp(APITokenEntry.self, token, in: .server)
     }
 
-    /// The keys that seal tokens, newest last, by their IDs; `make` gives the bytes of the first when there is none.
+    /// The keys that seal tokens, newest last, by their IDs. `make` returns the bytes of the first key if there is
+    /// none.
     package func sealingKeys(make: @escaping @Sendable () throws -> [UInt8]) async throws -> [(id: String, key: [UInt8])] {
         let database = try await databaseID(Part.server.key)
         let known = try await stored { try await self.store.read { try $0.entries(in: database, .sealingKey, after: nil, limit: 256) } }
-        // A server whose disk cannot be written now can read all the same.
+        // Avoids the write below: a server whose disk is not writable can still read.
         guard known.isEmpty else { return known.map { ($0.key.key, $0.value) } }
         let fresh = try make()
         return try await write(.server) { database, _, transaction in
@@ -110,14 +116,14 @@ extension Registry {
         case idempotency
         case account(String)
         case email(String)
-        /// Mails to addresses that may be nobody's.
+        /// Mails to addresses that may have no account.
         case mail
         case identity(OpenIDIdentity)
         case schema(container: String, DatabaseKey.Environment)
         case discovery(container: String, DatabaseKey.Environment)
-        /// Where the URLs of shares lead.
+        /// The targets of share URLs.
         case shares(container: String, DatabaseKey.Environment)
-        /// Of a user, and what they are told.
+        /// A user's devices and their notifications.
         case devices(container: String, DatabaseKey.Environment, user: String)
 
         var key: DatabaseKey {
@@ -142,12 +148,12 @@ extension Registry {
 
         private static let devices = "devices:"
 
-        /// The user whose devices a database holds; nil: it holds none.
+        /// The user whose devices a database holds; nil for another database.
         static func deviceUser(of key: DatabaseKey) -> String? {
             key.scope == .registry && key.owner.hasPrefix(devices) ? String(key.owner.dropFirst(devices.count)) : nil
         }
 
-        /// The account whose database that is; nil: it is none of an account.
+        /// The account that a database belongs to; nil for another database.
         static func accountID(of key: DatabaseKey) -> String? {
             let prefix = "account:"
             guard key.scope == .registry, key.container.isEmpty, key.owner.hasPrefix(prefix) else { return nil }
@@ -173,7 +179,8 @@ extension Registry {
         }
     }
 
-    /// Locks the database, and writes down whose it is at the first write into it: its entries are changed by one transaction after another.
+    /// Locks the database, and registers its key at the first write into it. The lock makes transactions change its
+    /// entries one after another.
     private static func settle(_ key: DatabaseKey, as database: DatabaseID, _ transaction: any WriteTransaction) throws {
         if let row = try transaction.lock(in: database).database {
             guard row.key == key else { throw ServerError.internalError }
@@ -193,8 +200,8 @@ extension Registry {
     /// 256 random bits.
     func newKey() -> [UInt8] { (0..<4).flatMap { _ in random().bigEndianBytes } }
 
-    /// A key of this server's, 32 bytes: made when it is first asked for, and the same for ever.
-    /// - Parameter kind: has no other entry.
+    /// A secret key of this server, 32 bytes, made by the first call and never changed.
+    /// - Parameter kind: The kind of its entry, which has no other.
     func serverKey(_ kind: EntryKind) async throws -> [UInt8] {
         let name = "1"
         let database = try await databaseID(Part.server.key)
@@ -222,7 +229,7 @@ extension WriteTransaction {
         try apply(plan)
     }
 
-    /// Those that are not there are removed.
+    /// Removes entries; missing ones are ignored.
     func remove(_ entries: [EntryKey]) throws {
         var plan = WritePlan()
         plan.entriesRemoved = entries

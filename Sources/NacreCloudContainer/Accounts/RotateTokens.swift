@@ -1,17 +1,19 @@
 package import NacreCloudWire
 
-/// An API token that took another's place.
+/// An API token that replaces another one.
 package struct TokenRotation: Hashable, Sendable {
     package var token: String
-    /// When the old one ends; nil: it has ended.
+    /// When the old token ends; nil: it has ended.
     package var oldEnds: Timestamp?
 }
 
 extension Registry {
-    /// Makes another API token with the container, environment, name, origins and callback of this one, which ends: at once, or after a grace in which both are
-    /// good. In one transaction, so that an app is never without. See `docs/decisions/a-rotated-token-ends-at-once-or-after-a-grace.md`.
-    /// - Parameter grace: seconds.
-    /// - Throws: `NOT_FOUND` where there is no such API token, `BAD_REQUEST` for a server-to-server key, a management token, a token that is ending, and a grace that is too long.
+    /// Replaces an API token with a new one of the same container, environment, name, origins and callback. The old
+    /// token ends at once, or after a grace in which both are good. One transaction, so that an app always has a good
+    /// token. See `docs/decisions/a-rotated-token-ends-at-once-or-after-a-grace.md`.
+    /// - Parameter grace: Seconds.
+    /// - Throws: `NOT_FOUND` for an unknown API token. `BAD_REQUEST` for a server-to-server key, a management token, a
+    ///   token that is ending, or a grace that is too long.
     package func rotateAPIToken(_ old: String, grace: Int) async throws -> TokenRotation {
         guard (0...Int(Limits.tokenGraceSeconds)).contains(grace) else {
             throw ServerError.badValue(

@@ -1,15 +1,14 @@
 package import NacreCloudWire
 
-/// The URL of an app: that an API token is registered with, to which a browser is sent with the token of who signed in; or that a container is, to which
-/// shares are brought.
+/// The URL of an app: the sign-in callback of an API token, or the one that a container's shares are opened with.
 ///
-/// CloudKit: "URL Redirect" of an API token's sign-in callback, an `http` or `https` URL or one of a scheme of the app's own. Nothing of a request
-/// has a part in it but the values behind its query.
+/// CloudKit: "URL Redirect" of an API token's sign-in callback, an `http` or `https` URL or one of the app's own
+/// scheme. A request only adds values to its query, and changes nothing before it.
 package struct SignInCallback: Hashable, Sendable {
     package let url: String
 
-    /// - Parameter field: which an error names.
-    /// - Throws: what is wrong with the URL.
+    /// - Parameter field: The field that an error names.
+    /// - Throws: The fault of the URL.
     package init(_ url: String, field: String = "redirect") throws(ServerError) {
         let allowed = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !Array("\"<>\\^`{|}#".utf8).contains($0) }
         guard allowed, url.utf8.count <= Limits.callbackCharacters, Self.isEscaped(url), let scheme = Self.scheme(of: url) else {
@@ -21,23 +20,23 @@ package struct SignInCallback: Hashable, Sendable {
                 throw Self.fault(field, "Write the host as browsers do: lower case, without a user, a final point or the scheme's own port.")
             }
         } else if !scheme.contains(".") {
-            // RFC 8252, 7.1. So it is no `javascript:` and no `data:` either.
+            // RFC 8252, 7.1. The point also rules out `javascript:` and `data:`.
             throw Self.fault(
                 field, "Take https, or a scheme of the app's own with a point in it, such as cloudkit-icloud.com.example.notes://signed-in.")
         }
         self.url = url
     }
 
-    /// What a user is shown of it: an origin, or a scheme.
+    /// The part of the URL that a user is shown: an origin, or a scheme.
     package var place: String { WebOrigin(ofURL: url)?.text ?? (Self.scheme(of: url) ?? "") + ":" }
 
-    /// The URL with values behind its query.
+    /// Returns the URL with values appended to its query.
     package func url(with values: [(name: String, value: String)]) -> String {
         let query = values.map { "\($0.name)=\(PercentEncoding.ofQueryValue($0.value))" }.joined(separator: "&")
         return url + (url.contains("?") ? "&" : "?") + query
     }
 
-    /// Of a URL with something behind its scheme; nil where there is none, or it is not in lower case.
+    /// The scheme of a URL with text behind it; nil if there is none, or it is not in lower case.
     private static func scheme(of url: String) -> String? {
         guard let colon = url.firstIndex(of: ":") else { return nil }
         let scheme = url[..<colon]

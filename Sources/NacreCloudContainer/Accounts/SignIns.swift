@@ -1,16 +1,16 @@
 package import NacreCloudWire
 
-/// What somebody is signed in with: a session on the web, or a device with an account token.
+/// A sign-in of an account: a session on the web, or a device with an account token.
 package struct SignIn: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, Codable {
         case web
-        /// An account token.
+        /// A device, with an account token.
         case account
     }
 
     package typealias Position = CredentialPosition<Kind>
 
-    /// What a sign-in may be used for.
+    /// The containers and the environment that a sign-in is good for.
     package struct Place: Hashable, Sendable {
         package var containers: Set<String>
         package var environment: String
@@ -20,9 +20,11 @@ package struct SignIn: Hashable, Sendable {
             self.environment = environment
         }
 
-        /// Whether who is signed in here may hear of a sign-in there, and end it: it allows nothing that the one here does not.
+        /// Whether a sign-in for this place may list and end one for another place. The other must allow nothing that
+        /// this one does not.
         ///
-        /// On this server: an app must not learn which other apps its users have. See `docs/decisions/a-token-hears-of-its-own-container.md`.
+        /// On this server: an app must not learn which other apps its users have. See
+        /// `docs/decisions/a-token-hears-of-its-own-container.md`.
         package func covers(_ other: Place) -> Bool {
             environment == other.environment && other.containers.isSubset(of: containers)
         }
@@ -49,18 +51,20 @@ package struct SignIn: Hashable, Sendable {
 }
 
 extension SessionEntry {
-    /// Seconds for which a session that nobody prolongs is kept: as long as any token of it can be good.
+    /// Seconds that a session is kept without being prolonged: as long as any of its tokens can be good.
     static let longestLife = Limits.keptSessionSeconds + Limits.sessionProlongSeconds
 }
 
-/// Beginning sign-ins, and finding and ending those of an account.
+/// Sign-ins of an account: beginning, finding and ending them.
 extension Registry {
-    /// Starts a session of an account under an API token. Of more than `Limits.sessionsPerAccount` the oldest end. A mail tells of one that is kept.
+    /// Starts a session of an account under an API token. The oldest session ends if there are more than
+    /// `Limits.sessionsPerAccount`. A session that is kept leaves a mail.
     /// - Parameters:
-    ///   - account: as it was when its password was checked.
-    ///   - user: the account's name in the token's container, by `Cloud.admit`.
-    ///   - consent: which is used up by it, in the same transaction; nil: none was given.
-    /// - Throws: `ServerError.accountChanged` where the password is another one by now, or the account is gone; `ServerError.consentUsed`.
+    /// - account: The account as it was when its password was checked.
+    /// - user: The account's user record name in the token's container, from `Cloud.admit`.
+    /// - consent: The consent, which is used up in the same transaction; nil: none was given.
+    /// - Throws: `ServerError.accountChanged` if the password is another one by now, or the account is gone;
+    ///   `ServerError.consentUsed`.
     package func startSession(
         of account: AccountEntry, as user: String, apiToken: String, entry: APITokenEntry, isKept: Bool, consent: UsedConsent? = nil
     ) async throws -> SessionEntry {
@@ -79,7 +83,7 @@ extension Registry {
         }
     }
 
-    /// Uses a consent up without a session: its question was answered with no, or it was an answer that signs in to a page once.
+    /// Uses a consent up without a session: the user refused, or the answer signed in to a page only once.
     /// - Throws: `ServerError.consentUsed`, or `ServerError.accountChanged`.
     package func use(_ consent: UsedConsent, of account: AccountEntry) async throws {
         try await write(.account(account.id)) { database, now, transaction in
@@ -89,7 +93,7 @@ extension Registry {
         }
     }
 
-    /// Counts the life of a session anew, because it is used. One that has ended stays so.
+    /// Restarts the life of a session that is used. An ended one stays ended.
     package func prolongSession(_ id: String, of account: String) async throws {
         try await write(.account(account)) { database, now, transaction in
             guard var session = try transaction.entry(SessionEntry.self, id, in: database, at: now) else { return .rollback(()) }
@@ -99,11 +103,12 @@ extension Registry {
         }
     }
 
-    /// The session of a device under an API token: the one that it has, whose life is counted anew, or a new one. It ends with the device's account token.
+    /// Returns the session of a device under an API token, with a restarted life, or a new one. It ends with the
+    /// device's account token.
     /// - Parameters:
-    ///   - device: the ID of its account token.
-    ///   - user: the account's name in the token's container, by `Cloud.admit`.
-    /// - Throws: `ServerError.accountChanged` where the device or the account is gone by now.
+    /// - device: The ID of the device's account token.
+    /// - user: The account's user record name in the token's container, from `Cloud.admit`.
+    /// - Throws: `ServerError.accountChanged` if the device or the account is gone by now.
     package func session(
         ofDevice device: String, of account: String, as user: String, apiToken: String, entry: APITokenEntry
     ) async throws -> SessionEntry {
@@ -131,7 +136,7 @@ extension Registry {
         }
     }
 
-    /// Those that end where one more begins.
+    /// Keys of the oldest sessions, which must end to make room for one more.
     private static func oldest(_ sessions: [SessionEntry], in database: DatabaseID) -> [EntryKey] {
         let tooMany = max(0, sessions.count + 1 - Limits.sessionsPerAccount)
         return sessions.sorted { ($0.created, $0.id) < ($1.created, $1.id) }.prefix(tooMany).map { EntryKey(database, .session, $0.id) }
@@ -141,9 +146,10 @@ extension Registry {
         try await lookUp(SessionEntry.self, id, in: .account(account))
     }
 
-    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked. A mail tells of it.
-    /// - Parameter account: as it was when its password was checked.
-    /// - Throws: `ServerError.tooManyDevices`, and as `startSession`.
+    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked.
+    /// Leaves a mail about it.
+    /// - Parameter account: The account as it was when its password was checked.
+    /// - Throws: `ServerError.tooManyDevices`, or `ServerError.accountChanged`.
     package func createAccountToken(
         for account: AccountEntry, containers: [String], environment: DatabaseKey.Environment, device: String
     ) async throws -> AccountTokenEntry {
@@ -170,12 +176,13 @@ extension Registry {
 
     // MARK: Finding
 
-    /// What an account is signed in with, sessions before devices. Sessions whose API token is revoked are none any more.
+    /// A page of the sign-ins of an account, sessions before devices. Sessions whose API token is revoked are left out.
     ///
     /// - Parameters:
-    ///   - place: only those that it covers; nil: all.
-    ///   - last: of the page before.
-    /// - Returns: a page in the order of kinds and IDs, and where the next one begins; nil when there is none. A page may be empty and not the last.
+    /// - place: Returns only the sign-ins that it covers; nil: all.
+    /// - last: The position where the page before ended.
+    /// - Returns: The page in the order of kinds and IDs, and the position of the next one; nil after the last. Only
+    ///   nil marks the last page: any page may be empty.
     package func signIns(
         of account: String, in place: SignIn.Place?, after last: SignIn.Position?
     ) async throws -> (page: [SignIn], next: SignIn.Position?) {
@@ -204,12 +211,12 @@ extension Registry {
 
     // MARK: Ending
 
-    /// Ends a session. One that is not there is ended.
+    /// Ends a session. Does nothing if there is none.
     package func endSession(_ id: String, of account: String) async throws {
         try await remove(.session, id, of: account)
     }
 
-    /// Ends what an account token allows, and the sessions of its device. One that is not there is revoked.
+    /// Revokes an account token, and ends the sessions of its device. Does nothing if there is none.
     package func revokeAccountToken(_ id: String, of account: String) async throws {
         try await remove(.accountToken, id, of: account)
     }
@@ -221,10 +228,10 @@ extension Registry {
         }
     }
 
-    /// Ends one sign-in of an account. It is refused within the seconds that servers remember credentials.
-    /// - Parameter place: only if it covers that sign-in; nil: whichever it is.
-    /// - Returns: what it was.
-    /// - Throws: `NOT_FOUND` where the account has no such one, or none that `place` covers.
+    /// Ends one sign-in of an account. It is refused once the credentials that servers remember expire, within seconds.
+    /// - Parameter place: Ends the sign-in only if this place covers it; nil: in any place.
+    /// - Returns: The ended sign-in.
+    /// - Throws: `NOT_FOUND` if the account has no such sign-in, or `place` does not cover it.
     package func endSignIn(_ id: String, of account: String, in place: SignIn.Place?) async throws -> SignIn {
         try await write(.account(account)) { database, now, transaction in
             guard let found = try transaction.signIn(id, in: database, at: now), place?.covers(found.place) ?? true else {
@@ -238,9 +245,9 @@ extension Registry {
 
     /// Ends all sign-ins of an account, in one transaction.
     /// - Parameters:
-    ///   - place: only those that it covers; nil: all.
-    ///   - own: the ID of one that stays.
-    /// - Returns: how many they were.
+    /// - place: Ends only the sign-ins that it covers; nil: all.
+    /// - own: The ID of a sign-in that stays.
+    /// - Returns: The number of sign-ins ended.
     package func endSignIns(of account: String, in place: SignIn.Place?, except own: String? = nil) async throws -> Int {
         try await write(.account(account)) { database, now, transaction in
             let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && place?.covers($0.place) ?? true }
@@ -263,17 +270,17 @@ extension SignIn.Kind {
 }
 
 extension ReadTransaction {
-    /// All entries of a kind that have not expired. Only for kinds of which a database has few.
+    /// All entries of a kind that have not expired. Only for kinds with few entries in a database.
     func all<Entry: RegistryEntry>(_ type: Entry.Type, in database: DatabaseID, at now: Timestamp) throws -> [Entry] {
         try allEntries(Entry.kind, in: database).living(at: now).map { try Entry($0) }
     }
 
-    /// All sign-ins of the account that the database is of.
+    /// All sign-ins of the account whose database this is.
     func signIns(in database: DatabaseID, at now: Timestamp) throws -> [SignIn] {
         try all(SessionEntry.self, in: database, at: now).map { SignIn($0) } + all(AccountTokenEntry.self, in: database, at: now).map { SignIn($0) }
     }
 
-    /// The sessions that devices asked for, and that end with them.
+    /// The keys of the sessions that the given devices asked for, which end with them.
     func sessions(ofDevices devices: Set<String>, in database: DatabaseID, at now: Timestamp) throws -> [EntryKey] {
         if devices.isEmpty { return [] }
         return try all(SessionEntry.self, in: database, at: now).filter { $0.device.map(devices.contains) ?? false }.map {
@@ -286,13 +293,14 @@ extension ReadTransaction {
         return try entry(AccountTokenEntry.self, id, in: database, at: now).map { SignIn($0) }
     }
 
-    /// The account's row once a consent is used. It knows as many of those that are still good as it may have sessions.
-    /// - Throws: `ServerError.consentUsed`.
+    /// Returns the account's row with a consent used up. It keeps at most `Limits.sessionsPerAccount` used consents
+    /// until they expire.
+    /// - Throws: `ServerError.consentUsed`, `ServerError.accountChanged` or `THROTTLED`.
     func accountUsing(_ consent: UsedConsent, _ account: String, in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
         guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
         let used = (entry.usedConsents ?? []).filter { $0.expires > now.secondsSince2001 }
         guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
-        // None makes room for another: it could be used again.
+        // An unexpired one must not be dropped to make room: it could be used again.
         if used.count >= Limits.sessionsPerAccount {
             let first = used.map(\.expires).min() ?? now.secondsSince2001
             throw ServerError.tooManySignIns(seconds: max(1, Int((first - now.secondsSince2001).rounded(.up))))
@@ -301,8 +309,9 @@ extension ReadTransaction {
         return try entry.row(account, in: database)
     }
 
-    /// Holds a sign-in against a change of the password, the end of a passkey or that of the account, between its check and its commit.
-    /// - Returns: the account as it is now.
+    /// Checks that an account's password is unchanged, no passkey was removed and it is not deleted, between the check
+    /// of a sign-in and its commit.
+    /// - Returns: The account as it is now.
     @discardableResult
     func requireUnchanged(_ account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws -> AccountEntry {
         guard let kept = try entry(AccountEntry.self, account.id, in: database, at: now), kept.isLiving,

@@ -1,16 +1,16 @@
 package import NacreCloudWire
 
-/// Where the web auth token of who signs in goes, and nowhere else.
+/// The only way by which a user's web auth token reaches its app.
 ///
-/// CloudKit: an API token is made for one of two sign-in callbacks, "Post Message" or "URL Redirect", and for pages of any origin or of those listed.
-/// See `docs/decisions/a-web-auth-token-has-one-way-to-its-app.md`.
+/// CloudKit: an API token has one of two sign-in callbacks, "Post Message" or "URL Redirect", and is for pages of any
+/// origin or of listed ones. See `docs/decisions/a-web-auth-token-has-one-way-to-its-app.md`.
 package enum TokenDelivery: Hashable, Sendable {
-    /// To the window that opened the sign-in page, if it shows a page of this origin.
+    /// A message to the window that opened the sign-in page, if it shows a page of this origin.
     case message(WebOrigin)
     case redirect(SignInCallback)
 
-    /// - Parameter origin: of the page that asks, as the sign-in page was told; nil: it was told none.
-    /// - Throws: why nobody can be given a token.
+    /// - Parameter origin: The origin of the page that asks, as told to the sign-in page; nil: it was told none.
+    /// - Throws: Why the token cannot be delivered.
     package init(_ token: APITokenEntry, asking origin: String?) throws(ServerError) {
         if let redirect = token.redirect {
             self = .redirect(try SignInCallback(redirect))
@@ -21,7 +21,7 @@ package enum TokenDelivery: Hashable, Sendable {
         self = .message(known)
     }
 
-    /// What a user is shown of where the token goes.
+    /// The receiver of the token that a user is shown.
     package var place: String {
         switch self {
         case .message(let origin): origin.text
@@ -32,7 +32,7 @@ package enum TokenDelivery: Hashable, Sendable {
 
 extension APITokenEntry {
     /// Whether a page of an origin may use the token.
-    /// - Parameter origin: as `Origin` says it; nil: no page of another origin asks.
+    /// - Parameter origin: The value of `Origin`; nil: the request is not from a page of another origin.
     package func allows(origin: String?) -> Bool {
         guard let origins, let origin else { return true }
         return origins.contains(origin)
@@ -40,7 +40,7 @@ extension APITokenEntry {
 }
 
 extension ServerError {
-    /// CloudKit's live service refuses pages elsewhere; its words are not known.
+    /// CloudKit's live service refuses pages of other origins; its text is unknown.
     package static let originRefused = ServerError(
         .authenticationFailed, "origin is not allowed by the API token", field: "Origin",
         remedy: "Make an API token for pages of this origin: nacre token create --kind api --origin ORIGIN.")

@@ -1,8 +1,10 @@
 import NacreCloudWire
 
-/// An origin of web pages, as browsers write it in `Origin`: a scheme, a host, and a port unless it is the scheme's own (RFC 6454, 6.1).
+/// An origin of web pages, as browsers write it in `Origin`: a scheme, a host, and a port unless it is the scheme's own
+/// (RFC 6454, 6.1).
 ///
-/// Two origins are the same where their bytes are: a browser writes each in one way. `null`, which it sends for pages without an origin, is none.
+/// Origins are equal if their bytes are, since browsers write each in one way. `null`, which a browser sends for pages
+/// without an origin, is no origin.
 package struct WebOrigin: Hashable, Sendable {
     package let text: String
 
@@ -22,14 +24,15 @@ package struct WebOrigin: Hashable, Sendable {
         self.text = text
     }
 
-    /// The origin of a URL whose scheme is `http` or `https` and whose authority is written as an origin's; nil for others.
+    /// The origin of an `http` or `https` URL whose authority is written as in an origin; nil for others.
     package init?(ofURL url: String) {
         guard let separator = url.firstRange(of: "://") else { return nil }
         let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         self.init(String(url[..<authority.endIndex]))
     }
 
-    /// The text behind the colon of `host[:port]`; nil inside where there is no colon, nil where the host is none.
+    /// The text behind the colon of `host[:port]`: an inner nil if there is no colon, an outer nil if the host is
+    /// malformed.
     private static func port(behindHostOf authority: Substring) -> Substring?? {
         let end: Substring.Index
         if authority.hasPrefix("[") {
@@ -54,7 +57,7 @@ package struct WebOrigin: Hashable, Sendable {
         return String(number) == text
     }
 
-    /// Lower case alone: a browser writes no other.
+    /// Lower case only: a browser writes no other.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
@@ -71,9 +74,9 @@ package struct WebOrigin: Hashable, Sendable {
 }
 
 extension WebOrigin {
-    /// The origins that an API token is registered with, each once.
-    /// - Returns: nil for none, which is any.
-    /// - Throws: what is wrong with them.
+    /// The distinct origins that an API token is registered with.
+    /// - Returns: nil for an empty list, which allows any origin.
+    /// - Throws: The fault of an origin, or of their number.
     static func registered(_ origins: [String]) throws(ServerError) -> [String]? {
         var known: [String] = []
         for origin in origins where !known.contains(origin) {
