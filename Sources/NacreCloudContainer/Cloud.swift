@@ -1,52 +1,52 @@
 package import NacreCloudWire
 import NacreLocks
 
-/// The cloud: every operation of CloudKit that this server knows, over any store.
+/// The cloud: every operation of CloudKit that this server supports, over any store.
 ///
-/// An operation loads, asks the rules, and writes one plan. It has no clock and no randomness of its own: both come with it, so that a
-/// run can be replayed. Thread-safe; each call is one transaction, or says how many.
+/// An operation reads, applies the rules, and writes one plan. Its clock and its source of randomness are passed in, so
+/// that a run can be replayed. Thread-safe. Each call is one transaction, or says how many.
 package final class Cloud: StoreClient {
     package let store: any Store
-    /// What is known of containers, accounts, tokens and schemas, kept in the same store.
+    /// Containers, accounts, tokens and schemas, kept in the same store.
     package let registry: Registry
     let clock: @Sendable () -> Timestamp
     let random: @Sendable () -> UInt64
     let tokens: any TokenSealing
-    /// Keeps the bytes of assets; nil: nothing does, and uploads are refused.
+    /// Stores the bytes of assets; nil: uploads are refused.
     package let assets: (any AssetStorage)?
     package let assetLinks: AssetLinks
     package let assetSizes: AssetSizes
-    /// As the registry has it, once it was asked for.
+    /// The registry's key of chunks, cached after its first use.
     let knownChunkKey = Locked<[UInt8]?>(nil)
     private let hints: any Hints
-    /// Gets each failure of the store that a request or a task met, and each damaged record. Must return at once.
+    /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
-    /// Gets what a user's changes cost after its requests, in the unit of `WorkMeter`.
+    /// Receives the cost of a user's changes that arises after its requests, in the unit of `WorkMeter`.
     let charge: @Sendable (AccountPlace, Int) async -> Void
     let cascadePerTransaction: Int
     let readRule: ReadRule
-    /// What the databases of a container may hold where nobody has said otherwise of it.
+    /// The quotas of containers for which no administrator has set any.
     let quotas: Quotas
-    /// Sends mail; nil: nobody does, and none is asked for.
+    /// Sends mail; nil: the server sends none, and none may be asked for.
     package let mail: (any Mailing)?
-    /// Sends text messages; nil: nobody does, and no phone number is verified.
+    /// Sends text messages; nil: no phone number can be verified.
     package let texts: (any Mailing)?
-    /// Sends notifications to devices that have registered an address; nil: nobody does.
+    /// Sends notifications to devices that have registered an address; nil: none are sent.
     package let pushes: (any PushDelivering)?
-    /// Runs what a request computes for long; nil: whoever runs the request.
+    /// Runs long computations of a request; nil: the request's own executor does.
     let longWork: (any TaskExecutor)?
     let wordRoom = WordRoom()
     /// The tasks that commits have left to this process.
     let handed = HandedTasks()
-    /// How much users' devices are told.
+    /// The rates of notifications to users' devices.
     let telling = TellingRates()
-    /// Who is not pushed to what it hears anyway.
+    /// Devices that listen to this process, and need no push.
     package let listening = ListeningDevices()
     let incomingFiles = IncomingFiles()
     let announcedUploads = AnnouncedUploads()
-    /// Private databases whose owners have their records.
+    /// Private databases whose owners have their user records.
     let admitted = KeyMemory()
-    /// What a repair last heard of the engine's own structure, and when.
+    /// The engine's last report on its own structure to a repair, and its time.
     let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
 
     package init(
@@ -80,22 +80,22 @@ package final class Cloud: StoreClient {
 
     package var now: Timestamp { clock() }
 
-    /// To be called after each commit that moved the feed of a database.
+    /// Signals listeners. Call it after each commit that moved the feed of a database.
     func committed(_ database: DatabaseID) {
         hints.feedMoved(database)
     }
 
-    /// A version 4 UUID in CloudKit's spelling: upper case.
+    /// Returns a version 4 UUID in CloudKit's spelling: upper case.
     func uuid() -> String {
         UUIDText.version4(random(), random())
     }
 }
 
-/// Keys that this process has met. Forgetting one costs a look at the store, no more.
+/// Keys that this process has met. Forgetting one only costs a read of the store.
 final class KeyMemory: Sendable {
     private let keys = Locked<Set<DatabaseKey>>([])
 
-    /// Beyond it the memory starts afresh. On this server.
+    /// Keys remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 50_000
 
     func contains(_ key: DatabaseKey) -> Bool {
@@ -114,15 +114,16 @@ final class KeyMemory: Sendable {
     }
 }
 
-/// Makes change tokens opaque and proves that they are ours, values inside, text outside; and hashes what clients hash too.
+/// Seals change tokens, so that they are opaque and provably from this server: values inside, text outside. Also hashes
+/// as clients do.
 package protocol TokenSealing: Sendable {
-    /// The same bytes give the same text while the key is the same. Throws where the machine cannot seal.
+    /// Seals bytes. The same bytes give the same text while the key is the same. Throws if the machine cannot seal.
     func seal(_ bytes: [UInt8]) throws -> String
-    /// nil for anything that `seal` did not make.
+    /// Opens a text; nil for any text that `seal` did not make.
     func open(_ text: String) -> [UInt8]?
-    /// The same for the texts about assets: one does not open as another, nor as a change token.
+    /// Seals bytes of a text about assets. The text does not open as another kind, nor as a change token.
     func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String
-    /// nil for anything that `seal` did not make as this kind.
+    /// Opens a text; nil for any text that `seal` did not make as this kind.
     func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]?
     /// Whether an earlier version made the text, in a form that is not opened any more.
     func isOutdated(_ text: String) -> Bool
@@ -131,7 +132,7 @@ package protocol TokenSealing: Sendable {
 }
 
 package enum UUIDText {
-    /// A version 4 UUID from 128 random bits, in upper case as CloudKit spells record names.
+    /// Returns a version 4 UUID from 128 random bits, in upper case as CloudKit spells record names.
     package static func version4(_ high: UInt64, _ low: UInt64) -> String {
         let bits = [high & ~0xf000 | 0x4000, low & ~(0b11 << 62) | (0b10 << 62)]
         let digits = Array("0123456789ABCDEF".utf8)

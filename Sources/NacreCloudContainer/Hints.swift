@@ -1,24 +1,25 @@
 package import NacreCloudWire
 
-/// Tells those who wait that there may be something to look at, in this process or in others over the same store.
+/// Hints to listeners that the store may have news, in this process or in others over the same store.
 ///
-/// It is only a hint: it can be late, come twice or get lost. A listener that gets one asks the store, and also asks now and then without one.
+/// A hint can be late, come twice or get lost. A listener that gets one asks the store, and also asks now and then
+/// without one.
 package protocol Hints: Sendable {
-    /// After the commit: the feed of a database has moved. Must return at once.
+    /// Signals, after a commit, that the feed of a database has moved. Must return at once.
     func feedMoved(_ database: DatabaseID)
 
-    /// After the commit: it left tasks, of which the earliest of each kind is due then. Must return at once.
+    /// Signals, after a commit, the tasks that it left, with the earliest due time of each kind. Must return at once.
     func tasksLeft(due: [TaskKind: Timestamp])
 }
 
-/// For a cloud without listeners.
+/// Hints for a cloud without listeners.
 package struct NoHints: Hints {
     package init() {}
     package func feedMoved(_ database: DatabaseID) {}
     package func tasksLeft(due: [TaskKind: Timestamp]) {}
 }
 
-/// A store that hands over, after each commit, the tasks that it left to this process, and hints at all.
+/// A store that, after each commit, hands its tasks to this process and sends hints about them.
 struct HintingStore: Store {
     let store: any Store
     let hints: any Hints

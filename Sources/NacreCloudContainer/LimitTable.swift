@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-/// A limit as the server tells it: `GET /limits`.
+/// A limit as `GET /limits` reports it.
 package struct Limit: Hashable, Sendable, Codable {
-    /// Who says so.
+    /// The origin of a limit.
     package enum Source: String, Hashable, Sendable, Codable {
         case cloudKit = "CloudKit"
         case server = "Nacre"
@@ -20,7 +20,7 @@ package struct Limit: Hashable, Sendable, Codable {
 }
 
 extension Limits {
-    /// All of them, in the order in which they are defined, where each one says what it means.
+    /// All limits, in the order of their definitions, whose comments explain them.
     package static let table: [Limit] = [
         Limit("itemsPerNativeRequest", itemsPerNativeRequest, .cloudKit),
         Limit("itemsPerWebRequest", itemsPerWebRequest, .cloudKit),

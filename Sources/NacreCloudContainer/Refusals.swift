@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-/// What the rules answer when they say no: each situation once, with CloudKit's own code and text where they are known.
+/// The errors with which rules refuse a request, one per situation, with CloudKit's own code and text if known.
 ///
-/// Reasons are static; the name at fault travels in `field` or in the item itself.
+/// Reasons are static. The name at fault is in `field` or in the item itself.
 extension ServerError {
     // MARK: Callers and databases
 
@@ -18,7 +18,7 @@ extension ServerError {
         .badRequest, "endpoint not applicable in the database type 'shareddb'", native: .badDatabase,
         remedy: "Zones are made in their owner's private database.")
 
-    /// CloudKit: whatever is wrong with a signed request is answered so.
+    /// CloudKit: the answer to every fault of a signed request.
     static let keyIsForPublicDatabase = ServerError(
         .authenticationFailed, "Authentication failed", remedy: "A server-to-server key is for the public database alone.")
 
@@ -55,7 +55,7 @@ extension ServerError {
         .badRequest, "the zones that your request deletes have more than \(Limits.participantsTold) participants", native: .limitExceeded,
         internalCode: 2023, field: "operations", remedy: "Split the request in halves and send both.")
 
-    /// - Parameter isOne: a single record refers to them, and there is nothing to split.
+    /// - Parameter isOne: Whether a single record has all these references, so that the request cannot be split.
     static func refersToTooMuch(_ what: String, isOne: Bool) -> ServerError {
         ServerError(
             .badRequest, "the records that your request refers to are more than one request may look for (\(what))", native: .limitExceeded,
@@ -95,14 +95,14 @@ extension ServerError {
         .badRequest, "operation ID was used for another request", field: "nacre.operationID",
         remedy: "Make a new ID for each operation; send the same bytes when you retry one.")
 
-    /// A request that was repeated so late that its first result may be forgotten.
+    /// The answer to a request that was repeated so late that its first result may be forgotten.
     static let responseLost = ServerError(
         .badRequest, "whether this operation was applied is not known any more", native: .serverResponseLost, field: "nacre.operationID",
         remedy: "Fetch what it was to change, and send what is still missing as a new operation.")
 
     // MARK: Records
 
-    /// CloudKit: the reason and the code that its server answers, as apps log them (25/2035).
+    /// CloudKit: reason and code of its server, as apps log them (25/2035).
     package static func quotaExceeded(isPublic: Bool) -> ServerError {
         ServerError(
             .quotaExceeded, "Quota exceeded", internalCode: 2035,
@@ -113,7 +113,7 @@ extension ServerError {
 
     static let recordNotFound = ServerError(.notFound, "Record not found", internalCode: 2003)
 
-    // What an answer tells of either has the server's record with it: see `ShownRecords.error`.
+    // The answer to either error contains the server's record: see `ShownRecords.error`.
     static let recordExists = ServerError(
         .conflict, "record to insert already exists", internalCode: 2004,
         remedy: "Fetch the record, put your changes into it and save that one.")
@@ -122,7 +122,7 @@ extension ServerError {
         .conflict, "client oplock error updating record", internalCode: 2004,
         remedy: "Put your changes into the server's record and save that one.")
 
-    /// Others are answered beside it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// Other records of the request are answered anyway. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
     static let recordDamaged = ServerError(
         .internalError, "record is damaged on the server", field: "recordName",
         remedy: "Save it whole over what is there (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
@@ -135,7 +135,7 @@ extension ServerError {
         .internalError, "record is damaged on the server, and with it whose it was", field: "recordName",
         remedy: "The administrator can take it away with nacre check --remove-lost; then it can be saved anew.")
 
-    /// As CloudKit's other two.
+    /// Worded like CloudKit's errors for CREATE and WRITE.
     static let readNotPermitted = ServerError(
         .accessDenied, "READ operation not permitted", internalCode: 2007,
         remedy: "The grants of the record's type say which roles may read it. The administrator: nacre role why.")
@@ -148,12 +148,12 @@ extension ServerError {
         .accessDenied, "WRITE operation not permitted", internalCode: 2007,
         remedy: "The grants of the record's type say which roles may change it: by default its creator alone. The administrator: nacre role why.")
 
-    /// CloudKit: users' records are its own to make and to delete. On this server: the text.
+    /// CloudKit: only the server makes and deletes user records. On this server: the text.
     static let userRecordStays = ServerError(
         .accessDenied, "user records cannot be deleted", internalCode: 2007, field: "recordName",
         remedy: "Clear the fields of the user record instead.")
 
-    /// CloudKit: roles are given by an administrator. On this server: the text.
+    /// CloudKit: roles are assigned by an administrator. On this server: the text.
     static let rolesAreGiven = ServerError(
         .accessDenied, "field 'roles' of a user record cannot be changed", internalCode: 2007, field: UserRecord.rolesField,
         remedy: "Leave the field out: an administrator gives roles to users.")
@@ -242,8 +242,7 @@ extension ServerError {
 }
 
 extension ServerError {
-    /// What a client hears when the store cannot.
-    /// A read that was in the way of what others wrote, however often it was begun again.
+    /// A read that kept conflicting with writes, however often it was started again.
     static let outpaced = ServerError(
         .tryAgainLater, "The server's store is busy with writes", internalCode: 2022, remedy: "Ask for less at a time, or again.", retryAfter: 1)
 

@@ -1,11 +1,11 @@
 import NacreCloudWire
 import NacreLocks
 
-/// What asks a store for clients: finds databases by their names, and turns failures of the store into errors that a client understands.
+/// A client of a store. It finds databases by their names, and turns failures of the store into errors for clients.
 package protocol StoreClient: Sendable {
     var store: any Store { get }
     var directory: DatabaseDirectory { get }
-    /// Gets each failure of the store. Must return at once.
+    /// Receives each failure of the store. Must return at once.
     var failed: @Sendable (StoreError) -> Void { get }
 }
 
@@ -13,7 +13,7 @@ package protocol StoreClient: Sendable {
 package final class DatabaseDirectory: Sendable {
     private let known = Locked<[DatabaseKey: DatabaseID]>([:])
 
-    /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
+    /// Databases whose keys are remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 50_000
 
     subscript(_ key: DatabaseKey) -> DatabaseID? { known.withLock { $0[key] } }
@@ -27,8 +27,8 @@ package final class DatabaseDirectory: Sendable {
 }
 
 extension StoreClient {
-    /// The 64-bit key of a database: the first salt under which no other database lives.
-    /// - Throws: `ServerError` where no database can have such a name.
+    /// The 64-bit key of a database: the first salt whose key no other database has.
+    /// - Throws: `ServerError` if no database can have this name.
     package func databaseID(_ key: DatabaseKey) async throws -> DatabaseID {
         if let known = directory[key] { return known }
         if let fault = key.fault { throw fault }
@@ -42,10 +42,10 @@ extension StoreClient {
         throw ServerError.internalError
     }
 
-    /// Turns what the store throws into what a client hears, and tells the server's log what it was.
+    /// Turns an error of the store into one for clients, and reports it to the server's log.
     /// - Parameters:
-    ///   - key: the database that was asked, where one was.
-    ///   - zoneID: the zone.
+    /// - key: The database, if known.
+    /// - zoneID: The zone, if known.
     func stored<Value>(of key: DatabaseKey? = nil, zone zoneID: ZoneID? = nil, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -55,7 +55,7 @@ extension StoreClient {
         }
     }
 
-    /// Tells the server's log of damaged records that a request met.
+    /// Reports damaged records that a request met to the server's log.
     func tell(_ damaged: [StoredRecord], of key: DatabaseKey, _ zoneID: ZoneID) {
         for record in damaged.sorted(by: { ByteOrder.compare($0.row.name, $1.row.name) < 0 }) {
             if let damage = record.damage { failed(damage.met(in: key, zoneID.zoneName)) }
@@ -64,7 +64,7 @@ extension StoreClient {
 }
 
 extension StoreError {
-    /// With where it was met, for logs.
+    /// Returns the error with the database and the zone where it was met, for logs.
     func met(in key: DatabaseKey?, _ zone: String?) -> StoreError {
         var error = self
         if let key { error.values["database"] = key.text }
@@ -74,7 +74,7 @@ extension StoreError {
 }
 
 extension DatabaseKey {
-    /// For people: `container/environment/scope/owner`, the public database without an owner.
+    /// The name for people: `container/environment/scope/owner`, without an owner for the public database.
     package var text: String {
         let path = "\(container)/\(environment.rawValue)/\(scope.rawValue)"
         return owner.isEmpty ? path : "\(path)/\(owner)"

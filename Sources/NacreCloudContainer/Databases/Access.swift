@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// A database as a request names it: its owner depends on the caller.
+/// A database as a request names it. Its owner depends on the caller.
 package struct DatabaseTarget: Hashable, Sendable {
     package var container: String
     package var environment: DatabaseKey.Environment
@@ -13,21 +13,21 @@ package struct DatabaseTarget: Hashable, Sendable {
     }
 }
 
-/// What a caller means to do with a database.
+/// An intended use of a database.
 package enum Access: Hashable, Sendable, CaseIterable {
     case read
     case write
-    /// Make or delete zones.
+    /// Making or deleting zones.
     case zones
-    /// Follow its changes.
+    /// Following the changes of the database.
     case changes
 }
 
-/// Whether a caller may use a database, and which one it is.
+/// Decides whether a caller may use a database, and which one it is.
 ///
-/// CloudKit: the public database is readable by all and writable with an account; the private one is its owner's;
-/// the shared one holds what others share with an account. Server-to-server keys are for the public database alone.
-/// Custom zones and change feeds are not for the public database.
+/// CloudKit: the public database is readable by all and writable with an account. The private one belongs to its user,
+/// and the shared one holds what others share with an account. Server-to-server keys are for the public database only.
+/// The public database has no custom zones and no change feeds.
 package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by caller: Caller) -> Result<DatabaseKey, ServerError> {
     switch (target.scope, caller.identity, access) {
     case (.registry, _, _):
@@ -47,8 +47,8 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
     }
 }
 
-/// Whether a zone that a request names can be one of the caller's database, whatever its name. In the public database, which is nobody's, the
-/// owner is the caller.
+/// Checks that a zone ID can belong to the caller's database, whatever its name. In the public database, which has no
+/// owner, the zone's owner may be the caller.
 package func ownerVerdict(_ zoneID: ZoneID, in database: DatabaseKey, by caller: Caller) -> ServerError? {
     guard let owner = zoneID.ownerRecordName, owner != database.owner, owner != caller.userRecordName else { return nil }
     switch database.scope {

@@ -1,48 +1,50 @@
 import NacreCloudWire
 
-/// A database as its caller may use it. Which zone a request means, where its rows are, and what of it the caller sees is asked here, and nowhere
-/// else.
+/// A database as its caller may use it. Only this file decides which zone a request means, where its rows are, and what
+/// the caller sees of it.
 package struct CallerDatabase: Sendable {
-    /// Where its own rows are kept.
+    /// The key under which its rows are stored.
     package let id: DatabaseID
     let key: DatabaseKey
     let caller: Caller
     let readRule: ReadRule
     /// Makes the URLs of its assets.
     let links: AssetLinks
-    /// It is another user's, of which the caller sees the zones that are shared with them.
+    /// Whether the database belongs to another user, and the caller sees the zones that are shared with them.
     var isOthers = false
 
-    /// The same, once its schema and the roles of its caller are known.
+    /// Returns the database with its schema and the roles of its caller.
     func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
         guard readRule.wantsSchema else { return self }
         return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles), links: links, isOthers: isOthers)
     }
 
-    /// The same on a snapshot, which has the roles of the caller: it is asked for them where they count and the schema declares some.
+    /// Returns the database with the caller's roles from a snapshot, which reads them only if they count and the schema
+    /// declares roles.
     func knowing(_ known: KnownSchema, _ transaction: any ReadTransaction) throws -> CallerDatabase {
         readRule.wantsSchema ? knowing(known.schema, try known.roles(of: caller, transaction)) : self
     }
 
-    /// - Throws: `ServerError` where a zone of that owner cannot be one of this database, whatever its name.
+    /// Resolves a zone ID of a request.
+    /// - Throws: `ServerError` if a zone of its owner cannot be in this database, whatever its name.
     func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
         WorkMeter.current?.note(zone: zoneID.zoneName)
         if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
         return RequestedZone(zoneID: zoneID, database: self)
     }
 
-    /// How records of its zone of that name are shown.
+    /// How records of the database's zone with that name are shown.
     func showing(zoneNamed name: String, as seat: ZoneSeat = .owner) -> ShownRecords {
         ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: seat.narrowing(readRule), databaseID: id, links: links)
     }
 
-    /// A zone of the caller's own database that a transaction found by other means than its name.
+    /// Resolves a zone of the caller's own database that a transaction did not find by its name.
     func resolve(_ row: ZoneRow) -> ResolvedZone {
         ResolvedZone(row: row, seat: .owner, showing: showing(zoneNamed: row.name))
     }
 }
 
-/// A zone of a caller's database, as a request names it. Nothing is known yet of whether it is there.
+/// A zone of a caller's database, as a request names it. It may not exist.
 struct RequestedZone: Sendable {
     let zoneID: ZoneID
     let database: CallerDatabase
@@ -52,16 +54,17 @@ struct RequestedZone: Sendable {
     /// CloudKit: custom zones have a feed of changes; the default zone and the public database have none.
     var hasFeed: Bool { database.key.hasFeed(inZoneNamed: name) }
 
-    /// Looks for it, with one call of the store.
+    /// Looks the zone up, with one call of the store.
     /// - Returns: nil for a default zone in which nothing was saved yet.
-    /// - Throws: `ServerError.zoneNotFound`; what the store throws.
+    /// - Throws: `ServerError.zoneNotFound`, or an error of the store.
     func find(_ transaction: any ReadTransaction) throws -> ResolvedZone? {
         try resolve(transaction.zones(in: database.id, named: [name]).first, transaction)
     }
 
-    /// The one place where it is decided whether a caller may use a zone. Of another user's database it reads the zone's share, with one call of the
-    /// store, or those of records, with three; a zone that is not shared with the caller is not there. See `docs/decisions/sharing.md`.
-    /// - Parameter row: what the transaction found under its name.
+    /// Decides whether a caller may use a zone; no other code does. In another user's database it reads the zone's
+    /// share, with one call of the store, or the shares of records, with three. A zone that is not shared with the
+    /// caller counts as missing. See `docs/decisions/sharing.md`.
+    /// - Parameter row: The row that the transaction found under the zone's name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
     func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
         if database.isOthers {
@@ -76,7 +79,7 @@ struct RequestedZone: Sendable {
     }
 }
 
-/// A zone that a transaction found: its row, and what its caller sees of it.
+/// A zone that a transaction found: its row, and the caller's view of it.
 struct ResolvedZone: Sendable {
     let row: ZoneRow
     let seat: ZoneSeat
@@ -86,7 +89,8 @@ struct ResolvedZone: Sendable {
 }
 
 extension Cloud {
-    /// The database that a request names, where its caller may use it so. Costs a call of the store the first time that this process hears of it.
+    /// The database that a request names, if its caller may use it in this way. Costs a call of the store the first
+    /// time that this process meets it.
     /// - Throws: `ServerError`.
     package func database(_ target: DatabaseTarget, for access: Access, by caller: Caller) async throws -> CallerDatabase {
         let key = try databaseVerdict(target, for: access, by: caller).get()
@@ -94,8 +98,8 @@ extension Cloud {
             id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller), links: assetLinks)
     }
 
-    /// The database that holds a zone which a request names: the caller's own, or that of the zone's owner where the request is to the shared database.
-    /// Costs a call of the store the first time that this process hears of it.
+    /// The database that holds a zone of a request. It is the caller's own, or in a request to the shared database that
+    /// of the zone's owner. Costs a call of the store the first time that this process meets it.
     /// - Throws: `ServerError`.
     func database(
         holding zoneID: ZoneID, _ target: DatabaseTarget, for access: Access, by caller: Caller
@@ -109,9 +113,10 @@ extension Cloud {
             isOthers: true)
     }
 
-    /// Reads on one snapshot what a caller sees of a database: `body` gets it with the grants and the caller's roles of that very snapshot. Costs a
-    /// call of the store in a public database, and one more where its schema declares roles.
-    /// - Parameter zone: that is read, for the server's log.
+    /// Reads a caller's view of a database on one snapshot. `body` gets the database with the grants and the caller's
+    /// roles of that snapshot. Costs a call of the store in a public database, and one more if its schema declares
+    /// roles.
+    /// - Parameter zone: The zone that is read, for the server's log.
     func read<Value: Sendable>(
         _ database: CallerDatabase, zone: ZoneID, _ body: @escaping @Sendable (CallerDatabase, any ReadTransaction) throws -> Value
     ) async throws -> Value {

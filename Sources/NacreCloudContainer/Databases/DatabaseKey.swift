@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Which database: what its 64-bit key stands for.
+/// The name of a database, which its 64-bit key stands for.
 package struct DatabaseKey: Hashable, Sendable {
     package enum Environment: String, Hashable, Sendable, CaseIterable {
         case development
@@ -11,7 +11,7 @@ package struct DatabaseKey: Hashable, Sendable {
         case `public`
         case `private`
         case shared
-        /// Not CloudKit's: what this server keeps about containers, accounts and tokens.
+        /// Data of this server about containers, accounts and tokens. CloudKit has no such scope.
         case registry
     }
 
@@ -28,7 +28,7 @@ package struct DatabaseKey: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// What is wrong with the name. Engines keep its parts as text, and not every engine's text holds a NUL.
+    /// The fault of the name; nil: none. Engines store its parts as text, and not every engine's text can hold a NUL.
     var fault: ServerError? {
         for (field, text) in [("container", container), ("owner", owner)] where text.utf8.contains(0) {
             return .badValue(field, "a database's name holds the character U+0000", remedy: "Take the character out of the name.")
@@ -36,7 +36,7 @@ package struct DatabaseKey: Hashable, Sendable {
         return nil
     }
 
-    /// A zone of this database as answers name it: with its owner, and the public database's zone without one.
+    /// A zone of this database as answers name it: with its owner, except in the public database.
     func zoneID(_ name: String) -> ZoneID {
         ZoneID(zoneName: name, ownerRecordName: scope == .public ? nil : owner)
     }
@@ -53,10 +53,10 @@ package struct DatabaseKey: Hashable, Sendable {
 }
 
 extension DatabaseID {
-    /// The key of a database: 64 bits of FNV-1a over its parts, finished so that near names lie far apart.
+    /// The key of a database: 64 bits of FNV-1a over its parts, mixed so that similar names lie far apart.
     ///
-    /// Names are made by this server and by administrators, so nobody can choose a collision; `salt` gives the next candidate when
-    /// one happens all the same, which shows by another identity in the row.
+    /// Names are made by this server and by administrators, so a client cannot choose a collision. A collision shows by
+    /// another name in the row; the next `salt` then gives the next candidate.
     package init(_ key: DatabaseKey, salt: UInt64 = 0) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ salt
         for part in [key.container, key.environment.rawValue, key.scope.rawValue, key.owner] {

@@ -1,30 +1,29 @@
 package import NacreCloudWire
 
-/// A live record as a look at everything finds it.
+/// A live record, as `Cloud.everything` returns it.
 package struct KeptRecord: Sendable {
     package var name: String
     package var type: String
     package var parent: String?
     package var fields: RecordFields
     package var creator: String
-    /// When it came into being, among the records of its zone.
+    /// The change number with which the record was made in its zone.
     package var entered: ChangeNumber
 }
 
-/// A database with all that it holds.
+/// A database with all its zones and records.
 package struct KeptDatabase: Sendable {
     package var key: DatabaseKey
-    /// By name.
+    /// The zones, by name.
     package var zones: [(name: String, records: [KeptRecord])]
 }
 
 extension Cloud {
-    /// Databases, zones of one and records of one that a look finds.
+    /// The most databases, zones of a database and records of a zone that are returned.
     private static let mostOfEach = 1_000_000
 
-    /// Everything that the users of a container have in an environment, as one moment has it. Costs as much memory: for small clouds, and for nobody
-    /// who asks over
-    /// a network.
+    /// All data of a container's users in an environment, from one snapshot. They are all in memory at once: only for
+    /// small clouds, and never for a request over a network.
     package func everything(of container: String, _ environment: DatabaseKey.Environment) async throws -> [KeptDatabase] {
         try await stored {
             try await self.store.read { transaction in

@@ -1,25 +1,25 @@
 import FoundationEssentials
 package import NacreCloudWire
 
-/// A mail or a text message that is to be sent: what it is about, and to whom. Its text is made when it is sent.
+/// A mail or a text message to be sent: its subject and its receiver. Its text is made when it is sent.
 package struct Letter: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable {
-        /// A link by which who has forgotten the password sets another one.
+        /// A link with which a user who forgot the password sets another one.
         case newPassword
-        /// A link by which who has an account shows that mail to its address is read.
+        /// A link with which a user verifies that mail to the account's address is read.
         case verifyAddress
-        /// To the address that the account has had.
+        /// A notice to the account's former address.
         case addressChanged
-        /// The notice of a device, or of a session that is kept.
+        /// A notice of a device, or of a session that is kept.
         case newSignIn
-        /// The notice of a passkey.
+        /// A notice of a new passkey.
         case newPasskey
-        /// The notice of another password.
+        /// A notice of a changed password.
         case passwordChanged
-        /// A text message with the code by which who has an account shows that they read texts to a number.
+        /// A text message with a code with which a user verifies a phone number.
         case phoneCode
 
-        /// After which it is not sent any more.
+        /// Seconds after which the letter is not sent any more.
         package var seconds: Double {
             switch self {
             case .newPassword: Limits.passwordLinkSeconds
@@ -31,11 +31,11 @@ package struct Letter: Codable, Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// An e-mail address; of a text message a phone number.
+    /// An e-mail address, or the phone number of a text message.
     package var address: String
-    /// Whose it is; nil: of the account that has the address.
+    /// The ID of the account that it is for; nil: the account that has the address.
     package var account: String?
-    /// Seconds since 2001: when it was asked for.
+    /// When it was posted, in seconds since 2001.
     package var issued: Double
 
     package init(_ kind: Kind, to address: String, of account: String? = nil, at now: Timestamp) {
@@ -44,8 +44,8 @@ package struct Letter: Codable, Hashable, Sendable {
 
     package var expires: Timestamp { Timestamp(secondsSince2001: issued + kind.seconds) }
 
-    /// Whether it still says something: what a link is about may be gone or done by now.
-    /// - Parameter account: whose it is.
+    /// Whether the letter is still useful: its link may be used by now, or its account gone.
+    /// - Parameter account: The account that the letter is for; nil: it is gone.
     func isWanted(by account: AccountEntry?) -> Bool {
         switch kind {
         case .newPassword: account != nil
@@ -56,7 +56,8 @@ package struct Letter: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether mail is sent to an address at all: to those that no server reads in two ways, which is less than RFC 5321 allows.
+    /// Whether mail is sent to an address. Only addresses that every server reads alike are allowed, fewer than RFC
+    /// 5321 allows.
     package static func isMailable(_ address: String) -> Bool {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("-") }),
@@ -75,16 +76,16 @@ package struct Letter: Codable, Hashable, Sendable {
     }
 }
 
-/// Sends letters.
+/// A sender of letters.
 package protocol Mailing: Sendable {
-    /// Returns once another server has taken the letter.
-    /// - Parameter account: that has the address; nil: it has none any more.
+    /// Sends a letter, and returns once another server has taken it.
+    /// - Parameter account: The account that the letter is for; nil: it is gone.
     func send(_ letter: Letter, for account: AccountEntry?) async throws
 }
 
 extension Registry {
-    /// Leaves a letter in the outbox, whether the address has an account or not: that is looked for when the letter is sent, and nobody waits for it.
-    /// A letter of the same kind to the same address that waits is this one.
+    /// Leaves a letter in the outbox, whether or not the address has an account: that is looked up only when it is
+    /// sent. A waiting letter of the same kind to the same address is replaced.
     /// - Throws: `ServerError.tooManyLetters`.
     package func post(_ letter: Letter) async throws {
         try await requireRoomForLetter()
@@ -97,6 +98,7 @@ extension Registry {
 }
 
 extension Registry {
+    /// Checks that fewer than `Limits.lettersWaiting` letters wait.
     /// - Throws: `ServerError.tooManyLetters`.
     func requireRoomForLetter() async throws {
         let soon = clock() + Limits.noticeSeconds
@@ -109,20 +111,20 @@ extension Registry {
     }
 }
 
-/// The task that sends a letter. One that cannot be sent is tried again after growing pauses, until it is too old.
+/// The task that sends a letter. It is repeated after growing pauses until the letter expires.
 struct SendLetter: TaskHandler {
     private let letter: Letter
     let payload: [UInt8]
 
     static func task(_ letter: Letter, in database: DatabaseID, due: Timestamp) throws -> TaskRow {
-        // A number of the address in its place: the log names tasks, and no addresses.
+        // A number stands for the address, because logs name tasks and must not name addresses.
         let number = DatabaseID(Registry.Part.email(letter.address).key, salt: 0).rawValue
         return TaskRow(
             key: TaskKey(database, .sendLetter, "\(letter.kind.rawValue) \(number)"),
             payload: [UInt8](try JSONEncoder().encode(letter)), due: due)
     }
 
-    /// The notice of a new way into an account, to its address; none where nobody has verified that it is its user's.
+    /// Returns the task of a notice to an account's address; none if the address is not verified.
     static func notice(_ kind: Letter.Kind, to account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws -> [TaskRow] {
         guard account.isEmailVerified else { return [] }
         return [try task(Letter(kind, to: account.email, of: account.id, at: now), in: database, due: now)]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NacreCloudWire
 
-/// A signed token in its compact form (RFC 7515, 7.1), read and not yet believed.
+/// A signed token in its compact form (RFC 7515, 7.1), decoded but not verified.
 package struct SignedToken: Sendable {
     package enum Algorithm: String, Sendable {
         case rs256 = "RS256"
@@ -9,21 +9,21 @@ package struct SignedToken: Sendable {
     }
 
     package let algorithm: Algorithm
-    /// Of the key that has signed it; nil: it does not say.
+    /// The ID of the key that signed it; nil: the token names none.
     package let keyID: String?
     package let payload: [UInt8]
-    /// What is signed.
+    /// The bytes that are signed.
     package let signed: [UInt8]
     package let signature: [UInt8]
 
     private struct Header: Decodable {
         var alg: String
         var kid: String?
-        /// Members that a reader must know (4.1.11). We know none.
+        /// Members that a reader must know (4.1.11). This one knows none.
         var crit: [String]?
     }
 
-    /// nil for text that is none, that is longer than `Limits.openIDAnswerBytes`, and for algorithms but these two.
+    /// nil for malformed text, for text longer than `Limits.openIDAnswerBytes`, and for other algorithms.
     package init?(_ text: String) {
         guard text.utf8.count <= Limits.openIDAnswerBytes else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -41,7 +41,7 @@ package struct SignedToken: Sendable {
     }
 }
 
-/// What an issuer says of a user (OpenID Connect Core 1.0, 2 and 5.1).
+/// An issuer's claims about a user (OpenID Connect Core 1.0, 2 and 5.1).
 package struct IDTokenClaims: Decodable, Hashable, Sendable {
     package var issuer: String
     package var subject: String
@@ -63,7 +63,7 @@ package struct IDTokenClaims: Decodable, Hashable, Sendable {
         case familyName = "family_name"
     }
 
-    /// nil for JSON that lacks what must be there.
+    /// nil for JSON that lacks a required member.
     package init?(json: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(json)) else { return nil }
         self = value
@@ -82,7 +82,7 @@ package struct IDTokenClaims: Decodable, Hashable, Sendable {
         issued = try values.decode(Double.self, forKey: .iat)
         nonce = try values.decodeIfPresent(String.self, forKey: .nonce)
         email = try? values.decodeIfPresent(String.self, forKey: .email)
-        // Nothing but the value `true` verifies an address.
+        // Only the value `true` verifies an address.
         isEmailVerified = (try? values.decode(Bool.self, forKey: .isEmailVerified)) ?? false
         givenName = try? values.decodeIfPresent(String.self, forKey: .givenName)
         familyName = try? values.decodeIfPresent(String.self, forKey: .familyName)

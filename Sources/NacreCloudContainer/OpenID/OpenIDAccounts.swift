@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// A user as an issuer knows it: the two by which it stays the same.
+/// A user as an issuer knows it: two values that never change.
 package struct OpenIDIdentity: Codable, Hashable, Sendable {
     package var issuer: String
     package var subject: String
@@ -10,17 +10,17 @@ package struct OpenIDIdentity: Codable, Hashable, Sendable {
     }
 }
 
-/// Whose account an identity is.
+/// The account of an identity.
 struct OpenIDEntry: RegistryEntry {
     static let kind = EntryKind.openID
     var account: String
 
-    /// An identity has a database of its own, with one entry.
+    /// The key of the only entry: each identity has a database of its own.
     static let key = "account"
 }
 
 extension Registry {
-    /// nil: the identity has none.
+    /// The account of an identity; nil: none.
     package func account(_ identity: OpenIDIdentity) async throws -> AccountEntry? {
         guard
             let claim = try await lookUp(
@@ -30,12 +30,14 @@ extension Registry {
         return account
     }
 
-    /// Makes an account for an identity, without a password, with an address that the issuer has verified. The identity is claimed first and the address second, each in a database of its
-    /// own; one that was cut short is taken up where it stopped.
-    /// - Parameter sendsMail: addresses can be verified on this server: an account that has not done so gives this one up.
-    /// - Returns: the account, which may be there already.
-    /// - Throws: `ServerError.openIDAddressTaken` where the address is another account's and stays so. `accountChanged` where the identity's account is
-    ///   being deleted.
+    /// Makes an account for an identity, without a password, with an address that the issuer has verified. The identity
+    /// is claimed first and the address second, each in a database of its own. A repeated call completes one that was
+    /// cut short.
+    /// - Parameter sendsMail: Whether this server sends mail, so addresses can be verified. Then an account with an
+    ///   unverified one gives it up.
+    /// - Returns: The account, which may have existed before.
+    /// - Throws: `ServerError.openIDAddressTaken` if another account has the address and keeps it. `accountChanged` if
+    ///   the identity's account is being deleted.
     package func createAccount(
         _ identity: OpenIDIdentity, email: String, names: NameComponents, sendsMail: Bool = false
     ) async throws -> AccountEntry {
@@ -61,7 +63,8 @@ extension Registry {
         if owner != id, let holder = try await account(id: owner), holder.email == address,
             OpenIDRule.givesWay(isVerified: holder.isEmailVerified, isOfIssuer: holder.openID != nil, sendsMail: sendsMail)
         {
-            // Nobody can have this address before, nor does mail go to it: the account stays as it is under it.
+            // No other account can have this address, and no mail goes to it. The holder's account stays, under this
+            // address.
             _ = try await changeEmail(of: holder, to: "\(holder.id)@unverified.invalid")
             owner = try await claim(address, for: id)
         }
@@ -76,14 +79,15 @@ extension Registry {
                 givenName: PersonNameRule.kept(names.givenName),
                 familyName: PersonNameRule.kept(names.familyName))
             entry.openID = identity
-            // Nobody is made without an address that the issuer has verified: `OpenIDRule.newcomer`.
+            // `OpenIDRule.newcomer` admits only an address that the issuer has verified.
             entry.verifiedEmail = address
             try transaction.put([try entry.row(id, in: database)])
             return .commit(entry)
         }
     }
 
-    /// - Returns: the account that has the address now.
+    /// Claims an address for an account, unless it is claimed.
+    /// - Returns: The ID of the account that has the address now.
     private func claim(_ address: String, for id: String) async throws -> String {
         try await write(.email(address)) { database, now, transaction -> Ending<String> in
             if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) { return .rollback(old.account) }
@@ -92,7 +96,7 @@ extension Registry {
         }
     }
 
-    /// Lets an identity have another account, once its own is gone.
+    /// Frees an identity for another account, once its own is gone.
     func releaseIdentity(of account: AccountEntry) async throws {
         guard let identity = account.openID else { return }
         try await write(.identity(identity)) { database, now, transaction in

@@ -1,41 +1,42 @@
 package import NacreCloudWire
 
-/// Why an issuer's answer signs nobody in.
+/// The reason why an issuer's answer signs no user in.
 package enum OpenIDFault: String, Error, Hashable, Sendable, CaseIterable {
-    /// It is not what issuers answer.
+    /// The answer is not in the form that issuers send.
     case malformed
-    /// It is of another issuer than the one that was asked (RFC 9207).
+    /// The answer is from another issuer than the one asked (RFC 9207).
     case issuer
-    /// The issuer said no, or that it cannot.
+    /// The issuer refused, or reported an error of its own.
     case refused
-    /// No key of the issuer has signed it, or with another algorithm.
+    /// No key of the issuer has signed the token, or only with another algorithm.
     case signature
-    /// It is for another client.
+    /// The token is for another client.
     case audience
     case expired
-    /// It is of another time.
+    /// The token's issue time is too far from now.
     case issued
-    /// It answers another question.
+    /// The token answers another question.
     case nonce
     case subject
-    /// It was used already.
+    /// The answer was used already.
     case used
-    /// The issuer cannot be reached, or has too much to do.
+    /// The issuer cannot be reached, or is overloaded.
     case unreachable
 }
 
-/// When an issuer's answer is believed. OpenID Connect Core 1.0, 3.1.3.7; RFC 9207, 2.4.
+/// The checks of an issuer's answer. OpenID Connect Core 1.0, 3.1.3.7; RFC 9207, 2.4.
 package enum OpenIDRule {
-    /// Whether the answer that a browser brings is of the issuer that was asked.
+    /// Whether a browser's answer is from the issuer that was asked.
     /// - Parameters:
-    ///   - named: `iss` of the answer.
-    ///   - namesItself: the issuer says of itself that it always does.
+    /// - named: `iss` of the answer.
+    /// - namesItself: Whether the issuer declares that it always sends `iss`.
     package static func fault(named: String?, issuer: String, namesItself: Bool) -> OpenIDFault? {
         if let named { return named == issuer ? nil : .issuer }
         return namesItself ? .issuer : nil
     }
 
-    /// - Parameter now: on this server; clocks may differ by `Limits.openIDClockSeconds`.
+    /// Checks the claims of a token whose signature was verified.
+    /// - Parameter now: On this server: clocks may differ by `Limits.openIDClockSeconds`.
     package static func fault(
         _ claims: IDTokenClaims, issuer: String, client: String, nonce: String, at now: Timestamp
     ) -> OpenIDFault? {
@@ -56,7 +57,7 @@ package enum OpenIDRule {
         return isSubject ? nil : .subject
     }
 
-    /// What is done with a user of the issuer's who has no account yet.
+    /// The decision about an issuer's user who has no account yet.
     package enum Newcomer: Hashable, Sendable {
         case isMade
         /// The operator does not let the issuer make accounts.
@@ -65,7 +66,8 @@ package enum OpenIDRule {
         case hasNoAddress
     }
 
-    /// An address that has an account already is not asked for here: an account is never joined by its address, and `givesWay` says what becomes of it.
+    /// Decides about a new user. An address with an account is no reason to refuse: accounts are never joined by
+    /// address, and `givesWay` decides who keeps it.
     package static func newcomer(_ claims: IDTokenClaims, opensSignUp: Bool) -> Newcomer {
         guard opensSignUp else { return .isNotLetIn }
         guard let email = claims.email, claims.isEmailVerified,
@@ -76,8 +78,8 @@ package enum OpenIDRule {
 
     /// Whether an account gives up an address that the issuer has verified for one of its users.
     ///
-    /// Anybody may sign up with anybody's address, and must not keep its owner out by that. Where no mail is sent nobody can verify an address, so that
-    /// nobody has says nothing.
+    /// A sign-up may claim any address, and must not keep the address's owner out. On a server without mail no address
+    /// can be verified, so an unverified one proves nothing.
     static func givesWay(isVerified: Bool, isOfIssuer: Bool, sendsMail: Bool) -> Bool {
         sendsMail && !isVerified && !isOfIssuer
     }

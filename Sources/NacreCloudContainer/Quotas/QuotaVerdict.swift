@@ -1,25 +1,27 @@
 import NacreCloudWire
 
-/// What one save of a batch does to what its database holds.
+/// The effect of one save of a batch on the bytes in its database.
 struct QuotaClaim: Hashable, Sendable {
-    /// By how much the bodies that are kept grow.
+    /// Bytes by which the stored bodies grow.
     var growth: Int64
-    /// It makes a record, or one larger than it was. A record whose fields take no more than before may always be saved, though its stamps and its numbers
-    /// may be longer: by `Limits.bodyGrowthBytes`, and no more.
+    /// Whether the save makes a record, or a larger one. A record whose fields do not grow may always be saved, though
+    /// its stamps and numbers may: by at most `Limits.bodyGrowthBytes`.
     var isLarger: Bool
 
     var needsRoom: Bool { growth > 0 && isLarger }
 }
 
-/// Which saves a database has no room for.
+/// Decides which saves exceed the quota of a database.
 ///
-/// What needs no room comes first, wherever it stands in the batch: deletions, and saves that make nothing larger. The others have what is left, each in its
-/// turn, and one that is too large does not keep a smaller one behind it out.
+/// Changes that need no room count first, wherever they stand in the batch: deletions, and saves that make nothing
+/// larger. The other saves share the rest in their order. One that is too large does not exclude a smaller one after
+/// it.
 enum QuotaVerdict {
+    /// Returns the saves to refuse.
     /// - Parameters:
-    ///   - used: bytes that the database holds, without what the batch deletes.
-    ///   - limit: bytes that it may hold. It may hold more already, where the limit came later.
-    /// - Returns: the places of the saves that are refused, rising.
+    /// - used: Bytes in the database, without the records that the batch deletes.
+    /// - limit: The quota in bytes. `used` may exceed it, if it was lowered later.
+    /// - Returns: The indices of the refused saves, ascending.
     static func refused(_ claims: [QuotaClaim], used: Int64, limit: Int64) -> [Int] {
         var sum = claims.reduce(used) { $1.needsRoom ? $0 : $0 + $1.growth }
         return claims.indices.filter { place in
@@ -32,29 +34,29 @@ enum QuotaVerdict {
 }
 
 extension QuotaClaim {
-    /// - Parameter put: what the save becomes.
+    /// - Parameter put: The stored form of the save.
     init(_ save: RecordVerdict.Save, as put: RecordPut) {
         growth = Int64(put.growth)
         guard let over = save.over, over.isThere else {
             isLarger = true
             return
         }
-        // Of a damaged record nobody knows what its fields took.
+        // The size of a damaged record's fields is unknown.
         isLarger = over.isDamaged || save.fields.byteCount > over.content.fields.byteCount || growth > Limits.bodyGrowthBytes
     }
 }
 
 extension ModifyBatch {
-    /// So often saves that the database has no room for are looked for, before all are refused that need some. Each look but the first follows from a
-    /// deletion that fell with a save. On this server.
+    /// Rounds of checking the quota, after which all saves that need room are refused. Each round but the first follows
+    /// from a deletion that failed with a save. On this server.
     private static let quotaLooks = 4
 
-    /// Holds the batch, which is settled, against the quota of its database, until nothing more falls. CloudKit: each record that has no room is told so, and
-    /// one whose new parent has none hears the same.
+    /// Checks a settled batch against the quota of its database, until no further save is refused. CloudKit: each
+    /// record without room gets the error, and so does a record whose new parent has none.
     /// - Parameters:
-    ///   - claims: of its saves, by their places.
-    ///   - used: bytes that the database holds before the batch.
-    /// - Returns: whether a save fell.
+    /// - claims: The claims of the batch's saves, by their indices.
+    /// - used: Bytes in the database before the batch.
+    /// - Returns: Whether a save was refused.
     mutating func settleQuota(_ claims: [Int: QuotaClaim], used: Int64, limit: Int64) -> Bool {
         var looks = 0
         while true {
@@ -70,7 +72,7 @@ extension ModifyBatch {
         }
     }
 
-    /// Saves that refer to new records which have no room have none themselves.
+    /// Refuses the saves that refer to new records which were refused for lack of room.
     private mutating func refuseWhatHangs(on names: Set<String>) {
         var refused = names
         while true {

@@ -1,11 +1,11 @@
-/// How much the databases of a container may hold, in bytes of record bodies as they are kept; 0: as much as the disk.
+/// The quotas of a container's databases, in bytes of stored record bodies; 0: no limit but the disk.
 ///
-/// CloudKit: what is in a private database counts against its user, what is in a public one against the container. See
+/// CloudKit: a private database counts against its user, a public one against the container. See
 /// `docs/decisions/bodies-count-and-deleting-is-always-possible.md`.
 package struct Quotas: Hashable, Sendable {
-    /// Of each user's private database.
+    /// The quota of each user's private database.
     package var userBytes: Int64
-    /// Of the public database.
+    /// The quota of the public database.
     package var publicBytes: Int64
 
     package init(userBytes: Int64 = 0, publicBytes: Int64 = 0) {
@@ -15,7 +15,7 @@ package struct Quotas: Hashable, Sendable {
 
     package static let none = Quotas()
 
-    /// What a database of this scope may hold; nil: as much as the disk.
+    /// The quota of a database in this scope; nil: no limit but the disk.
     package func limit(of scope: DatabaseKey.Scope) -> Int64? {
         let bytes: Int64 =
             switch scope {
@@ -26,16 +26,16 @@ package struct Quotas: Hashable, Sendable {
         return bytes > 0 ? bytes : nil
     }
 
-    /// With what an administrator has set for one container and environment.
+    /// Returns the quotas with an administrator's values for one container and environment.
     func with(_ entry: QuotaEntry?) -> Quotas {
         Quotas(userBytes: entry?.userBytes ?? userBytes, publicBytes: entry?.publicBytes ?? publicBytes)
     }
 }
 
-/// What an administrator has set for a container in one environment; nil: what the server has for all; 0: as much as the disk.
+/// An administrator's quotas for a container in one environment; nil: the server's default; 0: no limit but the disk.
 package struct QuotaEntry: RegistryEntry {
     package static let kind = EntryKind.quota
-    /// There is one.
+    /// The key of the only entry.
     static let key = "quota"
     package var userBytes: Int64?
     package var publicBytes: Int64?

@@ -1,30 +1,30 @@
 import NacreCloudWire
 
-/// What a database holds, and what it may hold.
+/// The size of a database, and its quota.
 package struct Usage: Hashable, Sendable {
-    /// Bytes of the bodies of its records, as they are kept.
+    /// Bytes of the stored bodies of its records.
     package var bytes: Int64
-    /// nil: as much as the disk.
+    /// The quota in bytes; nil: no limit but the disk.
     package var limit: Int64?
 }
 
-/// What the databases of a container hold in one environment.
+/// The sizes of a container's databases in one environment.
 package struct ContainerUsage: Hashable, Sendable {
     package var ofPublic: Usage
-    /// Of private databases, in the order of their keys.
+    /// The sizes of private databases, in the order of their keys.
     package var users: [UserUsage]
-    /// Where the next page of users begins; nil: there is none. A page may be empty and not the last.
+    /// The position of the next page of users; nil after the last. Any page may be empty.
     package var next: DatabaseID?
 }
 
-/// What a user's private database holds.
+/// The size of a user's private database.
 package struct UserUsage: Hashable, Sendable {
     package var userRecordName: String
     package var usage: Usage
 }
 
 extension Cloud {
-    /// What a container holds in one environment, for its administrator: as many databases as a page has.
+    /// A page of the sizes of a container's databases in one environment, for its administrator.
     package func usage(
         of container: String, _ environment: DatabaseKey.Environment, after last: DatabaseID?
     ) async throws -> ContainerUsage {
@@ -41,7 +41,7 @@ extension Cloud {
         }
     }
 
-    /// What a user's private database holds; of a user who has none, nothing.
+    /// The size of a user's private database; 0 bytes if the user has none.
     package func usage(
         of user: String, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> Usage {
@@ -64,15 +64,15 @@ extension Cloud {
 }
 
 extension Cloud {
-    /// How much the databases of a container may hold in one environment, and what an administrator has said of that.
+    /// The quotas of a container in one environment, and an administrator's entry for it.
     package func quotas(of container: String, _ environment: DatabaseKey.Environment) async throws -> (quotas: Quotas, entry: QuotaEntry) {
         try await registry.requireContainer(container)
         let entry = try await registry.lookUp(QuotaEntry.self, QuotaEntry.key, in: .schema(container: container, environment)) ?? QuotaEntry()
         return (quotas.with(entry), entry)
     }
 
-    /// Says how much they may hold. It counts from the next request on; what is there stays, however much it is.
-    /// - Returns: what holds now.
+    /// Changes the quotas of a container, from the next request on. Existing data stay, even above a quota.
+    /// - Returns: The quotas and the entry now.
     package func setQuotas(
         of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout QuotaEntry) -> Void
     ) async throws -> (quotas: Quotas, entry: QuotaEntry) {

@@ -1,10 +1,10 @@
 import NacreCloudWire
 
-/// Work that users and containers may have done a second, in the unit of `Limits.requestRate`; nil: as much as they like.
+/// Limits of work per second for users and containers, in the unit of `Limits.requestRate`; nil: unlimited.
 package struct Rates: Hashable, Sendable {
-    /// Of each user.
+    /// The rate of each user.
     package var userRate: Int?
-    /// Of all who use a container, together.
+    /// The rate of all callers of a container together.
     package var containerRate: Int?
 
     package init(userRate: Int?, containerRate: Int?) {
@@ -12,19 +12,20 @@ package struct Rates: Hashable, Sendable {
         self.containerRate = containerRate
     }
 
-    /// What the server has for all containers.
-    /// - Parameter requestRate: of a user; nil: nobody is kept to a rate.
+    /// The server's rates for all containers.
+    /// - Parameter requestRate: The rate of a user; nil: unlimited.
     package init(requestRate: Int?) {
         self.init(userRate: requestRate, containerRate: requestRate.map { $0 * Limits.requestRateOfContainer })
     }
 
-    /// Rate of all guests together, who have an API token of a container and no user. It leaves what users need.
+    /// The rate of all guests of a container together: callers with an API token and no user. The rest is left for
+    /// users.
     package var guestsRate: Int? { containerRate.map { max(1, $0 / Limits.guestsPartOfRate) } }
 
-    /// Rate of the guests at one address. It leaves what other guests need.
+    /// The rate of the guests at one address. The rest is left for other guests.
     package var guestRate: Int? { containerRate.map { max(1, $0 / Limits.guestPartOfRate) } }
 
-    /// With what an administrator has set for one container.
+    /// Returns the rates with an administrator's values for one container.
     package func with(_ entry: RateEntry) -> Rates {
         Rates(userRate: Self.rate(entry.userRate, userRate), containerRate: Self.rate(entry.containerRate, containerRate))
     }
@@ -35,7 +36,7 @@ package struct Rates: Hashable, Sendable {
     }
 }
 
-/// What an administrator has set for a container; nil: what the server has for all; 0: as much as they like.
+/// An administrator's rates for a container; nil: the server's default; 0: unlimited.
 package struct RateEntry: RegistryEntry {
     package static let kind = EntryKind.rate
     package var userRate: Int?
@@ -56,13 +57,14 @@ package struct RateEntry: RegistryEntry {
 }
 
 extension Registry {
-    /// What an administrator has set for a container.
+    /// An administrator's rates for a container.
     package func rates(of container: String) async throws -> RateEntry {
         try await lookUp(RateEntry.self, container, in: .server) ?? RateEntry()
     }
 
-    /// Says how much work a container and its users may have done. Servers hear of it within the seconds that they remember credentials.
-    /// - Returns: what is set now.
+    /// Changes the rates of a container and its users. Servers notice once the rates that they remember expire, within
+    /// the seconds for which they remember credentials.
+    /// - Returns: The entry now.
     package func setRates(of container: String, _ change: @escaping @Sendable (inout RateEntry) -> Void) async throws -> RateEntry {
         try await requireContainer(container)
         return try await write(.server) { database, now, transaction in

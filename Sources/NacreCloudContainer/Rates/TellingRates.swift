@@ -1,14 +1,15 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Counts the notifications that users' devices are told, and the subscriptions that others' saves are held against. A user of more than the rate hears to
-/// fetch everything in their place: subscriptions cost the server as much as somebody likes, and never the one who saves. Thread-safe.
+/// Limits the notifications to a user's devices, and the matching of the user's subscriptions with others' saves. Above
+/// the rate, the devices are told to fetch everything instead. Subscriptions can be as costly as their user likes, and
+/// the saving user must not pay for them. Thread-safe.
 ///
-/// Each server counts for itself: with several a user has the rate of each.
+/// Each server counts separately: a user of several servers has the rate on each.
 final class TellingRates: Sendable {
     private static let rate = TokenBucket.Rate(
         perSecond: Double(Limits.notificationsPerSecond), most: Double(Limits.notificationsPerSecond) * Limits.requestBurstSeconds)
-    /// On this server: 10 MB.
+    /// Users remembered. On this server: 10 MB.
     private static let usersRemembered = 50_000
 
     private let buckets = Locked(TokenBuckets<AccountPlace>(most: usersRemembered))

@@ -1,12 +1,12 @@
 package import NacreCloudWire
 
-/// How much work somebody may have done for him: it fills by so much a second up to a most, and what was done is taken from it afterwards, because
-/// only then it is known. So one may owe, and waits until that is paid.
+/// A budget of work. It fills at a rate up to a maximum, and the cost of work is taken after the work, when it is
+/// known. The level may therefore be negative, and new work waits until it is positive again.
 package struct TokenBucket: Hashable, Sendable {
     package struct Rate: Hashable, Sendable {
-        /// Costs (`WorkMeter`) a second.
+        /// Costs (`WorkMeter`) per second.
         package var perSecond: Double
-        /// Costs at once, of who has asked for nothing for a while.
+        /// Costs that may be used at once after a quiet time.
         package var most: Double
 
         package init(perSecond: Double, most: Double) {
@@ -23,7 +23,7 @@ package struct TokenBucket: Hashable, Sendable {
         at = now.secondsSince2001
     }
 
-    /// Whole seconds after which something may begin; nil: now.
+    /// Whole seconds after which work may begin; nil: now.
     package mutating func pause(_ rate: Rate, at now: Timestamp) -> Int? {
         fill(rate, at: now)
         guard level <= 0 else { return nil }
@@ -35,13 +35,13 @@ package struct TokenBucket: Hashable, Sendable {
         level -= Double(cost)
     }
 
-    /// As if nothing had ever been taken.
+    /// Whether the bucket is full, as a new one is.
     package mutating func isFull(_ rate: Rate, at now: Timestamp) -> Bool {
         fill(rate, at: now)
         return level >= rate.most
     }
 
-    /// A clock that is set back fills nothing and takes nothing.
+    /// Adds what has accrued since the last call. A clock that is set back adds nothing and removes nothing.
     private mutating func fill(_ rate: Rate, at now: Timestamp) {
         level = min(rate.most, level + max(0, now.secondsSince2001 - at) * rate.perSecond)
         at = now.secondsSince2001

@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// Buckets of many, by whose they are. Of more than so many those that are full again are forgotten first, then all.
+/// Buckets by owner. When there are `most` of them, the full ones are forgotten, and all if more than half are left.
 package struct TokenBuckets<Owner: Hashable & Sendable>: Sendable {
     private var buckets: [Owner: TokenBucket] = [:]
     private let most: Int
@@ -9,16 +9,18 @@ package struct TokenBuckets<Owner: Hashable & Sendable>: Sendable {
         self.most = most
     }
 
-    /// Whole seconds after which something of the owner may begin; nil: now.
+    /// Whole seconds after which an owner's work may begin; nil: now.
     package mutating func pause(of owner: Owner, _ rate: TokenBucket.Rate, at now: Timestamp) -> Int? {
         guard var bucket = buckets[owner] else { return nil }
         let pause = bucket.pause(rate, at: now)
-        // Kept as of now where somebody waits, so that it fills although the clock was set back. Else what has filled is counted when work is taken.
+        // Stored if the owner must wait, so that the bucket fills even if the clock was set back. Otherwise `take`
+        // counts what has accrued.
         if pause != nil { buckets[owner] = bucket }
         return pause
     }
 
-    /// - Parameter rate: of an owner.
+    /// Takes the cost of work from an owner's bucket.
+    /// - Parameter rate: Returns the rate of an owner.
     package mutating func take(_ cost: Int, from owner: Owner, at now: Timestamp, rate: (Owner) -> TokenBucket.Rate) {
         let own = rate(owner)
         if buckets.count >= most, buckets[owner] == nil { forget(at: now, rate) }

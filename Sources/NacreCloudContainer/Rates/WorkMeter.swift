@@ -1,9 +1,9 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Counts what one request costs, in units that are about ten microseconds of work each and that no clock measures: `Limits.requestCost` for the
-/// request, one for each record that it names (absent ones count less), and one for each thousand bytes that it sends, is sent, or has looked at.
-/// The meter goes with the task of the request; any thread may add.
+/// Counts the cost of one request without a clock, in units of about ten microseconds of work. A request costs
+/// `Limits.requestCost`, one unit for each record that it names (absent ones less), and one for each thousand bytes
+/// that it sends, is sent, or has looked at. The meter belongs to the task of the request; any thread may add to it.
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 
@@ -35,22 +35,22 @@ package final class WorkMeter: Sendable {
         }
     }
 
-    /// Counts rows that were written, where they are more than what was counted: they may grow with more than the names of the request.
+    /// Raises the rows to the number written, if that is larger. It can exceed the number of names in the request.
     package func add(rowsInAll rows: Int) {
         sums.withLock { $0.rows = max($0.rows, rows) }
     }
 
-    /// The zone that the request names, for the log; of several the last.
+    /// The last zone that the request named, for the log.
     package var zone: String? { sums.withLock { $0.zone } }
 
     func note(zone name: String) { sums.withLock { $0.zone = name } }
 
     package var cost: Int { sums.withLock { $0.cost } }
 
-    /// Counts the answer once, whoever else does so.
+    /// Sets the bytes of the answer. A further call replaces the value.
     package func answer(bytes: Int) { sums.withLock { $0.answerBytes = bytes } }
 
-    /// The cost that nobody has paid yet. It is paid from then on, so several may each take what has come since.
+    /// Returns the cost not paid yet, and marks it as paid. Several callers may each take what was added since.
     package func takeUnpaid() -> Int {
         sums.withLock { sums in
             defer { sums.paid = sums.cost }

@@ -1,21 +1,22 @@
 import NacreCloudWire
 
-/// A user, or a server-to-server key by its own user, who was given roles.
+/// A user with assigned roles. A server-to-server key is represented by its own user.
 package struct RoleHolder: Hashable, Sendable {
     package var user: String
-    /// In the order in which the schema declares them.
+    /// The roles, in the order in which the schema declares them.
     package var roles: [String]
 }
 
 extension Registry {
-    /// The roles that a schema declares, in the order in which it came by them. CloudKit's own are none of them.
+    /// The roles that a schema declares, in the order of their declaration, without CloudKit's own.
     package func roles(of container: String, _ environment: DatabaseKey.Environment) async throws -> [String] {
         try await administeredSchema(of: container, environment).rolesInOrder
     }
 
-    /// Who has roles.
-    /// - Parameter last: the last user of the page before.
-    /// - Returns: a page in the order of the users' names, and where the next one begins; nil when there is none. A page may be empty and not the last.
+    /// A page of the users with roles.
+    /// - Parameter last: The last user of the page before.
+    /// - Returns: The page in the order of user record names, and the position of the next one; nil after the last. Any
+    ///   page may be empty.
     package func roleHolders(
         of container: String, _ environment: DatabaseKey.Environment, after last: String?
     ) async throws -> (page: [RoleHolder], next: String?) {
@@ -27,25 +28,25 @@ extension Registry {
         }
     }
 
-    /// Gives a user one of the roles that a schema declares. Who has it keeps it. It counts from the next request on.
+    /// Assigns a user one of the roles that a schema declares, from the next request on. Idempotent.
     ///
-    /// CloudKit: its console assigns roles, in each environment for itself. Whether there is such a user is not asked here.
-    /// - Returns: all that the user has now.
+    /// CloudKit: its console assigns roles, separately in each environment. Whether the user exists is not checked.
+    /// - Returns: All roles of the user now.
     package func assign(
         _ role: String, to user: String, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> RoleHolder {
         try await changeRoles(of: user, in: container, environment) { $0.insert(try $1.number(ofRole: role)) }
     }
 
-    /// Takes a role from a user, if he has it. It counts from the next request on.
-    /// - Returns: all that the user has now.
+    /// Revokes a user's role, from the next request on. Idempotent.
+    /// - Returns: All roles of the user now.
     package func revoke(
         _ role: String, from user: String, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> RoleHolder {
         try await changeRoles(of: user, in: container, environment) { $0.remove(try $1.number(ofRole: role)) }
     }
 
-    /// Takes all roles from a user who is no more.
+    /// Removes all roles of a deleted user.
     func forgetRoles(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
         try await write(.schema(container: container, environment)) { database, now, transaction in
             guard try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now) != nil else { return .rollback(()) }
@@ -63,7 +64,7 @@ extension Registry {
         return try await write(.schema(container: container, environment)) { database, now, transaction in
             let schema = try transaction.schema(in: database)
             let before = try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now)?.roles ?? []
-            // Those that are no more go with the first change.
+            // Roles that no longer exist are dropped with the first change.
             var numbers = Set(before).intersection(schema.roles.values)
             try change(&numbers, schema)
             let after = RoleAssignmentEntry(roles: numbers.sorted())
@@ -83,7 +84,7 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Gives the schema another version, by which everybody notices that somebody's roles have changed.
+    /// Stores the schema as a new version, by which all servers notice that roles of users have changed.
     fileprivate func noteAssignment(in database: DatabaseID, at now: Timestamp) throws {
         let schema = try schema(in: database)
         _ = try put(schema, over: schema, in: database, at: now)

@@ -1,12 +1,12 @@
 import NacreCloudWire
 import NacreLocks
 
-/// The security roles of who asks, but for `_creator`, which depends on the record.
+/// The security roles of a caller, except `_creator`, which depends on the record.
 package struct CallerRoles: Hashable, Sendable {
     let isSignedIn: Bool
-    /// Those of the schema's own roles that an administrator gave.
+    /// The schema's own roles that an administrator assigned.
     let custom: Set<String>
-    /// Who administrates the container: no grant holds them.
+    /// Whether the caller administrates the container, and no grant binds it.
     let mayAll: Bool
 
     init(_ caller: Caller, custom: Set<String> = []) {
@@ -16,19 +16,20 @@ package struct CallerRoles: Hashable, Sendable {
     }
 }
 
-/// The roles of a schema's own that a user or a server-to-server key has, by their numbers: a role that is made again under its name is
-/// another one, and nobody has it. CloudKit: the `roles` of a user's record.
+/// The schema's own roles of a user or a server-to-server key, by number. A role that is declared again under its old
+/// name has a new number and no users. CloudKit: the `roles` of a user's record.
 package struct RoleAssignmentEntry: RegistryEntry {
     package static let kind = EntryKind.roleAssignment
     package var roles: [Int64]
 }
 
-/// Which roles users have in one version of a schema: each change of a user's roles makes another version, which everybody who reads it looks at. So a role
-/// that is taken away is gone with the next request, on every server. No part of what a schema is.
+/// The roles of users under one version of a schema. Each change of roles makes a new version, which every reader
+/// checks. A revoked role is therefore gone with the next request, on every server. All memories compare equal, because
+/// they are no part of a schema.
 package final class AssignmentMemory: Sendable, Hashable {
     private let users = Locked<[String: Set<String>]>([:])
 
-    /// Users that are remembered; beyond it the memory starts afresh. On this server.
+    /// Users remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 20_000
 
     func roles(of user: String) -> Set<String>? { users.withLock { $0[user] } }
@@ -45,7 +46,7 @@ package final class AssignmentMemory: Sendable, Hashable {
 }
 
 extension RoleAssignmentEntry {
-    /// As other entries are read, for less: each request of a user in a public database reads one.
+    /// Decodes faster than other entries: each request of a user in a public database reads one.
     init(_ row: EntryRow) throws(StoreError) {
         do {
             self.init(roles: try row.value.withUnsafeBytes { bytes throws(JSONError) in try Self.roles(bytes) })
@@ -72,16 +73,16 @@ extension RoleAssignmentEntry {
 }
 
 extension Schema {
-    /// What somebody may do with records of a type.
+    /// The permissions of a caller on records of a type.
     func permissions(of roles: CallerRoles, on type: String, asCreator: Bool) -> Permissions {
         let grants = types[type]?.ownGrants ?? .defaults(of: type)
         return grants.permissions(of: roles, asCreator: asCreator)
     }
 
-    /// In the order in which they were declared.
+    /// The schema's roles, in the order of their declaration.
     var rolesInOrder: [String] { roles.sorted { $0.value < $1.value }.map(\.key) }
 
-    /// A role that it does not have, under a number that none had.
+    /// Declares a role that the schema does not have, under a number that was never used.
     mutating func declare(role: String) {
         roles[role] = nextRole
         nextRole += 1
@@ -94,19 +95,20 @@ extension Schema {
 }
 
 extension KnownSchema {
-    /// Where it stands which roles a caller has; nil where there are none to have.
+    /// The key of the entry with a caller's roles; nil if the schema declares no roles or the caller has no user.
     func assignmentKey(of caller: Caller) -> EntryKey? {
         guard !schema.roles.isEmpty, let user = caller.userRecordName else { return nil }
         return EntryKey(database, .roleAssignment, user)
     }
 
-    /// - Parameter entries: what a transaction found, with `assignmentKey` among what it looked for.
+    /// The roles of a caller, from entries that a transaction has read.
+    /// - Parameter entries: The result of a read that included `assignmentKey`.
     func roles(of caller: Caller, by entries: [EntryRow]) throws -> CallerRoles {
         guard let key = assignmentKey(of: caller), let row = entries.first(where: { $0.key == key }) else { return CallerRoles(caller) }
         return CallerRoles(caller, custom: schema.roles(numbered: try RoleAssignmentEntry(row).roles))
     }
 
-    /// Costs no call of the store where they were read on a snapshot with this very version of the schema.
+    /// The roles of a caller. Costs no call of the store if they were read before under this version of the schema.
     func roles(of caller: Caller, _ transaction: any ReadTransaction) throws -> CallerRoles {
         guard let key = assignmentKey(of: caller) else { return CallerRoles(caller) }
         if let known = schema.assignments.roles(of: key.key) { return CallerRoles(caller, custom: known) }

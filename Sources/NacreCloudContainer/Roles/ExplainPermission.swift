@@ -1,25 +1,25 @@
 import NacreCloudWire
 
-/// Whether somebody may do something in a public database, and why.
+/// The decision on a caller's permission in a public database, and its reasons.
 package struct PermissionExplanation: Hashable, Sendable {
     package var isPermitted: Bool
     package var recordType: String
-    /// Who made the record; nil where none is there.
+    /// The creator of the record; nil if there is no record.
     package var creator: String?
-    /// Those that who asks has here; `_creator` among them where the record is theirs.
+    /// The caller's roles for this record, with `_creator` if the caller made it.
     package var roles: [String]
-    /// Those to which the type grants it.
+    /// The roles to which the type grants the permission.
     package var grantedTo: [String]
-    /// The roles that it follows from; none where it is not permitted, or follows from no role.
+    /// The roles that the permission follows from; empty if it is not granted, or follows from no role.
     package var because: [String]
 }
 
 extension Cloud {
-    /// Answers as a request would be answered, from the same rule. Costs five calls of the store.
+    /// Explains a permission by the rule that requests use. Costs five calls of the store.
     /// - Parameters:
-    ///   - record: its name in the default zone; of `.create` it may be missing.
-    ///   - type: the record's, where it is to be made.
-    /// - Throws: `NOT_FOUND` where the record is not there.
+    /// - record: The record's name in the default zone; optional for `.create`.
+    /// - type: The type of a record to be made.
+    /// - Throws: `NOT_FOUND` if there is no such record.
     package func explainPermission(
         _ permission: Permissions, of caller: Caller, record: String?, type: String?, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> PermissionExplanation {
@@ -34,7 +34,7 @@ extension Cloud {
             let live = stored.flatMap { $0.isThere ? $0 : nil }
             if live == nil, permission != .create { throw record == nil ? ServerError.missing("record") : ServerError.recordNotFound }
             guard let type = permission == .create ? type ?? live?.row.type : live?.row.type else { throw ServerError.missing("recordType") }
-            // Nobody makes users' records; and in production nobody makes types.
+            // User records cannot be made by any caller, and in production no type can be.
             let mayBeMade = type != UserRecord.type && (environment == .development || known.schema.definition(of: type) != nil)
             let isCreator = permission != .create && (live?.isMade(by: caller) ?? false)
             let roles = try known.roles(of: caller, transaction)
@@ -52,7 +52,7 @@ extension Cloud {
 }
 
 extension CallerRoles {
-    /// In the order of their bytes.
+    /// The names of the roles, in the order of their bytes.
     fileprivate func names(asCreator: Bool) -> [String] {
         var names = custom.union([Grants.worldRole])
         if isSignedIn { names.insert(Grants.signedInRole) }

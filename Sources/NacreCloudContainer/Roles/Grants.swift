@@ -1,25 +1,27 @@
-/// What the security roles may do with the records of one type. They count in the public database alone: what is private is its owner's.
+/// The permissions of security roles on records of one type. They count only in the public database: private data
+/// belong to their owner.
 ///
-/// CloudKit: `GRANT READ, CREATE, WRITE TO role` in a type of a schema. See `docs/decisions/who-may-do-what-in-public.md`.
+/// CloudKit: `GRANT READ, CREATE, WRITE TO role` in a type of a schema. See
+/// `docs/decisions/who-may-do-what-in-public.md`.
 package struct Grants: Hashable, Sendable {
-    /// CloudKit: anybody, also without an account.
+    /// CloudKit: every caller, with or without an account.
     package static let worldRole = "_world"
-    /// CloudKit: who is signed in. Server-to-server keys are.
+    /// CloudKit: callers who are signed in, and server-to-server keys.
     package static let signedInRole = "_icloud"
-    /// CloudKit: who made the record.
+    /// CloudKit: the user who made the record.
     package static let creatorRole = "_creator"
-    /// CloudKit: roles that every schema has, and that none declares.
+    /// CloudKit: roles that every schema has, and none declares.
     package static let builtInRoles: Set<String> = [worldRole, signedInRole, creatorRole]
 
     private var world: Permissions = []
     private var signedIn: Permissions = []
     private var creator: Permissions = []
-    /// Of the roles that a schema declares; none without a permission.
+    /// Permissions of the roles that a schema declares. No value is empty.
     private var custom: [String: Permissions] = [:]
 
     package init() {}
 
-    /// CloudKit: the grants of a type to which nobody gave others.
+    /// CloudKit: the grants of a type whose schema sets none.
     package static let defaults = {
         var grants = Grants()
         grants[creatorRole] = .write
@@ -28,7 +30,7 @@ package struct Grants: Hashable, Sendable {
         return grants
     }()
 
-    /// CloudKit: nobody makes users' records.
+    /// CloudKit: no role may make user records.
     private static let usersDefaults = {
         var grants = defaults
         grants[signedInRole] = []
@@ -58,17 +60,17 @@ package struct Grants: Hashable, Sendable {
         }
     }
 
-    /// Those that have a permission, in the order of their bytes.
+    /// The roles that have a permission, in the order of their bytes.
     package var roles: [String] {
         (Self.builtInRoles.filter { !self[$0].isEmpty } + custom.keys).sorted { ByteOrder.compare($0, $1) < 0 }
     }
 
     var isEmpty: Bool { world.isEmpty && signedIn.isEmpty && creator.isEmpty && custom.isEmpty }
 
-    /// What somebody may do with a record of the type: all that one of the roles may. Allocates nothing.
+    /// The permissions of a caller on a record of the type: the union over its roles. Allocates nothing.
     ///
-    /// CloudKit: who is not signed in can read at most, whatever `_world` is granted.
-    /// - Parameter asCreator: who asks made the record. Nobody has made a record that is not there yet.
+    /// CloudKit: a caller who is not signed in can only read, whatever `_world` is granted.
+    /// - Parameter asCreator: Whether the caller made the record; false for a record that does not exist yet.
     func permissions(of roles: CallerRoles, asCreator: Bool) -> Permissions {
         if roles.mayAll { return [.read, .create, .write] }
         guard roles.isSignedIn else { return world.intersection(.read) }
@@ -85,7 +87,7 @@ extension Grants: Codable {
         let container = try decoder.singleValueContainer()
         for (role, words) in try container.decode([String: [String]].self) {
             for word in words {
-                // What is not understood must not be taken for less than it says.
+                // An unknown permission is an error: to skip it could change what the grants mean.
                 guard let permission = Permissions(word: word) else {
                     throw DecodingError.dataCorruptedError(in: container, debugDescription: "unknown permission")
                 }

@@ -1,4 +1,4 @@
-/// What a security role may do with the records of a type.
+/// The permissions of a security role on records of a type.
 package struct Permissions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -8,13 +8,13 @@ package struct Permissions: OptionSet, Hashable, Sendable {
 
     package static let read = Permissions(rawValue: 1)
     package static let create = Permissions(rawValue: 2)
-    /// CloudKit: to change and to delete.
+    /// CloudKit: changing and deleting.
     package static let write = Permissions(rawValue: 4)
 
     /// The words of CloudKit's schema language, in the order in which it prints them.
     package static let words: [(word: String, permission: Permissions)] = [("READ", .read), ("CREATE", .create), ("WRITE", .write)]
 
-    /// nil for what is no permission's word.
+    /// nil for an unknown word.
     package init?(word: String) {
         guard let found = Self.words.first(where: { $0.word == word }) else { return nil }
         self = found.permission

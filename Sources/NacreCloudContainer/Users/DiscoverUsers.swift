@@ -1,9 +1,10 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `users/discover`: those of the container's users who have allowed it, in the order asked. Who is nobody's, who never was in the container, who was not
-    /// asked and who said no are all left out, and cost the same three questions to one snapshot of the store; each address costs as much as `Limits.addressLookupCost`.
-    /// - Parameter field: of the request, that holds the list.
+    /// Answers `users/discover`: the users of the container who allowed to be found, in the order of the request. Left
+    /// out are unknown users, users who never were in the container, and users who refused or never answered. All cost
+    /// the same three reads of one snapshot; each address costs `Limits.addressLookupCost`.
+    /// - Parameter field: The field of the request that holds the list.
     package func discoverUsers(
         _ infos: [UserLookupInfo], field: String, in target: DatabaseTarget, by caller: Caller
     ) async throws -> UsersDiscoverResponse {
@@ -18,20 +19,22 @@ extension Cloud {
         }
     }
 
-    /// Address-book discovery, `GET users/discover` and `users/lookup/contacts`: those of the caller's contacts who may be found. The server keeps no address
-    /// books, so there is nobody. See `docs/decisions/users-are-found-where-they-allowed-it.md`.
+    /// Address-book discovery, `GET users/discover` and `users/lookup/contacts`: the caller's contacts who may be
+    /// found. The server keeps no address books, so the answer is empty. See
+    /// `docs/decisions/users-are-found-where-they-allowed-it.md`.
     package func discoverContacts(in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> UsersDiscoverResponse {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         return UsersDiscoverResponse(users: [])
     }
 
-    /// The caller, with the names that others see: none where the caller has not allowed it. CloudKit: "names only if discoverable".
+    /// The caller's identity, with the names that others see: none unless the caller allowed it. CloudKit: "names only
+    /// if discoverable".
     package func identity(of userRecordName: String, in target: DatabaseTarget) async throws -> UserIdentity {
         let shown = try await registry.lookUp(DiscoverableEntry.self, userRecordName, in: .discovery(of: target))
         return shown?.identity(named: userRecordName) ?? UserIdentity(userRecordName: userRecordName)
     }
 
-    /// The key under which clients hash the addresses that they ask for; made when it is first asked for.
+    /// The key with which clients hash the addresses that they look up. The first call makes it.
     package func contactKey(in target: DatabaseTarget, by caller: Caller) async throws -> UsersContactKeyResponse {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         let part = Registry.Part.discovery(of: target)
@@ -58,7 +61,7 @@ extension Registry.Part {
 }
 
 extension UserLookupInfo {
-    /// The hash under which somebody with this address or number stands in the index; nil where it is neither.
+    /// The hash of an address or phone number in the index; nil for a user record name or an invalid number.
     fileprivate func contact(under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String? {
         switch self {
         case .emailAddress(let address): HashedAddress.text(of: address, under: key, hash)
@@ -74,18 +77,18 @@ extension HashedAddress {
         text(of: hash(message(emailAddress: address), key))
     }
 
-    /// - Parameter number: normalised.
+    /// - Parameter number: Normalized.
     static func text(ofPhone number: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
         text(of: hash(message(phoneNumber: number), key))
     }
 }
 
 extension ReadTransaction {
-    /// Which questions are asked depends on the request alone, never on who there is.
+    /// Looks users up by reads that depend on the request alone, never on which users exist.
     fileprivate func discover(
         _ infos: [UserLookupInfo], in database: DatabaseID, hash: ([UInt8], [UInt8]) -> [UInt8]
     ) throws -> [UserIdentity] {
-        // While nobody has asked for the key, nobody is in the index, whatever the key.
+        // Without a key no user is in the index, so any key will do.
         let key = try contactKey(in: database) ?? []
         let contacts = infos.map { $0.contact(under: key, hash) }
         var owners: [String: String] = [:]

@@ -1,16 +1,16 @@
 package import NacreCloudWire
 
-/// The permission to be found, which each user gives or refuses in each container and environment.
+/// The permission to be found, which each user grants or refuses in each container and environment.
 extension Cloud {
-    /// `GET users/permission`
+    /// Answers `GET users/permission`.
     package func discoverability(in target: DatabaseTarget, by caller: Caller) async throws -> Discoverability {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         guard let user = caller.userRecordName else { throw caller.noUser }
         return try await registry.lookUp(DiscoverabilityEntry.self, user, in: .discovery(of: target))?.status ?? .initialState
     }
 
-    /// `POST users/permission`: what an app's user has answered.
-    /// - Returns: what holds now, which is another answer where there was one.
+    /// Answers `POST users/permission`, with a user's answer in an app.
+    /// - Returns: The permission that is in force, which may be an earlier answer.
     package func answerDiscoverability(
         _ answer: Discoverability, in target: DatabaseTarget, by caller: Caller
     ) async throws -> Discoverability {
@@ -20,7 +20,7 @@ extension Cloud {
         return try await settle(answer, of: account, at: place, by: .app)
     }
 
-    /// The same by the user, in a container to which the account has been signed in.
+    /// Sets the permission as the user does, in a container that the account has signed in to.
     package func answerDiscoverability(
         _ answer: Discoverability, of account: AccountEntry, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> Discoverability {
@@ -52,20 +52,21 @@ extension Cloud {
             try transaction.apply(plan)
             return .commit(status)
         }
-        // Names or address may have changed meanwhile, when there was nothing yet to change here.
+        // Names or address may have changed in the meantime, when no entry existed to update.
         if status == .granted { try await refreshIdentity(of: id, at: place) }
         return status
     }
 }
 
-/// What containers show of an account follows the account.
+/// Copies of an account's names and address in containers, which follow the account.
 extension Cloud {
-    /// Takes over an account's names and address wherever it may be found. Doing it twice does no harm; a task does it again after each change.
+    /// Copies an account's names and address to every container where its user may be found. Idempotent; a task repeats
+    /// it after each change.
     package func refreshIdentity(of account: String) async throws {
         for place in try await registry.places(of: account) { try await refreshIdentity(of: account, at: place) }
     }
 
-    /// Takes a deleted account out of all indexes at once. The task that takes its data away does it again.
+    /// Removes a deleted account from all indexes at once. The task that removes its data repeats it.
     package func concealIdentity(of account: String) async throws {
         for place in try await registry.places(of: account) { try await forgetDiscoverability(at: place) }
     }
@@ -79,12 +80,13 @@ extension Cloud {
         try await takeOver(account, at: place)
     }
 
-    /// - Parameter account: as it was a moment ago.
+    /// Copies an account's names and address to one container, unless a later state is there.
+    /// - Parameter account: The account as it was read a moment ago.
     func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
         let (user, hash) = (place.userRecordName, tokens.code)
         try await registry.write(.discovery(of: place)) { database, now, transaction in
             guard let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now), before.isAllowed,
-                // A later state may have been taken over before this one.
+                // A later state may have been copied before this one.
                 before.identityChanges < account.changesOfIdentity, let key = try transaction.contactKey(in: database)
             else { return .rollback(()) }
             var plan = WritePlan()

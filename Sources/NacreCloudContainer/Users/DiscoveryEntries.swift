@@ -1,30 +1,32 @@
 import NacreCloudWire
 
-// What the registry keeps of discovery: for each container and environment a database of its own, in which one read finds everything that an answer
-// tells. See `docs/decisions/users-are-found-where-they-allowed-it.md`.
+// Entries of discovery. Each container and environment has a database for them, in which one snapshot holds everything
+// for an answer. See `docs/decisions/users-are-found-where-they-allowed-it.md`.
 
-/// A user's answer to the question whether others may find them. Its key is the user record name.
+/// A user's answer to whether others may find them. Its key is the user record name.
 struct DiscoverabilityEntry: RegistryEntry {
     static let kind = EntryKind.discoverability
     var isAllowed: Bool
-    /// The hash of the verified address under which the user is found; nil where they are not. Anybody can claim an address.
+    /// The hash of the verified address by which the user is found; nil: none. An unverified address does not count:
+    /// any account can claim it.
     var contact: String?
-    /// The same for the account's phone number.
+    /// The hash of the account's phone number by which the user is found; nil: none.
     var phoneContact: String?
-    /// How often the account's names, address and number had changed when they were taken over.
+    /// `changesOfIdentity` of the account when its names, address and number were copied.
     var identityChanges: Int64
 
     var status: Discoverability { isAllowed ? .granted : .denied }
     var contacts: [String] { [contact, phoneContact].compactMap(\.self) }
 }
 
-/// What others see of a user who has allowed it; those who have not have no such entry. Its key is the user record name.
+/// The names that others see of a user who allowed to be found. Other users have no entry. Its key is the user record
+/// name.
 struct DiscoverableEntry: RegistryEntry {
     static let kind = EntryKind.discoverable
     var givenName: String?
     var familyName: String?
 
-    /// The user as who asked hears of them: never an address but the one that was asked with.
+    /// The user's identity for a caller. It holds no address other than the one that the caller asked with.
     func identity(named userRecordName: String, lookupInfo: UserLookupInfo? = nil) -> UserIdentity {
         let hasName = givenName != nil || familyName != nil
         return UserIdentity(
@@ -33,14 +35,14 @@ struct DiscoverableEntry: RegistryEntry {
     }
 }
 
-/// Whose the address with a hash is, among those who have allowed to be found. Its key is the hash.
+/// The user whose address or phone number has a hash, if they allowed to be found. Its key is the hash.
 struct ContactEntry: RegistryEntry {
     static let kind = EntryKind.contact
     var userRecordName: String
 }
 
-/// The key under which the addresses of a container and environment are hashed: so that hashes of two containers, or of two servers, cannot be compared.
-/// Every user of the container may have it.
+/// The key with which addresses are hashed in a container and environment. It makes hashes of different containers or
+/// servers incomparable. Every user of the container may have it.
 struct ContactKeyEntry: RegistryEntry {
     static let kind = EntryKind.contactKey
     static let key = "key"
@@ -55,16 +57,17 @@ extension ReadTransaction {
 }
 
 extension WritePlan {
-    /// Takes away all that is kept of a user's answer, but for an address or a number that is another's by now.
+    /// Removes all entries of a user's answer, except contact entries that belong to another user by now.
     mutating func forget(_ entry: DiscoverabilityEntry, of user: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved += [EntryKey(database, .discoverability, user), EntryKey(database, .discoverable, user)]
         try forgetContacts(entry.contacts, of: user, in: database, transaction)
     }
 
-    /// Puts a user's answer, what others see where it is yes, and takes away what they saw before.
+    /// Stores a user's answer, and the names that others see if it allows that. Removes the contact entries that are
+    /// out of date.
     /// - Parameters:
-    ///   - before: what is kept.
-    ///   - account: whose names are shown.
+    /// - before: The stored answer.
+    /// - account: The account whose names are shown.
     mutating func put(
         _ entry: DiscoverabilityEntry, over before: DiscoverabilityEntry?, of user: String, named account: AccountEntry, in database: DatabaseID,
         _ transaction: any ReadTransaction

@@ -1,10 +1,11 @@
 package import NacreCloudWire
 
-// The rules of discovery: who may ask, what an answer to the permission leaves, and who is found. Pure.
+// Rules of discovery: which callers may ask, what follows from an answer, and which users are found. Pure.
 
-/// Whether a caller may use the endpoints of users but `users/caller` and `users/current`; nil: yes.
+/// Checks that a caller may use the endpoints of users, except `users/caller` and `users/current`; nil: yes.
 ///
-/// CloudKit: they want a user who is signed in and the public database; a server-to-server key is none. An API token alone discovers nobody.
+/// CloudKit: the endpoints need a signed-in user and the public database. A server-to-server key is no user, and an API
+/// token alone discovers nobody.
 package func usersVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerError? {
     switch (caller.identity, target.scope) {
     case (.serverKey, _): .keyIsNoUser
@@ -15,19 +16,19 @@ package func usersVerdict(_ target: DatabaseTarget, by caller: Caller) -> Server
     }
 }
 
-/// Who says whether a user may be found.
+/// The source of an answer to whether a user may be found.
 package enum DiscoverabilityJudge: Hashable, Sendable, CaseIterable {
-    /// An app, which has asked the user.
+    /// An app that has asked the user.
     case app
-    /// The user, by the password.
+    /// The user, with the account's password.
     case user
 }
 
-/// What holds after an answer to the question whether others may find a user.
+/// The permission in force after an answer to whether others may find a user.
 ///
-/// CloudKit: an app asks once, for all devices; after that the user alone changes it, in the system's settings. On this server: an app may also take
-/// the permission back, which shows less of the user and never more.
-/// - Parameter answer: not `initialState`.
+/// CloudKit: an app asks once, for all devices; after that only the user changes it, in the system's settings.
+/// On this server: an app may also withdraw the permission, which only hides the user.
+/// - Parameter answer: Not `initialState`.
 package func discoverabilityVerdict(
     _ answer: Discoverability, over current: Discoverability, by judge: DiscoverabilityJudge
 ) -> Discoverability {
@@ -38,7 +39,7 @@ package func discoverabilityVerdict(
 }
 
 extension UserLookupInfo {
-    /// What to be looked up by it costs beside its row. User record names are random; addresses and numbers can be guessed.
+    /// The cost of a lookup beyond its row. User record names are random; addresses and numbers can be guessed.
     var guessingCost: Int {
         switch self {
         case .emailAddress, .phoneNumber, .contactHash: Limits.addressLookupCost
@@ -47,8 +48,8 @@ extension UserLookupInfo {
     }
 }
 
-/// What is wrong with a list of lookup infos before anybody is looked up. On this server: an address that is none, and a name that is none, are nobody's,
-/// and not wrong: address books have such.
+/// Checks of a list of lookup infos before any user is looked up. On this server: invalid addresses and names are no
+/// fault and match no user, because address books contain them.
 enum LookupShape {
     static func fault(of infos: [UserLookupInfo], field: String, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: infos.count, field: field, by: caller) { return fault }
@@ -65,12 +66,12 @@ enum LookupShape {
 }
 
 extension UsersLookupRequest {
-    /// What `users/lookup/email` asks for.
+    /// The lookup infos of `users/lookup/email`.
     package func byEmail() throws(ServerError) -> [UserLookupInfo] {
         try each("emailAddress") { $0.emailAddress.map(UserLookupInfo.emailAddress) }
     }
 
-    /// What `users/lookup/id` asks for.
+    /// The lookup infos of `users/lookup/id`.
     package func byID() throws(ServerError) -> [UserLookupInfo] {
         try each("userRecordName") { $0.userRecordName.map(UserLookupInfo.userRecordName) }
     }
@@ -86,11 +87,11 @@ extension UsersLookupRequest {
 }
 
 extension ServerError {
-    /// CloudKit: `AUTHENTICATION_FAILED`, as everything that is wrong with a signed request.
+    /// CloudKit: `AUTHENTICATION_FAILED`, the answer to every fault of a signed request.
     static let keyIsNoUser = ServerError(
         .authenticationFailed, "Authentication failed", remedy: "A server-to-server key is no user: users are looked up by those who are signed in.")
 
-    /// - Parameter database: as CloudKit spells its type.
+    /// - Parameter database: The database type in CloudKit's spelling.
     static func usersAreInPublicDatabase(_ database: String) -> ServerError {
         ServerError(
             .badRequest, "endpoint not applicable in the database type '\(database)'", native: .badDatabase,
