@@ -16,7 +16,7 @@ package final class Cloud: StoreClient {
     package let assets: (any AssetStorage)?
     package let assetLinks: AssetLinks
     package let assetSizes: AssetSizes
-    /// The registry's key of chunks, cached after its first use.
+    /// The registry's key for the names of chunks, cached after its first use.
     let knownChunkKey = Locked<[UInt8]?>(nil)
     private let hints: any Hints
     /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.

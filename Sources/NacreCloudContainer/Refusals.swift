@@ -242,7 +242,7 @@ extension ServerError {
 }
 
 extension ServerError {
-    /// A read that kept conflicting with writes, however often it was started again.
+    /// 503: the store ended a read that held writes up, however often it was started again.
     static let outpaced = ServerError(
         .tryAgainLater, "The server's store is busy with writes", internalCode: 2022, remedy: "Ask for less at a time, or again.", retryAfter: 1)
 

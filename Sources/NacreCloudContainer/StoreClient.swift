@@ -44,8 +44,8 @@ extension StoreClient {
 
     /// Turns an error of the store into one for clients, and reports it to the server's log.
     /// - Parameters:
-    /// - key: The database, if known.
-    /// - zoneID: The zone, if known.
+    ///   - key: The database, if known.
+    ///   - zoneID: The zone, if known.
     func stored<Value>(of key: DatabaseKey? = nil, zone zoneID: ZoneID? = nil, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

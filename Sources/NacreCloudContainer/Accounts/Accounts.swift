@@ -5,9 +5,9 @@ extension Registry {
     /// Makes an account. The address is claimed first, in a database of its own, so two sign-ups cannot both get it. A
     /// repeated call completes one that was cut short.
     /// - Parameters:
-    /// - passwordHash: The hash, never the password.
-    /// - isVouched: Whether an administrator vouches for the address, which verifies it: a server without mail must be
-    ///   able to share.
+    ///   - passwordHash: The hash, never the password.
+    ///   - isVouched: Whether an administrator vouches for the address, which verifies it: a server without mail must
+    ///     be able to share.
     /// - Throws: `ServerError.emailTaken`, or the fault of the address or a name.
     package func createAccount(
         email: String, passwordHash: String, names: NameComponents = NameComponents(), isVouched: Bool = false

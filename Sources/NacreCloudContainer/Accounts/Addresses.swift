@@ -6,10 +6,10 @@ extension Registry {
     /// database of its own. A task undoes or completes a change that was cut short. Sign-ins stay; a code for a new
     /// password ends.
     /// - Parameters:
-    /// - account: The account as it was when its password was checked.
-    /// - notifies: Whether the change leaves a letter to the old address in the outbox.
-    /// - verifies: Whether it leaves a letter to the new address too, with a link that verifies it.
-    /// - isVouched: Whether an administrator vouches for the address, which may be the account's present one.
+    ///   - account: The account as it was when its password was checked.
+    ///   - notifies: Whether the change leaves a letter to the old address in the outbox.
+    ///   - verifies: Whether it leaves a letter to the new address too, with a link that verifies it.
+    ///   - isVouched: Whether an administrator vouches for the address, which may be the account's present one.
     /// - Returns: The changed account.
     /// - Throws: `ServerError.emailTaken`, the fault of the address, or `ServerError.accountChanged`.
     package func changeEmail(
@@ -121,8 +121,7 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Changes an account whose password is still the one that was checked. Adds a task that settles the account, and
-    /// one for each letter.
+    /// Changes an account whose checked password is unchanged, and adds tasks to settle it and to send the letters.
     func changeAccount(
         _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ letters: [Letter] = [], _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {

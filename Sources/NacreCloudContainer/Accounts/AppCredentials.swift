@@ -33,12 +33,11 @@ package struct AppCredential: Hashable, Sendable {
 extension Registry {
     /// Registers the public half of a server-to-server key for an existing container.
     ///
-    /// CloudKit: the same public key has another ID in each container and environment, and several keys may be active
-    /// in one.
+    /// CloudKit: a public key has another ID in each container and environment, and several keys may be active in one.
     /// - Parameters:
-    /// - publicKey: PEM, which the caller has read as a key on P-256.
-    /// - isAdministrator: Whether no grant binds the key. Otherwise it has the roles of any user, and those assigned to
-    ///   it.
+    ///   - publicKey: PEM, which the caller has read as a key on P-256.
+    ///   - isAdministrator: Whether no grant binds the key. Otherwise it has any user's roles, and those assigned to
+    ///     it.
     /// - Returns: The key's ID, 64 hexadecimal digits.
     package func createServerKey(
         container: String, environment: DatabaseKey.Environment, name: String, publicKey: String, isAdministrator: Bool = false
@@ -61,8 +60,8 @@ extension Registry {
 
     /// Makes a management token for an existing container.
     /// - Parameters:
-    /// - digest: SHA-256 of the token's secret, in hexadecimal digits.
-    /// - seconds: The token's lifetime; nil: `Limits.managementTokenSeconds`.
+    ///   - digest: SHA-256 of the token's secret, in hexadecimal digits.
+    ///   - seconds: The token's lifetime; nil: `Limits.managementTokenSeconds`.
     /// - Returns: The token's ID, 32 hexadecimal digits.
     package func createManagementToken(container: String, name: String, digest: String, seconds: Int?) async throws -> String {
         let life = seconds.map(Double.init) ?? Limits.managementTokenSeconds

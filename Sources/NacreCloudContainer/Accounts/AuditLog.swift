@@ -33,8 +33,8 @@ package struct AuditEntry: RegistryEntry {
 extension Registry {
     /// Adds an entry and removes the one that is `kept` entries older. One transaction.
     /// - Parameters:
-    /// - entry: The entry, whose number and time are set here.
-    /// - kept: The number of entries to keep.
+    ///   - entry: The entry, whose number and time are set here.
+    ///   - kept: The number of entries to keep.
     /// - Returns: The entry's number.
     package func add(_ entry: AuditEntry, keeping kept: Int = Limits.auditEntriesKept) async throws -> Int64 {
         try await write(.audit) { database, now, transaction in

@@ -16,7 +16,7 @@ package struct AuthenticatorData: Hashable, Sendable {
     package var counter: UInt32
     package var credential: Credential?
 
-    /// nil for malformed bytes.
+    /// Decodes an authenticator's bytes; nil if they are malformed.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= 37 else { return nil }
         relyingParty = Array(bytes[..<32])
@@ -69,7 +69,7 @@ package struct PasskeyClientData: Hashable, Sendable, Codable {
     /// Whether the page that asked was embedded in a page of another origin.
     package var crossOrigin: Bool?
 
-    /// nil for malformed JSON.
+    /// Decodes the browser's JSON; nil if it is malformed.
     package init?(json: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(json)) else { return nil }
         self = value

@@ -26,8 +26,7 @@ package struct Caller: Hashable, Sendable {
     package var deviceID: String?
     /// The account of a signed-in user.
     package var account: String?
-    /// The credential that authenticated the caller. URLs handed to the caller stand for it. nil where the caller can
-    /// ask for none.
+    /// The credential that authenticated the caller. Asset URLs made for the caller are bound to it; nil: none.
     package var credential: Credential?
     /// The ID of a signed request, where a repetition of the same bytes is the same request; nil otherwise.
     package var signedOperationID: String?

@@ -15,7 +15,7 @@ package struct AccountPlace: Hashable, Sendable {
     /// The key of the entry that keeps the name.
     static func key(_ container: String, _ environment: DatabaseKey.Environment) -> String { "\(container) \(environment.rawValue)" }
 
-    /// nil for an entry that names no place.
+    /// Reads the entry of a user record name; nil for an entry that names no place.
     fileprivate init?(_ row: EntryRow) throws(StoreError) {
         let parts = row.key.key.split(separator: " ")
         guard parts.count == 2, let environment = DatabaseKey.Environment(rawValue: String(parts[1])) else { return nil }

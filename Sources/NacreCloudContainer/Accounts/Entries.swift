@@ -36,7 +36,7 @@ package struct APITokenEntry: RegistryEntry {
 
 /// A credential of an app, a server or a script, whose last use is noted.
 package protocol UsedEntry: RegistryEntry {
-    /// The last use, at most ten minutes late (`Limits.lastUseSeconds`); nil: never used, or not since uses are noted.
+    /// The last noted use. Further uses within `Limits.lastUseSeconds`, ten minutes, are not noted. nil: none yet.
     var used: Double? { get set }
 }
 
@@ -231,8 +231,7 @@ extension [EntryRow] {
 }
 
 extension ReadTransaction {
-    /// All entries of a kind in the order of their keys, including expired ones. Only for kinds with few entries in a
-    /// database.
+    /// All entries of a kind in the order of their keys, with expired ones. Only for kinds with few in a database.
     func allEntries(_ kind: EntryKind, in database: DatabaseID) throws -> [EntryRow] {
         var found: [EntryRow] = []
         while true {

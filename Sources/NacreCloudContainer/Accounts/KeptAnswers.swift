@@ -14,8 +14,7 @@ package enum KeptAnswer: Hashable, Sendable {
     case other
 }
 
-/// A request begun under an idempotency key. The body of its answer has its own row, which is read only on a
-/// repetition.
+/// A request begun under an idempotency key. The body of its answer is in its own row, read only on a repetition.
 struct KeptKey: Codable, Hashable, Sendable {
     /// The digest of the key.
     var key: String
@@ -40,9 +39,9 @@ struct KeptKeys: RegistryEntry {
 extension Registry {
     /// Begins a request under a key, or returns the state of the one that had the key.
     /// - Parameters:
-    /// - key: The digest of the client's key.
-    /// - request: The digest of the request.
-    /// - most: The number of keys kept at the same time.
+    ///   - key: The digest of the client's key.
+    ///   - request: The digest of the request.
+    ///   - most: The number of keys kept at the same time.
     /// - Throws: `THROTTLED` if `most` keys are kept already.
     package func begin(idempotencyKey key: String, request: String, most: Int = Limits.idempotencyKeysKept) async throws -> KeptAnswer {
         try await write(.idempotency) { database, now, transaction in

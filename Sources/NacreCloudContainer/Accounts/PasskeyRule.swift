@@ -74,8 +74,8 @@ package enum PasskeyRule {
 
     /// Why an answer signs no user in; nil: it does.
     /// - Parameters:
-    /// - passkey: The passkey with the answer's ID, of the account that the answer names; nil: there is none.
-    /// - isSigned: Whether the passkey's key has signed the browser's data.
+    ///   - passkey: The passkey with the answer's ID, of the account that the answer names; nil: there is none.
+    ///   - isSigned: Whether the passkey's key has signed the browser's data.
     package static func fault(
         _ client: PasskeyClientData?, _ data: AuthenticatorData?, for question: PasskeyQuestion,
         passkey: PasskeyEntry?, isSigned: Bool
@@ -87,8 +87,7 @@ package enum PasskeyRule {
         return counts(from: passkey.counter, to: data.counter) ? nil : .counter
     }
 
-    /// Whether a counter may follow another. Most passkeys are synchronized between devices and do not count: theirs
-    /// stays 0.
+    /// Whether a counter may follow another. Most passkeys are synchronized and do not count: theirs stays 0.
     package static func counts(from last: UInt32, to next: UInt32) -> Bool {
         next > last || (next == 0 && last == 0)
     }

@@ -32,8 +32,8 @@ extension Registry {
 
     /// Adds a passkey to an account, and leaves a mail about it.
     /// - Parameters:
-    /// - account: The account as it was when it signed in.
-    /// - challenge: The challenge, which is used up in the same transaction.
+    ///   - account: The account as it was when it signed in.
+    ///   - challenge: The challenge, which is used up in the same transaction.
     /// - Throws: `ServerError.tooManyPasskeys`, `passkeyTaken`, `accountChanged` or `consentUsed`.
     package func addPasskey(
         _ made: PasskeyRule.Made, publicKey: String, name: String, to account: AccountEntry,
@@ -62,7 +62,7 @@ extension Registry {
 
     /// Notes a sign-in with a passkey.
     /// - Parameter challenge: The signed challenge, which is used up in the same transaction.
-    /// - Returns: The account; nil if it has no such passkey any more, or the counter is not above the kept one.
+    /// - Returns: The account; nil if it has no such passkey any more, or `counter` may not follow the kept one.
     /// - Throws: `ServerError.consentUsed`.
     package func usePasskey(
         _ id: String, of account: String, counter: UInt32, using challenge: UsedConsent

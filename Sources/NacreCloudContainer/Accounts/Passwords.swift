@@ -4,9 +4,9 @@ package import NacreCloudWire
 extension Registry {
     /// Sets another password. In the same transaction sign-ins end, and a code for a new password.
     /// - Parameters:
-    /// - account: The account as it was when its old password was checked.
-    /// - own: The ID of a sign-in that stays.
-    /// - keepsDevices: Whether account tokens stay, and only sessions on the web end.
+    ///   - account: The account as it was when its old password was checked.
+    ///   - own: The ID of a sign-in that stays.
+    ///   - keepsDevices: Whether account tokens stay, and only sessions on the web end.
     /// - Returns: The number of sign-ins ended.
     /// - Throws: `ServerError.accountChanged` if the password is another one by now, or the account is gone.
     package func changePassword(
@@ -38,8 +38,7 @@ extension Registry {
         }
     }
 
-    /// Sets a new password by a code, which is used up. In the same transaction all sign-ins and passkeys end, as in
-    /// `recover`.
+    /// Sets a new password by a code, which is used up. As in `recover`, all sign-ins and passkeys end with it.
     /// - Parameter digest: The digest of the code.
     /// - Returns: The number of sign-ins ended; nil: the code is not good.
     package func resetPassword(of account: String, digest: String, to passwordHash: String) async throws -> Int? {
@@ -54,8 +53,8 @@ extension Registry {
 extension WriteTransaction {
     /// Sets a password, and leaves a mail about it.
     /// - Parameters:
-    /// - more: Further changes of the same transaction.
-    /// - ends: Whether a sign-in ends with the old password. A device's sessions end with the device.
+    ///   - more: Further changes of the same transaction.
+    ///   - ends: Whether a sign-in ends with the old password. A device's sessions end with the device.
     /// - Returns: The number of sign-ins ended.
     func setPassword(
         _ passwordHash: String, of account: AccountEntry, in database: DatabaseID, at now: Timestamp, with more: WritePlan = WritePlan(),

@@ -37,10 +37,9 @@ extension PhoneCode? {
 extension Registry {
     /// Leaves a text message with a new code in the outbox. An older code ends.
     /// - Parameters:
-    /// - number: Normalized.
-    /// - account: The account as it was when its password was checked.
-    /// - Throws: `THROTTLED` if the account has had `Limits.phoneCodesPerDay` codes, `ServerError.accountChanged`,
-    ///   `ServerError.tooManyLetters`.
+    ///   - number: Normalized.
+    ///   - account: The account as it was when its password was checked.
+    /// - Throws: `THROTTLED` after `Limits.phoneCodesPerDay` codes, `ServerError.accountChanged` or `.tooManyLetters`.
     package func sendPhoneCode(to number: String, of account: AccountEntry) async throws {
         try await requireRoomForLetter()
         let digits = String(String(random() % Self.phoneCodes + Self.phoneCodes).dropFirst())
@@ -63,8 +62,8 @@ extension Registry {
 
     /// Sets an account's phone number in place of its present one. A wrong code uses up an attempt.
     /// - Parameters:
-    /// - number: Normalized.
-    /// - account: The account as it was when its password was checked.
+    ///   - number: Normalized.
+    ///   - account: The account as it was when its password was checked.
     /// - Returns: The changed account.
     /// - Throws: `ServerError.wrongPhoneCode`, `ServerError.phoneCodeIsOver`, `ServerError.accountChanged`.
     package func confirmPhone(_ number: String, code: String, of account: AccountEntry) async throws -> AccountEntry {

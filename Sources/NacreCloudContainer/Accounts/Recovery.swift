@@ -47,8 +47,8 @@ extension Registry {
     /// transaction sign-ins and passkeys end, except those that `RecoveryRule` lets stay. An account whose address was
     /// not verified also loses its phone number.
     /// - Parameters:
-    /// - account: The account as it was when the link was opened.
-    /// - kept: The ways in that its user recognizes.
+    ///   - account: The account as it was when the link was opened.
+    ///   - kept: The ways in that its user recognizes.
     /// - Returns: The number of sign-ins ended.
     /// - Throws: `ServerError.accountChanged` if the password or the address is another one by now, or the account is
     ///   gone.

@@ -68,9 +68,9 @@ extension Registry {
 
     /// Makes an API token for an existing container.
     /// - Parameters:
-    /// - origins: Origins of the pages that may use it; empty: any origin.
-    /// - redirect: The URL that a browser is sent to with the token of the signed-in user; nil: the page that asks gets
-    ///   a message.
+    ///   - origins: Origins of the pages that may use it; empty: any origin.
+    ///   - redirect: The URL that a browser is sent to with the token of the signed-in user; nil: the page that asks
+    ///     gets a message.
     /// - Returns: The token, 64 hexadecimal digits. It is kept in clear, since users of web pages can see it anyway.
     package func createAPIToken(
         container: String, environment: DatabaseKey.Environment, name: String, origins: [String] = [], redirect: String? = nil
@@ -92,8 +92,7 @@ extension Registry {
         try await lookUp(APITokenEntry.self, token, in: .server)
     }
 
-    /// The keys that seal tokens, newest last, by their IDs. `make` returns the bytes of the first key if there is
-    /// none.
+    /// The keys that seal tokens, newest last, by their IDs. If there is none, `make` returns the bytes of the first.
     package func sealingKeys(make: @escaping @Sendable () throws -> [UInt8]) async throws -> [(id: String, key: [UInt8])] {
         let database = try await databaseID(Part.server.key)
         let known = try await stored { try await self.store.read { try $0.entries(in: database, .sealingKey, after: nil, limit: 256) } }

@@ -60,9 +60,9 @@ extension Registry {
     /// Starts a session of an account under an API token. The oldest session ends if there are more than
     /// `Limits.sessionsPerAccount`. A session that is kept leaves a mail.
     /// - Parameters:
-    /// - account: The account as it was when its password was checked.
-    /// - user: The account's user record name in the token's container, from `Cloud.admit`.
-    /// - consent: The consent, which is used up in the same transaction; nil: none was given.
+    ///   - account: The account as it was when its password was checked.
+    ///   - user: The account's user record name in the token's container, from `Cloud.admit`.
+    ///   - consent: The consent, which is used up in the same transaction; nil: none was given.
     /// - Throws: `ServerError.accountChanged` if the password is another one by now, or the account is gone;
     ///   `ServerError.consentUsed`.
     package func startSession(
@@ -106,8 +106,8 @@ extension Registry {
     /// Returns the session of a device under an API token, with a restarted life, or a new one. It ends with the
     /// device's account token.
     /// - Parameters:
-    /// - device: The ID of the device's account token.
-    /// - user: The account's user record name in the token's container, from `Cloud.admit`.
+    ///   - device: The ID of the device's account token.
+    ///   - user: The account's user record name in the token's container, from `Cloud.admit`.
     /// - Throws: `ServerError.accountChanged` if the device or the account is gone by now.
     package func session(
         ofDevice device: String, of account: String, as user: String, apiToken: String, entry: APITokenEntry
@@ -179,8 +179,8 @@ extension Registry {
     /// A page of the sign-ins of an account, sessions before devices. Sessions whose API token is revoked are left out.
     ///
     /// - Parameters:
-    /// - place: Returns only the sign-ins that it covers; nil: all.
-    /// - last: The position where the page before ended.
+    ///   - place: Returns only the sign-ins that it covers; nil: all.
+    ///   - last: The position where the page before ended.
     /// - Returns: The page in the order of kinds and IDs, and the position of the next one; nil after the last. Only
     ///   nil marks the last page: any page may be empty.
     package func signIns(
@@ -245,8 +245,8 @@ extension Registry {
 
     /// Ends all sign-ins of an account, in one transaction.
     /// - Parameters:
-    /// - place: Ends only the sign-ins that it covers; nil: all.
-    /// - own: The ID of a sign-in that stays.
+    ///   - place: Ends only the sign-ins that it covers; nil: all.
+    ///   - own: The ID of a sign-in that stays.
     /// - Returns: The number of sign-ins ended.
     package func endSignIns(of account: String, in place: SignIn.Place?, except own: String? = nil) async throws -> Int {
         try await write(.account(account)) { database, now, transaction in

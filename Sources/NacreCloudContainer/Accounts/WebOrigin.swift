@@ -8,7 +8,8 @@ import NacreCloudWire
 package struct WebOrigin: Hashable, Sendable {
     package let text: String
 
-    /// nil for text that no browser writes as an origin, and for a host that ends with a point or has an empty part.
+    /// Parses an origin. nil for text that no browser writes as one, and for a host that ends with a point or has an
+    /// empty part.
     package init?(_ text: String) {
         guard text.utf8.count <= Limits.originCharacters else { return nil }
         let rest: Substring
@@ -31,8 +32,7 @@ package struct WebOrigin: Hashable, Sendable {
         self.init(String(url[..<authority.endIndex]))
     }
 
-    /// The text behind the colon of `host[:port]`: an inner nil if there is no colon, an outer nil if the host is
-    /// malformed.
+    /// The text behind the colon of `host[:port]`: an inner nil without a colon, an outer nil for a malformed host.
     private static func port(behindHostOf authority: Substring) -> Substring?? {
         let end: Substring.Index
         if authority.hasPrefix("[") {

@@ -56,8 +56,7 @@ package struct Letter: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether mail is sent to an address. Only addresses that every server reads alike are allowed, fewer than RFC
-    /// 5321 allows.
+    /// Whether mail is sent to an address. Only addresses that every server reads alike are, not all of RFC 5321.
     package static func isMailable(_ address: String) -> Bool {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("-") }),

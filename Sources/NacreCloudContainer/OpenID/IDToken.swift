@@ -23,7 +23,8 @@ package struct SignedToken: Sendable {
         var crit: [String]?
     }
 
-    /// nil for malformed text, for text longer than `Limits.openIDAnswerBytes`, and for other algorithms.
+    /// Decodes a token. nil for malformed text, for text longer than `Limits.openIDAnswerBytes`, and for other
+    /// algorithms.
     package init?(_ text: String) {
         guard text.utf8.count <= Limits.openIDAnswerBytes else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -63,7 +64,7 @@ package struct IDTokenClaims: Decodable, Hashable, Sendable {
         case familyName = "family_name"
     }
 
-    /// nil for JSON that lacks a required member.
+    /// Decodes the claims; nil for JSON that lacks a required member.
     package init?(json: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(json)) else { return nil }
         self = value

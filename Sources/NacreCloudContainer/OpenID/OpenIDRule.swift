@@ -28,14 +28,14 @@ package enum OpenIDFault: String, Error, Hashable, Sendable, CaseIterable {
 package enum OpenIDRule {
     /// Whether a browser's answer is from the issuer that was asked.
     /// - Parameters:
-    /// - named: `iss` of the answer.
-    /// - namesItself: Whether the issuer declares that it always sends `iss`.
+    ///   - named: `iss` of the answer.
+    ///   - namesItself: Whether the issuer declares that it always sends `iss`.
     package static func fault(named: String?, issuer: String, namesItself: Bool) -> OpenIDFault? {
         if let named { return named == issuer ? nil : .issuer }
         return namesItself ? .issuer : nil
     }
 
-    /// Checks the claims of a token whose signature was verified.
+    /// Checks the claims of a token.
     /// - Parameter now: On this server: clocks may differ by `Limits.openIDClockSeconds`.
     package static func fault(
         _ claims: IDTokenClaims, issuer: String, client: String, nonce: String, at now: Timestamp

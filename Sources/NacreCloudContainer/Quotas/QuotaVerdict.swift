@@ -19,8 +19,8 @@ struct QuotaClaim: Hashable, Sendable {
 enum QuotaVerdict {
     /// Returns the saves to refuse.
     /// - Parameters:
-    /// - used: Bytes in the database, without the records that the batch deletes.
-    /// - limit: The quota in bytes. `used` may exceed it, if it was lowered later.
+    ///   - used: Bytes in the database, without the records that the batch deletes.
+    ///   - limit: The quota in bytes. `used` may exceed it, if it was lowered later.
     /// - Returns: The indices of the refused saves, ascending.
     static func refused(_ claims: [QuotaClaim], used: Int64, limit: Int64) -> [Int] {
         var sum = claims.reduce(used) { $1.needsRoom ? $0 : $0 + $1.growth }
@@ -54,8 +54,8 @@ extension ModifyBatch {
     /// Checks a settled batch against the quota of its database, until no further save is refused. CloudKit: each
     /// record without room gets the error, and so does a record whose new parent has none.
     /// - Parameters:
-    /// - claims: The claims of the batch's saves, by their indices.
-    /// - used: Bytes in the database before the batch.
+    ///   - claims: The claims of the batch's saves, by their indices.
+    ///   - used: Bytes in the database before the batch.
     /// - Returns: Whether a save was refused.
     mutating func settleQuota(_ claims: [Int: QuotaClaim], used: Int64, limit: Int64) -> Bool {
         var looks = 0

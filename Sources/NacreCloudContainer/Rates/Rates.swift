@@ -18,8 +18,7 @@ package struct Rates: Hashable, Sendable {
         self.init(userRate: requestRate, containerRate: requestRate.map { $0 * Limits.requestRateOfContainer })
     }
 
-    /// The rate of all guests of a container together: callers with an API token and no user. The rest is left for
-    /// users.
+    /// The rate of all guests of a container, who have an API token and no user. The rest is left for users.
     package var guestsRate: Int? { containerRate.map { max(1, $0 / Limits.guestsPartOfRate) } }
 
     /// The rate of the guests at one address. The rest is left for other guests.

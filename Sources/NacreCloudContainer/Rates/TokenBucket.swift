@@ -2,6 +2,12 @@ package import NacreCloudWire
 
 /// A budget of work. It fills at a rate up to a maximum, and the cost of work is taken after the work, when it is
 /// known. The level may therefore be negative, and new work waits until it is positive again.
+///
+/// ```swift
+/// guard bucket.pause(rate, at: now) == nil else { return } // retry after that many seconds
+/// await work()
+/// bucket.take(meter.cost, rate, at: later)
+/// ```
 package struct TokenBucket: Hashable, Sendable {
     package struct Rate: Hashable, Sendable {
         /// Costs (`WorkMeter`) per second.

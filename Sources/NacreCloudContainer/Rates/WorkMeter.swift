@@ -1,9 +1,10 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Counts the cost of one request without a clock, in units of about ten microseconds of work. A request costs
-/// `Limits.requestCost`, one unit for each record that it names (absent ones less), and one for each thousand bytes
-/// that it sends, is sent, or has looked at. The meter belongs to the task of the request; any thread may add to it.
+/// Counts the cost of one request without a clock, in units of about ten microseconds of work. `Limits.requestCost` is
+/// the cost of any request. Each record that it names costs one unit (absent ones less), and so does each thousand
+/// bytes that it sends, is sent, or has looked at. The meter belongs to the task of the request; any thread may add to
+/// it.
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 

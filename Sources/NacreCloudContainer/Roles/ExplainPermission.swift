@@ -17,8 +17,8 @@ package struct PermissionExplanation: Hashable, Sendable {
 extension Cloud {
     /// Explains a permission by the rule that requests use. Costs five calls of the store.
     /// - Parameters:
-    /// - record: The record's name in the default zone; optional for `.create`.
-    /// - type: The type of a record to be made.
+    ///   - record: The record's name in the default zone; optional for `.create`.
+    ///   - type: The type of a record to be made.
     /// - Throws: `NOT_FOUND` if there is no such record.
     package func explainPermission(
         _ permission: Permissions, of caller: Caller, record: String?, type: String?, in container: String, _ environment: DatabaseKey.Environment

@@ -81,7 +81,7 @@ package struct Grants: Hashable, Sendable {
     }
 }
 
-/// `{"Editor":["READ","WRITE"],"_world":["READ"]}`
+/// The JSON form: `{"Editor":["READ","WRITE"],"_world":["READ"]}`.
 extension Grants: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

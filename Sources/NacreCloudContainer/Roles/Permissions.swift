@@ -14,7 +14,7 @@ package struct Permissions: OptionSet, Hashable, Sendable {
     /// The words of CloudKit's schema language, in the order in which it prints them.
     package static let words: [(word: String, permission: Permissions)] = [("READ", .read), ("CREATE", .create), ("WRITE", .write)]
 
-    /// nil for an unknown word.
+    /// The permission of a word; nil for an unknown word.
     package init?(word: String) {
         guard let found = Self.words.first(where: { $0.word == word }) else { return nil }
         self = found.permission

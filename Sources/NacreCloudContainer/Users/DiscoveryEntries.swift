@@ -66,8 +66,8 @@ extension WritePlan {
     /// Stores a user's answer, and the names that others see if it allows that. Removes the contact entries that are
     /// out of date.
     /// - Parameters:
-    /// - before: The stored answer.
-    /// - account: The account whose names are shown.
+    ///   - before: The stored answer.
+    ///   - account: The account whose names are shown.
     mutating func put(
         _ entry: DiscoverabilityEntry, over before: DiscoverabilityEntry?, of user: String, named account: AccountEntry, in database: DatabaseID,
         _ transaction: any ReadTransaction
