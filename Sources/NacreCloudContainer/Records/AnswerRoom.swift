@@ -2,12 +2,12 @@ import NacreCloudServerWire
 import NacreCloudWire
 
 extension ReadTransaction {
-    /// Records of these names, live ones and tombstones, in no order, where one answer has room for all of them. What has no room is not kept, and the
-    /// rest is not read.
-    /// - Throws: `ServerError.answerTooLarge`; for one record never. `LongDecision`.
+    /// Reads the records of these names, live ones and tombstones, in no order, where one answer has room for all of
+    /// them.
+    /// - Throws: `ServerError.answerTooLarge`, never for a single name; the rest is not read then. `LongDecision`.
     func stored(in zone: ZoneAddress, named names: [String], within bytes: Int, _ patience: inout Patience) throws -> [StoredRecord] {
         let rows = try records(in: zone, named: names, bytesMax: patience.bytes(upTo: bytes + 1))
-        // Before they are decoded, which takes longer than to read them.
+        // Counted before the rows are decoded, which takes longer than to read them.
         try patience.take(rows)
         guard names.count > 1 else { return rows.map { StoredRecord($0, in: zone) } }
         if rows.bodyBytes > bytes { throw ServerError.answerTooLarge }
@@ -20,10 +20,10 @@ extension ReadTransaction {
         }
     }
 
-    /// The same for a lookup, where it wants some fields, or not all is for its caller: what it does not want or may not see is looked at a portion at a
-    /// time, takes no room and is not kept.
-    /// - Returns: also how many bytes of bodies were looked at and are not in the answer.
-    /// - Throws: `ServerError.answerTooLarge`, and `.looksAtTooMuch`; for one record never.
+    /// Reads the records of a lookup. Where it wants some fields, or the caller does not see everything, it reads a
+    /// portion at a time. What is unwanted or hidden takes no room and is not kept.
+    /// - Returns: the records, and the bytes of bodies that were read and are not in the answer.
+    /// - Throws: `ServerError.answerTooLarge` and `.looksAtTooMuch`, never for a single name.
     func found(
         in zone: ZoneAddress, for request: RecordsLookupRequest, showing: ShownRecords, within bytes: Int
     ) throws -> (records: [FoundRecord], unanswered: Int) {
@@ -60,7 +60,8 @@ extension ReadTransaction {
         return (found, unanswered)
     }
 
-    /// The same where all of them is wanted, and for its caller: small ones go into the answer as they are kept.
+    /// Reads the records of a lookup that wants all fields, for a caller who sees everything. Small records go into the
+    /// answer as they are kept.
     private func whole(in zone: ZoneAddress, named names: [String], showing: ShownRecords, within bytes: Int) throws -> [FoundRecord] {
         let rows = try records(in: zone, named: names, bytesMax: bytes + 1)
         if names.count > 1, rows.bodyBytes > bytes { throw ServerError.answerTooLarge }
@@ -74,8 +75,8 @@ extension ReadTransaction {
         }
     }
 
-    /// Reads the records of these names, 4 MB of bodies at a time, one call of the store each.
-    /// - Parameter body: takes those that are there, in the names' order.
+    /// Reads the records of these names, 4 MB of bodies at a time. Each portion costs one call of the store.
+    /// - Parameter body: takes the records of a portion that exist, in the names' order.
     /// - Throws: `LongDecision`.
     func eachPortion(of names: [String], in zone: ZoneAddress, _ patience: inout Patience, _ body: ([RecordRow]) throws -> Void) throws {
         var rest = names[...]
@@ -86,14 +87,14 @@ extension ReadTransaction {
         }
     }
 
-    /// The same for who may look at all of them.
+    /// Reads the records of these names a portion at a time, without a bound on their bytes.
     func eachPortion(of names: [String], in zone: ZoneAddress, _ body: ([RecordRow]) throws -> Void) throws {
         var patience = Patience.endless
         try eachPortion(of: names, in: zone, &patience, body)
     }
 
-    /// Reads the records of the first of these names, until their bodies take so many bytes, and takes their names off.
-    /// - Returns: those that are there, in the names' order.
+    /// Reads the records of the first of these names, until their bodies take `bytesMax`, and removes those names.
+    /// - Returns: the records that exist, in the names' order.
     func records(in zone: ZoneAddress, next names: inout ArraySlice<String>, bytesMax: Int) throws -> [RecordRow] {
         let rows = try records(in: zone, named: Array(names), bytesMax: bytesMax)
         guard rows.bodyBytes >= bytesMax, let last = rows.last?.name else {
@@ -105,9 +106,9 @@ extension ReadTransaction {
     }
 }
 
-/// What a lookup found of a name.
+/// A record that a lookup found.
 enum FoundRecord: Sendable {
-    /// It goes into the answer as it is kept. See `docs/decisions/records-of-a-page-stay-unread.md`.
+    /// The record goes into the answer as it is kept. See `docs/decisions/records-of-a-page-stay-unread.md`.
     case kept(UnreadRecord)
     case read(StoredRecord)
 
@@ -118,7 +119,7 @@ enum FoundRecord: Sendable {
         }
     }
 
-    /// As `StoredRecord.pageBytes`.
+    /// Bytes of the answer's room, as in `StoredRecord.pageBytes`.
     fileprivate var pageBytes: Int {
         switch self {
         case .kept(let record): record.row.body.count
@@ -136,13 +137,14 @@ extension [RecordRow] {
 }
 
 extension StoredRecord {
-    /// What the record takes of `Limits.pageBytes` and `Limits.answerBytes`: its body, or, where that is more, half of its JSON, so that an answer
-    /// takes 16 MB of JSON.
-    /// What a small one takes as JSON is not counted: that would cost more than the page has to fear from it.
+    /// Bytes that the record takes of `Limits.pageBytes` and `Limits.answerBytes`: its body, or half of its JSON where
+    /// that is more. An answer takes at most 16 MB of JSON then.
+    ///
+    /// The JSON of a body up to `Limits.smallBodyBytes` is not counted: counting costs more than it could save.
     var pageBytes: Int { row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes) }
 }
 
 extension RecordFields {
-    /// As `StoredRecord.pageBytes`, of fields that are answered alone.
+    /// Bytes of the room of fields that are answered alone, as in `StoredRecord.pageBytes`.
     var pageBytes: Int { answerBytes / Limits.textPerAnswerByte }
 }

@@ -1,13 +1,14 @@
 import NacreCloudWire
 
-/// What goes with a record: the rules of `.deleteSelf`, and of those who hold on to what would go.
+/// Cascades of deletions: records that go with others by `.deleteSelf`, and records whose links keep others from going.
 ///
 /// See `docs/decisions/a-deletion-takes-its-holders-or-nothing.md`.
 extension ModifyBatch {
-    /// Refuses the deletions that would take away what a record that stays names as its parent, or refers to with `.validate`.
+    /// Refuses each deletion that would take away the parent of a record that stays, or the target of its `.validate`
+    /// reference.
     ///
-    /// CloudKit: a record that others name as their parent is not deleted unless they go with it. A cascade that would take such a record is
-    /// refused at its roots, whole.
+    /// CloudKit: a record that others name as their parent is not deleted unless they go with it. A cascade that would
+    /// take away a held record is refused whole, at its roots.
     mutating func settleDeletions() {
         var kept: Set<String> = []
         going = cascade(without: kept)
@@ -16,11 +17,12 @@ extension ModifyBatch {
             guard !reasons.isEmpty else { return }
             for place in verdicts.indices where verdicts[place].isDelete {
                 guard let held = reasons[items[place].name] else { continue }
-                // Of what its caller does not see, not even the name is told.
+                // The error must not name a record that the caller does not see.
                 let shown = seat.seesAll || places[held] != nil ? held : items[place].name
                 verdicts[place] = .refuse(.deleteViolatesReference(shown))
             }
-            // In other databases these stay because the record that they refer to stays. In the public one that record may be another user's, who may delete it.
+            // In other databases these stay because their target stays. In the public one the target may be another
+            // user's, who may delete it.
             kept.formUnion(reasons.keys)
             going = cascade(without: kept)
         }
@@ -31,14 +33,16 @@ extension ModifyBatch {
         going.isEmpty ? [] : going.sorted().compactMap(record)
     }
 
-    /// Records that go and leave others behind for whom this transaction has no room.
+    /// Names of records that go and leave pending records behind, for which this transaction has no room.
     var unfinished: [String] {
         reach.pending.isEmpty ? [] : going.filter { !(reach.holders[$0] ?? []).isDisjoint(with: reach.pending) }.sorted()
     }
 
-    /// What the batch deletes, and all that hangs on it: any of a record's targets is enough, and a circle ends where it began.
+    /// Returns the names of the records that the batch deletes, and of all that go with them. One deleted target is
+    /// enough, and a circle ends where it began.
     ///
-    /// What the batch says of a holder counts first: one that it saves is asked as a save, one whose operation is refused is as it was.
+    /// The batch decides on its own records: one that it saves is judged as a save, one with a refused operation as
+    /// stored.
     private func cascade(without kept: Set<String>) -> Set<String> {
         var level = deletedNames
         var going = Set(level)
@@ -55,10 +59,11 @@ extension ModifyBatch {
         return going
     }
 
-    /// Records that would go and must not, each with the record that somebody holds and that makes it stay.
+    /// Returns the records that would go and must not, each with the held record that makes it stay.
     ///
-    /// From what is held outwards: a record that stays keeps what it holds and whatever it would have gone with. In a public database, of what its
-    /// own creator made: see `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    /// It works from held records outwards: a record that stays keeps the records that it holds and those that it goes
+    /// with. In a public database only those of its own creator: see
+    /// `docs/decisions/a-stranger-holds-nothing-in-public.md`.
     private func spared() -> [String: String] {
         var reasons: [String: String] = [:]
         var queue = reach.heldOutside.union(heldByStaying).intersection(going).sorted()
@@ -74,7 +79,7 @@ extension ModifyBatch {
         return reasons
     }
 
-    /// What records that were looked at and stay name as parents, or refer to with `.validate`.
+    /// Names of the parents and `.validate` targets of the records that were looked at and stay.
     private var heldByStaying: Set<String> {
         let later = pendingBehindGoing
         var held = reach.pending == later ? [] : reach.heldByPending
@@ -98,12 +103,13 @@ extension ModifyBatch {
         isPublic ? record.held.filter { binds(record.creator, to: $0) } : record.held
     }
 
-    /// Records that this transaction has no room for, and that a task will take with those that go.
+    /// Names of pending records that go later, in a task, with the records that go now.
     private var pendingBehindGoing: Set<String> {
         reach.pending.isEmpty ? [] : going.reduce(into: []) { $0.formUnion(reach.pending.intersection(reach.holders[$1] ?? [])) }
     }
 
-    /// CloudKit: users' records are not deleted; their references stay, and dangle. See `docs/decisions/user-records-are-made-when-a-user-is-admitted.md`.
+    /// Whether a record is a user's. CloudKit: users' records are not deleted; their references stay, and dangle. See
+    /// `docs/decisions/user-records-are-made-when-a-user-is-admitted.md`.
     private func isUserRecord(_ name: String) -> Bool {
         name.hasPrefix("_") && record(of: name)?.row.type == UserRecord.type
     }

@@ -1,43 +1,44 @@
 import NacreCloudWire
 
-/// How far the deletions of a batch may reach, as the store tells it: who hangs on what, before any rule is asked.
+/// The records that depend on the deletions of a batch, as the store tells them, before any rule is asked.
 struct CascadeReach: Sendable {
-    /// Records outside the batch that may go with what it deletes, as they are kept.
+    /// Records outside the batch that may go with its deletions, as stored, by name.
     var followers: [String: StoredRecord] = [:]
-    /// Who refers with `.deleteSelf` to each record that was asked for: records outside the batch as they are kept, and those of the batch
-    /// as they were before it.
+    /// holders[target]: names of the records that refer to a target with `.deleteSelf`, for each target that was asked
+    /// for. Records of the batch count as they were before it.
     var holders: [String: Set<String>] = [:]
-    /// Of `holders`, outside the batch: those of somebody else than the record that they refer to, where that makes a difference.
+    /// The part of `holders` outside the batch whose creator is not the target's, where a public database makes the
+    /// difference.
     var othersHolders: [String: Set<String>] = [:]
-    /// Of the records that may go, those that a record beyond the reach names as its parent or refers to with `.validate`.
+    /// Names of records that may go and that a record beyond the reach has as its parent or refers to with `.validate`.
     var heldOutside: Set<String> = []
-    /// Records that may go too, but are too many for one transaction: the deletion that they follow leaves them to a task.
+    /// Names of records that may go too, and are too many for one transaction. The deletion leaves them to a task.
     var pending: Set<String> = []
-    /// Of the records that may go, those that only pending ones hold: they count where one of those stays.
+    /// Names of records that may go and that only pending ones hold. They are held where one of those stays.
     var heldByPending: Set<String> = []
-    /// Of the records that were read for it.
+    /// Bytes of the records that were read.
     var bytes = 0
 }
 
 /// Finds the reach of a batch, level by level.
 ///
-/// Costs one call for what the batch deletes and for the targets that it refers to anew, two more for each level of a cascade, and two at the end
-/// of one that does not fit. A wide level is asked again for records with many holders, some hundreds at a time.
+/// Costs one call for the deletions and the new targets of the batch, two for each level of a cascade, and two at the
+/// end of one that does not fit. A wide level is asked again for records with many holders, some hundreds at a time.
 struct CascadeWalk {
     let zone: ZoneAddress
-    /// Most followers.
+    /// The most followers.
     let room: Int
-    /// Most bytes of them.
+    /// The most bytes of further followers.
     private var bytesLeft: Int
-    /// Most names of holders that a wide level is asked for at once.
+    /// The most holders that one call asks for on a wide level.
     let perCall: Int
-    /// Records that the batch names, as they were before it: those that live.
+    /// The live records of the batch as they were before it, by name.
     private let inside: [String: StoredRecord]
     /// All names of the batch.
     private let insideNames: [String]
-    /// Who of the batch refers to a record with `.deleteSelf`.
+    /// insideHolders[target]: names of the batch's records that refer to a target with `.deleteSelf`.
     private let insideHolders: [String: [String]]
-    /// Records whose holders were asked for.
+    /// Names of records whose holders were asked for.
     private var walked: Set<String> = []
     private let isPublic: Bool
     private var reach = CascadeReach()
@@ -71,7 +72,7 @@ struct CascadeWalk {
 
     private mutating func run(from deleted: [String], counting counted: [String], _ transaction: any ReadTransaction) throws {
         var level = withInsideHolders(deleted)
-        // A batch is small: what it names is asked for whole.
+        // A batch is small: all holders of its records are asked for at once.
         var found = try ask(level, counting: counted, limit: Self.whole, transaction)
         var levels = 0
         while !found.isEmpty {
@@ -87,7 +88,7 @@ struct CascadeWalk {
         if !reach.pending.isEmpty { try askHeld(transaction) }
     }
 
-    /// The same records, and all of the batch that hang on them.
+    /// Returns these names, and those of all records of the batch that go with them.
     private func withInsideHolders(_ names: [String]) -> [String] {
         guard !insideHolders.isEmpty else { return names }
         var level = names
@@ -102,11 +103,11 @@ struct CascadeWalk {
         return level
     }
 
-    /// One more than a target may have.
+    /// The limit of holders that never cuts an answer short: one more than a target may have.
     private static let whole = Limits.owningReferences + 1
 
-    /// Asks who depends on the records of a level, and again on those of earlier levels that somebody held.
-    /// - Returns: the names outside the batch that hang on the level, and were not met before.
+    /// Asks for the dependents of a level's records, and again for those of earlier records that were held.
+    /// - Returns: the names outside the batch that go with the level, and were not met before.
     private mutating func ask(
         _ level: [String], counting counted: [String], limit: Int, _ transaction: any ReadTransaction
     ) throws -> [String] {
@@ -128,9 +129,9 @@ struct CascadeWalk {
         return level.flatMap { answers[$0]?.holders ?? [] }.filter { reach.followers[$0] == nil && seen.insert($0).inserted }
     }
 
-    /// Asks again for answers that were cut short, as long as the cascade may still fit. What stays cut short is left to a task.
+    /// Asks again for answers that were cut short, while the cascade may still fit. The others are left to a task.
     ///
-    /// Of a level alone: who hangs on a record of an earlier one is known, and is not asked for again.
+    /// It asks for the records of this level only: the holders of earlier ones are known.
     private mutating func askWhole(
         _ level: [String], _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
     ) throws {
@@ -152,7 +153,7 @@ struct CascadeWalk {
         }
     }
 
-    /// Who of the records that may go is held by more than what waits for a task, and who by that alone.
+    /// Divides the held records that may go into those that only pending records hold, and the others.
     private mutating func askHeld(_ transaction: any ReadTransaction) throws {
         func held(_ names: Set<String>, outside known: [String]) throws -> Set<String> {
             Set(
@@ -165,8 +166,9 @@ struct CascadeWalk {
         reach.heldByPending = all.subtracting(reach.heldOutside)
     }
 
-    /// A link alone takes no record along: it may be left from a body that was damaged and written over. What is damaged now goes by its links.
-    /// - Returns: the names that were read. Those for whose records there is no room are left to a task.
+    /// Loads the records that link to a level. A link alone takes no record along: it may be left over from a damaged
+    /// body that was replaced. A damaged record goes by its links.
+    /// - Returns: the names that were read. The others have no room and are left to a task.
     private mutating func load(_ names: [String], of level: [String], _ transaction: any ReadTransaction) throws -> [String] {
         var spared: Set<String> = []
         var left = names[...]
@@ -178,7 +180,7 @@ struct CascadeWalk {
             if row.isTombstone { continue }
             let follower = StoredRecord(row, in: zone)
             reach.followers[row.name] = follower
-            // From here on the store is asked for others only.
+            // Later calls leave this record out: note its targets here.
             let owners = follower.content.fields.owners
             for owner in owners { reach.holders[owner, default: []].insert(row.name) }
             if !follower.isDamaged, owners.isDisjoint(with: level) { spared.insert(row.name) }
@@ -191,10 +193,10 @@ struct CascadeWalk {
 }
 
 extension Dependents {
-    /// Somebody would be left with a link to nothing. In a public database children hold by links, as those who validate do: whose they are
-    /// makes a difference there.
+    /// Whether the target's deletion would leave a link to nothing. In a public database children count through their
+    /// `.validate` links, which depend on the creator.
     func isHeld(inPublic isPublic: Bool) -> Bool { isValidated || isParent && !isPublic }
 
-    /// All who go with it.
+    /// Names of all records that go with the target.
     var holders: [String] { othersOwned.isEmpty ? owned : owned + othersOwned }
 }

@@ -1,22 +1,22 @@
-/// A record's change tag: its change number, said shortly.
+/// The text of a record's change tag: its change number to the base 36.
 ///
-/// CloudKit shows short strings of digits and lower-case letters. A zone made again starts above every number that its database has
-/// used, so a tag never comes back, not even for a record deleted and made again. Nor does one of a state that was lost when an older copy of the
-/// data was put back: what is written from then on is of another run.
+/// CloudKit shows short strings of digits and lower-case letters. A tag never comes back, not even for a record that
+/// was deleted and made again: a zone made again starts above every number that its database has used. After an older
+/// copy of the data is restored, new numbers belong to another run, and no tag of the lost state is used again.
 enum ChangeTag {
     static func text(_ number: ChangeNumber) -> String {
         String(unsafeUninitializedCapacity: mostLetters) { write(number, to: $0) }
     }
 
-    /// Of a tag.
+    /// The most letters of a tag.
     static let mostLetters = 2 * numberBytes + 1
 
     /// Writes the letters of a tag, which are all ASCII.
     /// - Parameter buffer: has room for `mostLetters`.
-    /// - Returns: how many they are.
+    /// - Returns: the number of letters written.
     static func write(_ number: ChangeNumber, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var count = 0
-        // Tags from before runs were counted stay as they were given.
+        // Tags of the first run keep their old form, without a run.
         if number.run > Run.first {
             count = write(number.run, to: buffer, at: count)
             buffer[count] = UInt8(ascii: "-")
@@ -25,10 +25,12 @@ enum ChangeTag {
         return write(number.seq, to: buffer, at: count)
     }
 
-    /// Of a number of 64 bits, its sign included.
+    /// The most letters of one 64-bit number to the base 36, its sign included.
     private static let numberBytes = 14
 
-    /// To the base 36, as `String(_:radix:)` writes it: that makes a text of each number, which for every record of an answer is too much.
+    /// Writes a number to the base 36, with the digits of `String(_:radix:)` but without its string, which costs too
+    /// much for every record of an answer.
+    /// - Returns: the place behind the last letter.
     private static func write(_ number: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>, at start: Int) -> Int {
         let digits: StaticString = "0123456789abcdefghijklmnopqrstuvwxyz"
         var start = start

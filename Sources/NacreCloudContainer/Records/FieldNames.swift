@@ -1,6 +1,6 @@
-/// Names to find the fields of a record's body by: they are compared with its bytes, where these stand.
+/// Names of wanted fields. They are compared with the bytes of a record's body, in place.
 struct FieldNames: Hashable, Sendable {
-    /// Each once, ascending.
+    /// The UTF-8 bytes of the names, each once, ascending.
     private let names: [[UInt8]]
 
     init(_ names: some Sequence<String>) {

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 extension FieldValue {
-    /// Whether every number in it is neither NaN nor infinite.
+    /// Whether all numbers in the value are finite: neither NaN nor infinite.
     var hasFiniteNumbers: Bool {
         switch self {
         case .double(let value): value.isFinite

@@ -1,38 +1,39 @@
 import NacreCloudWire
 
-/// A decision would look at more than it may where it stands: at the writer, for which others wait.
+/// The decision would look at more than it may in its place: at the writer, where other writes wait for it.
 ///
-/// `Cloud.modifyRecords` then decides on a snapshot, beside the writer. Most requests that look at much and have little to write are refused (stale
-/// versions of large records, something that is wrong in a batch that is to be done whole) or were done before: these are answered from the snapshot, and the
-/// writer never decodes their records. What the snapshot would write comes to the writer again, which decides anew.
+/// `Cloud.modifyRecords` then decides on a snapshot, beside the writer. Most requests that look at much write little:
+/// they are refused (stale versions of large records, a fault in an atomic batch) or were done before. They are
+/// answered from the snapshot, and the writer never decodes their records. A request that the snapshot would carry out
+/// is decided again at the writer.
 package struct LongDecision: Error {}
 
-/// Where a modify is decided.
+/// The place where a modify request is decided.
 package enum DecisionPlace: Sendable {
-    /// At the writer, which gives up with `LongDecision` where that would look at much.
+    /// At the writer, which throws `LongDecision` where that would look at too much.
     case writer
-    /// On a snapshot first; and at the writer what is to be written.
+    /// On a snapshot first, then at the writer where something is to be written.
     case snapshot
 }
 
-/// How much a decision may look at.
+/// The bytes of records that a decision may still look at.
 struct Patience: Sendable {
     private(set) var bytes: Int
     private var meter: WorkMeter?
 
-    /// Of others' writes, which wait for it.
+    /// The bound of a decision inside a write transaction, while other writes wait.
     static let ofWriter = Patience(bytes: Limits.decidedAtWriterBytes)
-    /// Of nobody else: there is another limit for what it looks at.
+    /// No bound: another limit holds for what the decision looks at.
     static let endless = Patience(bytes: .max)
 
-    /// - Parameter meter: of the request that pays for what is looked at, each time that it is.
+    /// - Parameter meter: of the request that pays for the bytes, each time that they are looked at.
     func paid(by meter: WorkMeter?) -> Patience {
         var patience = self
         patience.meter = meter
         return patience
     }
 
-    /// How many bytes to read, where so many are enough: one more than there may be tells that there are too many.
+    /// Bytes to ask of a read that needs at most `most`. One byte above the bound shows that there are too many.
     func bytes(upTo most: Int) -> Int { bytes < most ? bytes + 1 : most }
 
     mutating func take(_ rows: [RecordRow]) throws { try take(rows.bodyBytes) }
@@ -45,8 +46,10 @@ struct Patience: Sendable {
 }
 
 extension ReadTransaction {
-    /// What `WriteTransaction.advance` starts from, without a change number; nil where there is no such zone. Costs a call of the store for the zone, one for
-    /// the database, one for the operation, and one for each kind of entries in a database.
+    /// Returns what `WriteTransaction.advance` starts from, without a change number; nil where there is no such zone.
+    ///
+    /// Costs one call of the store each for the zone, the database and the operation, and one for each kind of entries
+    /// in a database.
     func standing(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance? {
         guard let zone = try zones(in: database, named: [name]).first else { return nil }
         var found: [EntryRow] = []

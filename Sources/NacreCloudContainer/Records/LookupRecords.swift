@@ -2,10 +2,12 @@ package import NacreCloudServerWire
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store, three in a
-    /// public database; where some fields are wanted of large records, one more for each 4 MB of them.
-    /// - Throws: `ServerError.answerTooLarge` where what is wanted is more than `Limits.answerBytes`, `.looksAtTooMuch` where the rest of the records is
-    ///   more than `Limits.unansweredBytes`.
+    /// `records/lookup`: returns records by name, in the order asked; a missing one is an error of its own.
+    ///
+    /// Costs two calls of the store, three in a public database. Where some fields of large records are wanted, each 4
+    /// MB of them costs one more.
+    /// - Throws: `ServerError.answerTooLarge` where the wanted fields take more than `Limits.answerBytes`.
+    ///   `.looksAtTooMuch` where the rest of the records takes more than `Limits.unansweredBytes`.
     package func lookupAnswer(_ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> LookupAnswer {
         let database = try await database(holding: request.zoneID, target, for: .read, by: caller)
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
@@ -37,7 +39,7 @@ extension Cloud {
         return LookupAnswer(page: page, absent: absent)
     }
 
-    /// The same, with its records read.
+    /// Returns the answer of `lookupAnswer` with all its records decoded.
     package func lookupRecords(_ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> RecordsResponse {
         try await lookupAnswer(request, in: target, by: caller).whole
     }

@@ -1,53 +1,56 @@
 import NacreCloudWire
 
-/// The operations of one request on one zone, decided together. A value: it reads no store and writes none.
+/// The operations of one request on one zone, decided together. It is a value: it neither reads nor writes a store.
 struct ModifyBatch {
-    /// An operation, and the record that it is about: one that the client named, or that was named for it.
+    /// An operation and the name of its record, which the client chose or the server made.
     struct Item: Sendable {
         let name: String
         let operation: RecordOperation
     }
 
     let items: [Item]
-    /// What the rules say of each item, so far.
+    /// The verdicts on the items, in their order. Settling the batch may change them.
     var verdicts: [RecordVerdict]
-    /// Found records by name: those of the batch, and those that its records name as parents and targets.
+    /// Records found in the zone, by name: the batch's own, and those that its records name as parents and targets.
     let stored: [String: StoredRecord]
     let places: [String: Int]
-    /// The saves that name a parent, or refer to a record and do more than point. No other is asked for anybody but itself.
+    /// The places of the saves that name a parent, or refer to a record with more than a pointer. Only they depend on
+    /// other records.
     let linking: [Int]
-    /// As it was before the batch.
+    /// The schema before the batch.
     private let schema: Schema
     private let extendsSchema: Bool
-    /// Where records of many users stand together, and a stranger's reference costs nobody anything.
+    /// The database is public: it holds records of many users, and one user's references put no restriction on
+    /// another's records.
     let isPublic: Bool
     /// The user record name of the caller.
     let caller: String
-    /// Assets that its saves put into records, as they are kept from now on.
+    /// Assets that the batch's saves put into records, in the form in which they are kept from now on.
     private(set) var usedAssets: [AssetID: StoredAsset] = [:]
     /// The assets of the request that no record had before.
     private(set) var firstUsedAssets: Set<AssetID> = []
-    /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
+    /// Stored records that the caller may not read. No rule about other records may reveal that they exist.
     private let hidden: Set<String>
-    /// How far its deletions may reach: known before anything is decided.
+    /// The reach of the batch's deletions. It is known before anything is settled.
     private(set) var reach = CascadeReach()
-    /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
+    /// Names of the records that the batch deletes, and of those that go with them. Known once the batch is settled.
     var going: Set<String> = []
-    /// As whom its caller uses the zone.
+    /// The caller's seat in the zone: owner, participant or guest.
     let seat: ZoneSeat
-    /// The shares of records that it makes, by their roots. Known once the batch is settled.
+    /// The shares of records that the batch makes, by the names of their roots. Known once the batch is settled.
     var newShares: [String: SharedPosition] = [:]
-    /// It meets what is shared, or will be.
+    /// The batch meets records that are shared, or shares some itself.
     var isSharing = false
-    /// Records outside the batch that its shares change: shares that go with their roots, and roots of shares that go.
+    /// Records outside the batch that its shares change: shares deleted with their roots, and roots of deleted shares.
     var companions: [String: StoredRecord] = [:]
-    /// Shares of records and their roots, as the zone's entries tell them; known where something damaged goes, which does not say it itself.
+    /// Names of shares of records and of their roots, from the zone's entries. Loaded only where a damaged record is
+    /// deleted, whose body cannot name them.
     var sharesByEntries: [(share: String, root: String)] = []
 
     /// - Parameters:
-    ///   - faults: what was wrong with an operation before anything was looked up, by its place.
+    ///   - faults: errors of operations that were found before any look-up, by the operation's place.
     init(_ items: [Item], faults: [Int: ServerError], stored: [String: StoredRecord], in setting: RecordSetting) {
-        // Grows with the batch: of two records that name a new field, the second must agree with the first.
+        // Grows with the batch: if two records name a new field, the second must agree with the first.
         let schema = setting.schema
         var setting = setting
         var extendsSchema = false
@@ -70,7 +73,7 @@ struct ModifyBatch {
         firstUsedAssets = setting.assets.firstUsed
     }
 
-    /// A batch that deletes records as the server does it: nobody's version or role is asked for.
+    /// Makes a batch that deletes records on the server's behalf, without a check of versions or roles.
     init(deleting records: [StoredRecord], inPublic isPublic: Bool) {
         let items = records.map { record in
             let name = record.row.name
@@ -99,7 +102,7 @@ struct ModifyBatch {
         linking = verdicts.indices.filter { verdicts[$0].links }
     }
 
-    /// What the schema must have before the batch is written; nil when it has all of it.
+    /// Types and fields that the schema must gain before the batch is written; nil when it has all of them.
     var additions: SchemaAdditions? {
         guard extendsSchema else { return nil }
         var all: SchemaAdditions?
@@ -110,22 +113,22 @@ struct ModifyBatch {
         return all
     }
 
-    /// Records that the batch would delete.
+    /// Names of the records that the batch would delete.
     var deletedNames: [String] {
         verdicts.indices.lazy.filter { verdicts[$0].isDelete }.map { items[$0].name }
     }
 
-    /// Records of the batch that are there before it.
+    /// Records of the batch that are live before it, by name.
     var livingItems: [String: StoredRecord] {
         stored.filter { places[$0.key] != nil && $0.value.isLive }
     }
 
-    /// Records that it met, and that are not what was written.
+    /// Damaged records that the batch met: their rows are not as they were written.
     var damaged: [StoredRecord] {
         stored.values.filter(\.isDamaged) + reach.followers.values.filter(\.isDamaged)
     }
 
-    /// It saves or deletes a record whose index rows and links it does not know.
+    /// Whether the batch saves or deletes a damaged record, whose index rows and links are unknown.
     var writesOverDamage: Bool {
         guard !damaged.isEmpty else { return false }
         return damaged.contains { record in
@@ -133,15 +136,16 @@ struct ModifyBatch {
         }
     }
 
-    /// Records that its saves refer to with `.deleteSelf`, and did not before: a target may have so many.
+    /// Names of stored records that a save newly refers to with `.deleteSelf`. The number of such references to one
+    /// target is limited.
     var newOwners: [String] {
         linking.isEmpty ? [] : Set(linking.flatMap { verdicts[$0].addedOwners }).filter { stored[$0] != nil }.sorted()
     }
 
-    /// Holds the batch against the rules of parents and references, until nothing more falls.
+    /// Holds the batch against the rules of parents and references, until no further item is refused.
     ///
-    /// One refusal can cause the next (a child whose parent is refused), so it goes round until none does. Deletions are asked first: where
-    /// a batch deletes a parent and gives it a child, the child stays, in whatever order they stand.
+    /// One refusal can cause the next (a child whose parent is refused), and the rules are asked again until none does.
+    /// Deletions come first: if a batch deletes a parent and gives it a child, the child stays, whatever their order.
     mutating func settle(within reach: CascadeReach) {
         self.reach = reach
         repeat {
@@ -149,8 +153,9 @@ struct ModifyBatch {
         } while settleSaves()
     }
 
-    /// CloudKit: in an atomic zone, one item that fails takes all others with it.
-    /// - Returns: whether the batch fell.
+    /// Refuses all other items where one is refused. CloudKit: in an atomic zone, one item that fails takes all others
+    /// with it.
+    /// - Returns: whether the batch was refused.
     mutating func settleAtomically() -> Bool {
         guard verdicts.indices.contains(where: { verdicts[$0].isRefused }) else { return false }
         for place in verdicts.indices where !verdicts[place].isRefused {
@@ -159,8 +164,8 @@ struct ModifyBatch {
         return true
     }
 
-    /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag. In a public database, those that have
-    /// the child's creator.
+    /// Parents outside the batch whose children it saves. CloudKit gives them a new change tag. In a public database,
+    /// only parents with the child's creator count.
     var touchedParents: [StoredRecord] {
         let names = linking.compactMap { place -> String? in
             guard case .save(let save) = verdicts[place], let parent = save.parent else { return nil }
@@ -170,14 +175,15 @@ struct ModifyBatch {
         return Set(names).sorted().compactMap { stored[$0] }.filter(\.isLive)
     }
 
-    /// Whether a reference by a record of this user to a record is one that its target feels: in a public database only its creator's own do.
+    /// Whether a reference by a record of this user binds the target. In a public database only references by the
+    /// target's own creator do.
     func binds(_ user: String, to target: String) -> Bool {
         guard isPublic else { return true }
         if let place = places[target], case .save(let save) = verdicts[place] { return user == creator(of: save) }
         return (reach.followers[target] ?? stored[target])?.creator == user
     }
 
-    /// The links that go and come with a save.
+    /// The links that a save removes, and those that it adds.
     func links(of save: RecordVerdict.Save) -> (gone: [ReferenceLink], come: [ReferenceLink]) {
         let live = save.over.flatMap { $0.isLive ? $0 : nil }
         let before = (live?.content.fields.bindingReferences ?? []).links(parent: live?.row.parent, inPublic: isPublic)
@@ -190,13 +196,15 @@ struct ModifyBatch {
         return (gone.flatMap(\.inPublic), come.compactMap { binds(creator, to: $0.target) ? $0 : $0.ofOthers })
     }
 
-    /// Whose a saved record is: a role may let others change it, and it stays its creator's.
+    /// The user record name of a saved record's creator. A role may let other users change the record, and it keeps its
+    /// creator.
     func creator(of save: RecordVerdict.Save) -> String {
         save.over.flatMap { $0.isLive ? $0.creator : nil } ?? caller
     }
 
-    /// CloudKit: a parent must exist or be saved in the same batch, in any order; so must the target of a reference that does more than point.
-    /// - Returns: whether a save fell, and so the deletions must be asked again.
+    /// Refuses saves whose parent or target is missing. CloudKit: a parent must exist or be saved in the same batch, in
+    /// any order. The same holds for the target of a reference that does more than point.
+    /// - Returns: whether a save was refused, after which the deletions must be settled again.
     private mutating func settleSaves() -> Bool {
         var fell = false
         var moved = true
@@ -221,9 +229,11 @@ struct ModifyBatch {
         return isLiveAfter(reference.recordName) ? nil : .parentNotFound(reference.recordName)
     }
 
-    /// What a save sets must be there. What it keeps was there when it was set: it need only not go with this batch.
+    /// Returns the error of a save whose target is missing. A target that the save sets must be live after the batch. A
+    /// kept one was checked when it was set, and only must not be deleted by this batch.
     ///
-    /// In a public database a target may have gone from under a reference; who sends back what was answered keeps it.
+    /// In a public database the target of a reference may be gone already. A client that sends the reference back
+    /// unchanged keeps it.
     private func referenceFault(of item: Item, _ save: RecordVerdict.Save) -> ServerError? {
         let kept = isPublic ? save.over?.content.fields.bindingReferences.links ?? [] : []
         for reference in save.references {
@@ -236,9 +246,12 @@ struct ModifyBatch {
         return nil
     }
 
-    /// CloudKit: so many records at most may go with one. Those that hang on it already come first, then the others in their order.
-    /// In a public database the records of a target's creator are counted apart from all others, which cannot use up that room.
-    /// - Returns: whether a save fell.
+    /// Refuses saves beyond the most records that may go with one target. CloudKit limits their number. References that
+    /// exist already come first, then the others in the order of their items.
+    ///
+    /// In a public database the records of a target's creator are counted apart from all others, which cannot use up
+    /// that room.
+    /// - Returns: whether a save was refused.
     private mutating func settleOwners() -> Bool {
         guard !linking.isEmpty else { return false }
         let added = verdicts.map(\.addedOwners)
@@ -271,7 +284,8 @@ struct ModifyBatch {
         return fell
     }
 
-    /// What holds so many records at most: those of a target's creator, or in a public database those of all others.
+    /// A target and one of its two counts of records that go with it. `isOwn` counts those that bind the target; in a
+    /// public database the other counts all others.
     private struct Room: Hashable {
         var target: String
         var isOwn: Bool
@@ -325,12 +339,12 @@ extension RecordVerdict {
         }
     }
 
-    /// It depends on other records.
+    /// Whether the verdict depends on other records.
     fileprivate var links: Bool {
         if case .save(let save) = self { save.parent != nil || !save.references.isEmpty } else { false }
     }
 
-    /// Records with which a save makes its record go, and did not before.
+    /// Records with which the save makes its record go, and with which it did not go before.
     fileprivate var addedOwners: Set<String> {
         guard case .save(let save) = self, !save.references.isEmpty else { return [] }
         let owners = save.owners

@@ -1,20 +1,26 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/modify`: changes records of one zone, in one transaction.
+    /// `records/modify`: changes records of one zone, in one transaction. Nothing is written when nothing was changed.
     ///
-    /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
-    /// and one plan; two more for each level of a cascade, one where a private database has a quota, one where a file becomes a record's for the first time, one where the database has subscriptions, and one where
-    /// the zone is another user's. Nothing is written when nothing was changed. What has to look at much is decided beside the writer first, as
-    /// `LongDecision` says: twice those calls, and once more where it is to be written. Where it brings many words of searched texts, two more read those that
-    /// may go for them.
+    /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, dependents of
+    /// deleted records and targets, and one plan. Further calls:
+    /// - two for each level of a cascade;
+    /// - one where a private database has a quota;
+    /// - one where a file is saved in a record for the first time;
+    /// - one where the database has subscriptions;
+    /// - one where the zone is another user's;
+    /// - two where it brings many words of searched texts, to read the texts that they may replace.
+    ///
+    /// A decision that has to look at much is made beside the writer first (see `LongDecision`). It costs those calls
+    /// twice, and once more where something is to be written.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
-    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
-    ///   - place: where it is decided; nil: at the writer, and first on a snapshot where that would look at much.
-    /// - Throws: `ServerError` for the request as a whole; what is wrong with one record is its own result. `LongDecision`, where it is to be decided at the
-    ///   writer.
+    ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
+    ///   - place: where the request is decided; nil: at the writer, after a snapshot where that would look at much.
+    /// - Throws: `ServerError` for the request as a whole; an error of one record is its own result. `LongDecision`,
+    ///   where `place` is the writer and the decision would look at too much there.
     package func modifyRecords(
         _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil,
         at place: DecisionPlace? = nil
@@ -42,8 +48,9 @@ extension Cloud {
         return outcome.response
     }
 
-    /// Finds the words of the texts that it brings before it is carried out; where these are long, of those too that may go for them, and beside who runs the
-    /// request. Its transaction finds those for which there is no room.
+    /// Finds the words of the texts that the request brings, before it is carried out. For long texts it also finds
+    /// those of the texts that they may replace, on another executor. Words for which `wordRoom` has no room are left
+    /// to the transaction.
     private func findingWords<Value>(
         of modification: RecordModification, in key: DatabaseKey, _ zone: ZoneID, by schema: Schema,
         _ body: (RecordModification) async throws -> Value
@@ -91,7 +98,7 @@ extension Cloud {
         return try await store.write { try modification.run($0, with: schema, endless) }
     }
 
-    /// Reads among those who read much, and not before who wants little.
+    /// Reads in the bulk lane of the store, behind requests that read little.
     private func beside<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
         turn.lane = .bulk

@@ -1,19 +1,21 @@
 import NacreCloudWire
 
-/// What a request is logged under, so that its retry finds what it did.
+/// The key under which a request is logged. A retry finds by it what the request did.
 struct OperationLog: Hashable, Sendable {
-    /// Several people write into one database, and the ID that one of them chose has no meaning for another.
+    /// The operation's ID with the caller's name: an ID that one user chose has no meaning for another user of the
+    /// database.
     let id: String
     let caller: String
     let digest: [UInt8]
-    /// Seconds since the client sent the request for the first time, as it says with each repetition; nil: this is the first time.
+    /// Seconds since the client sent the request for the first time, as each repetition says; nil: this is the first
+    /// time.
     let age: Double?
 
-    /// nil when the request has no operation ID and nobody signed it.
+    /// Returns nil for a request that has no operation ID and no signature.
     ///
-    /// A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
-    /// protected by that name, which its signature covers, and is the same operation under a new date. User record names have neither slash nor space:
-    /// an ID that a client chose is never one that a signature makes.
+    /// A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. An
+    /// operation ID protects its request, as the signature covers it, and remains the same under a new date. User
+    /// record names have neither slash nor space: an ID that a client chose never equals one made from a signature.
     init?(_ request: RequestExtension, by caller: Caller, digest: [UInt8], age: Double?) {
         let name = caller.userRecordName ?? ""
         guard let id = request.operationID.map({ "\(name)/\($0)" }) ?? caller.signedOperationID.map({ "\(name) signed \($0)" }) else { return nil }
@@ -28,38 +30,41 @@ struct OperationLog: Hashable, Sendable {
             database: database, id: id, caller: caller, digest: digest, result: result.bytes, expires: now + Limits.operationSeconds)
     }
 
-    /// What a request must ask for beside its logged operation.
+    /// Keys of the entries that a request must read beside its logged operation.
     func entries(in database: DatabaseID) -> [EntryKey] {
         age == nil ? [] : [OperationHorizon.key(in: database, caller)]
     }
 
-    /// What becomes of a repeated request whose operation is not in the log. See `docs/decisions/beyond-the-log-an-answer-is-lost.md`.
+    /// Returns the error of a repeated request whose operation is not in the log; nil: the request can be carried out.
+    /// See `docs/decisions/beyond-the-log-an-answer-is-lost.md`.
     ///
-    /// It may be that no attempt arrived, or that one did and its result is trimmed or expired since. Where the request was sent first after
-    /// everything that is trimmed, it did not arrive, and is done; else nobody knows, and the answer says so: it is never done twice.
+    /// Either no attempt arrived, or one did and its result was trimmed or has expired. A request first sent after
+    /// everything that was trimmed did not arrive, and is done. For any other the answer is lost: a request is never
+    /// done twice.
     func fault(horizon: Timestamp?, at now: Timestamp) -> ServerError? {
         guard let age else { return nil }
-        // The client looked at its clock before this attempt travelled: it may have been sent first a little earlier than this.
+        // The client read its clock before this attempt travelled: it may have sent the request first a little earlier.
         let sent = now + -(age + Limits.operationDelaySeconds)
         let expired = now + -Limits.operationSeconds
         return sent <= max(horizon ?? expired, expired) ? .responseLost : nil
     }
 }
 
-/// Up to when operations of a caller were trimmed from the log of a database: later ones are all there. An entry of the database.
+/// The time up to which a caller's operations were trimmed from a database's log. Later ones are all there. It is an
+/// entry of the database.
 enum OperationHorizon {
     static func key(in database: DatabaseID, _ caller: String) -> EntryKey {
         EntryKey(database, .operationHorizon, caller)
     }
 
-    /// When it lies as far back as results are kept, it says no more than that, and goes.
+    /// Returns the entry of a horizon. It expires once the results from before the horizon would have expired anyway.
     static func entry(_ horizon: Timestamp, in database: DatabaseID, of caller: String) -> EntryRow {
         var writer = ByteWriter()
         writer.double(horizon.secondsSince2001)
         return EntryRow(key: key(in: database, caller), value: writer.bytes, expires: horizon + Limits.operationSeconds)
     }
 
-    /// nil where nothing was trimmed that results would otherwise be kept of.
+    /// Returns the caller's horizon; nil where nothing was trimmed whose results would still be kept.
     static func of(_ log: OperationLog?, in database: DatabaseID, among entries: [EntryRow]) throws -> Timestamp? {
         guard let log, let entry = entries.first(where: { $0.key == key(in: database, log.caller) }) else { return nil }
         var reader = ByteReader(entry.value)
@@ -71,15 +76,16 @@ enum OperationHorizon {
 }
 
 extension OperationResult {
-    /// What the operation found under a request's ID did.
-    /// - Throws: `ServerError.operationReused` when it was another request.
+    /// Reads what a logged operation did.
+    /// - Throws: `ServerError.operationReused` when another request had its ID. `.responseLost` when the result was
+    ///   damaged.
     init(_ row: OperationRow, of log: OperationLog?) throws {
         guard row.digest == log?.digest else { throw ServerError.operationReused }
         guard row.result != Self.lostBytes else { throw ServerError.responseLost }
         try self.init(row.result)
     }
 
-    /// What was wrong, by place.
+    /// The errors of the failed items, by their places.
     var errors: [Int: ServerError] {
         Dictionary(failures.map { ($0.place, $0.error) }, uniquingKeysWith: { first, _ in first })
     }

@@ -1,12 +1,13 @@
 import NacreCloudWire
 
-/// What a logged operation keeps of its answer: the change number of its commit, and the items that failed.
+/// The part of an answer that a logged operation keeps: the change number of its commit, and the items that failed. A
+/// retry's answer is made from it and the records.
 ///
-/// Compact on purpose: no quota counts it. An operation that saved 400 records leaves twenty bytes; one of which 399 items failed leaves less than two
-/// thousand. A retry's answer is made from it and the records.
+/// It is compact because no quota counts it. An operation that saved 400 records leaves twenty bytes. One with 399
+/// failed items leaves less than two thousand.
 struct OperationResult: Equatable, Sendable {
     static let version: UInt8 = 2
-    /// Errors stood whole beside each failure. Such results are read until they expire.
+    /// An older form, with the whole error beside each failure. It is read until its last results expire.
     private static let versionOfWholeErrors: UInt8 = 1
 
     struct Failure: Equatable, Sendable {
@@ -14,7 +15,7 @@ struct OperationResult: Equatable, Sendable {
         var error: ServerError
     }
 
-    /// A name that the server made, for a record that came without one.
+    /// A name that the server made for a record that came without one.
     struct MadeName: Hashable, Sendable {
         var place: Int
         var name: String
@@ -24,7 +25,7 @@ struct OperationResult: Equatable, Sendable {
     var madeNames: [MadeName]
     var failures: [Failure]
 
-    /// In the place of a result that was found damaged: a client that repeats the operation is told that its answer is lost.
+    /// The bytes that replace a damaged result. A client that repeats the operation is told that its answer is lost.
     static let lostBytes: [UInt8] = [0]
 
     var bytes: [UInt8] {
@@ -47,7 +48,8 @@ struct OperationResult: Equatable, Sendable {
         return writer.bytes
     }
 
-    /// The errors that are kept, each once, and for each failure the number of its own. Texts beyond `Limits.operationTextBytes` are left out.
+    /// The distinct errors of the failures, and for each failure the number of its error. Texts beyond
+    /// `Limits.operationTextBytes` are left out.
     private var keptErrors: (errors: [ServerError], numbers: [Int]) {
         var errors: [ServerError] = []
         var numbers: [Int] = []
@@ -75,7 +77,7 @@ struct OperationResult: Equatable, Sendable {
         return (errors, numbers)
     }
 
-    /// In the place of a text that had no room.
+    /// The texts that replace those without room.
     private static let lostReason = "the item failed, and the reason is not kept for repetitions of a request"
     private static let lostRemedy = "Go by the error code, or send the item in a new request."
 
@@ -102,7 +104,7 @@ struct OperationResult: Equatable, Sendable {
 
     init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
         self.number = number
-        // Nothing has the name of a record that was refused.
+        // A refused record was not made, and needs no name.
         let refused = Set(failures.map(\.place))
         self.madeNames = madeNames.filter { !refused.contains($0.place) }
         self.failures = failures

@@ -1,17 +1,17 @@
 package import NacreCloudWire
 
-/// What the rules say of one caller's wish to read one record.
+/// The verdict of the rules on one caller's wish to read one record.
 package enum ReadVerdict: Equatable, Sendable {
     case whole
-    /// Nothing but its name is shown, and that only to a caller who named it.
+    /// Only the name of the record is shown, and only to a caller who named it.
     case refuse(ServerError)
 }
 
-/// Says what a caller may read of the records of a database.
+/// The rule that decides which records of a database a caller may read.
 ///
-/// It depends on the record's name and type, on its system fields, and on nothing else of it: a query reads no other field for it.
+/// It looks at a record's name, type and system fields alone. A query reads no other field for it.
 package struct ReadRule: Sendable {
-    /// - Parameter created: who made the record, and when.
+    /// - Parameter created: the creator of the record, and the time.
     package typealias Rule =
         @Sendable (_ name: String, _ type: String, _ created: Record.Stamp, _ database: DatabaseKey, _ caller: Caller) -> ReadVerdict
 
@@ -29,28 +29,29 @@ package struct ReadRule: Sendable {
         self.kind = kind
     }
 
-    /// A rule in place of CloudKit's: it shows what each answer asks.
+    /// Makes a rule in place of CloudKit's. Each record that may be answered is shown to it.
     package init(_ rule: @escaping Rule) {
         kind = .own(rule)
     }
 
-    /// CloudKit: in public databases the grants of a record's type say who may read it.
+    /// Makes CloudKit's rule for a public database: the grants of a record's type say who may read it.
     init(_ schema: Schema, _ roles: CallerRoles) {
         kind = roles.mayAll ? .everything : .roles(schema, roles)
     }
 
-    /// Of a zone of which its caller sees what shares of records show: nothing tells of the rest that it is there.
+    /// Makes the rule for a guest, who sees only the records in these views. No answer reveals that others exist.
     init(views: Set<FeedView>) {
         kind = .views(views)
     }
 
-    /// CloudKit: a private database's records are readable by all who may use it.
+    /// The rule of a private database. CloudKit: its records are readable by all who may use it.
     package static let everything = ReadRule(.everything)
 
-    /// Of a public database whose schema is not known yet: no record leaves it by mistake.
+    /// The rule of a public database whose schema is not known yet. It refuses every record, as a safeguard.
     static let nothing = ReadRule(.nothing)
 
-    /// CloudKit's rule for a database, before anything of it is known.
+    /// Replaces `everything` by `nothing` for a user of a public database whose schema is not known yet. Other rules
+    /// stay.
     func or(ruleOf database: DatabaseKey, for caller: Caller) -> ReadRule {
         guard case .everything = kind, database.scope == .public, !caller.isServer, !caller.isAdministrator else { return self }
         return .nothing
@@ -60,12 +61,12 @@ package struct ReadRule: Sendable {
         if case .everything = kind { true } else { false }
     }
 
-    /// Those of which a caller sees the records alone; nil: the caller sees the whole zone.
+    /// The views whose records alone the caller sees; nil: the rule does not go by views.
     var views: Set<FeedView>? {
         if case .views(let views) = kind { views } else { nil }
     }
 
-    /// It says nothing until the schema is known.
+    /// The rule refuses everything until the schema is known.
     var wantsSchema: Bool {
         if case .nothing = kind { true } else { false }
     }
@@ -82,10 +83,10 @@ package struct ReadRule: Sendable {
         }
     }
 
-    /// Which records of a type a caller may read, as far as it is the same for many.
+    /// The records of a type that a caller may read, as far as the type alone tells.
     enum Reach {
         case all
-        /// It depends on each of them.
+        /// The verdict differs from record to record.
         case some
         case none
     }
@@ -103,7 +104,7 @@ package struct ReadRule: Sendable {
 }
 
 extension StoredRecord {
-    /// Whether the caller made it. Whose a damaged record is, nobody knows.
+    /// Whether the caller made the record; false for a damaged one, whose creator is unknown.
     func isMade(by caller: Caller) -> Bool {
         guard !isDamaged, let user = caller.userRecordName else { return false }
         return content.created.userRecordName == user

@@ -1,23 +1,25 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// How a body keeps by whom and when its record was made and changed: who changed it is mostly who made it, and the names that the server gives to users and
-/// devices are hexadecimal digits, two of them a byte. Of a record of half a kilobyte that was a third.
-/// See `docs/decisions/who-saved-a-record-is-kept-once.md`.
+/// The compact form of a record's stamps: when and by which user and device it was made and last changed.
+///
+/// The second stamp leaves out the names where they are the first one's, as they mostly are. The server's names of
+/// users and devices are hexadecimal digits and are kept two to a byte. Uncompressed, stamps were a third of a record
+/// of half a kilobyte. See `docs/decisions/who-saved-a-record-is-kept-once.md`.
 extension RecordBody {
-    /// What follows the first stamp. Codes are kept in databases: never reuse one.
+    /// The part of the second stamp that follows the first stamp. Codes are kept in databases: never reuse one.
     private enum Change: UInt8 {
         case none = 0
-        /// The time alone.
+        /// A time alone: user and device are those of the first stamp.
         case bySame = 1
         case byAnother = 2
     }
 
-    /// How a name is kept. Codes are kept in databases: never reuse one.
+    /// The form in which a name is kept. Codes are kept in databases: never reuse one.
     private enum Name: UInt8 {
         case none = 0
         case text = 1
-        /// Lower-case hexadecimal digits, and behind an underscore.
+        /// Lower-case hexadecimal digits; `userDigits` has them behind an underscore.
         case digits = 2
         case userDigits = 3
     }
@@ -69,16 +71,17 @@ extension RecordBody {
         try skipNames(&reader)
     }
 
-    /// Of a user, and of a device where there is one.
+    /// Passes over the name of a user, and that of a device where there is one.
     private static func skipNames(_ reader: inout ByteReader) throws(MalformedBytes) {
         guard try kind(&reader) != .none else { throw MalformedBytes() }
         try reader.skipBlock()
         if try kind(&reader) != .none { try reader.skipBlock() }
     }
 
-    /// Writes the members `created` and `modified`. The names go from the body into the answer at once.
-    /// - Parameter reader: was passed over the stamps before, which did not fail.
-    /// - Returns: their times.
+    /// Writes the members `created` and `modified`. The names go from the body into the answer without a string
+    /// between.
+    /// - Parameter reader: stands before stamps that were read once without a fault.
+    /// - Returns: the times of the two stamps.
     static func writeCompactStamps(
         _ reader: inout ByteReader, to writer: inout JSONWriter, _ repeated: inout RepeatedMembers
     ) throws(MalformedBytes) -> (created: Timestamp, modified: Timestamp) {
@@ -100,7 +103,7 @@ extension RecordBody {
         return (created, modified)
     }
 
-    /// - Returns: where the members stand that say who it was.
+    /// - Returns: the range of the answer's bytes that name the user and the device.
     private static func writeStamp(
         _ time: Timestamp, by reader: inout ByteReader, to writer: inout JSONWriter, _ repeated: inout RepeatedMembers
     ) throws(MalformedBytes) -> Range<Int> {

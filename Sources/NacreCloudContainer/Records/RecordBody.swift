@@ -1,20 +1,21 @@
 import NacreCloudWire
 
-/// What a record is beyond the columns of its row.
+/// The content of a record beyond the columns of its row.
 struct RecordContent: Equatable, Sendable {
     var created: Record.Stamp
     var modified: Record.Stamp
-    /// The change number with which the record came into being, and so entered its owner's feed.
+    /// The change number with which the record came into being, and entered its owner's feed.
     var entered: ChangeNumber
     var fields: RecordFields
-    /// Types that records of this name had before, which were deleted. Who follows one of them learns from here that its record is gone.
+    /// Types of earlier, deleted records with this name. A device that follows one of them learns here that its record
+    /// is gone.
     var formerTypes: [String] = []
-    /// Of a record that is a share; nil for any other.
+    /// The state of a share; nil for a record that is none.
     var sharing: ShareState?
-    /// What the participants of a share of records see of it.
+    /// The record's places in the views that participants of shares of records see.
     var shared = SharedPlaces.none
 
-    /// Of a record whose body cannot be read.
+    /// The content of a record whose body cannot be read.
     static let unknown = RecordContent(
         created: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""),
         modified: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""), entered: .zero, fields: RecordFields())
@@ -22,20 +23,23 @@ struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version byte, stamps (in two forms), `entered`, from version 2 on `formerTypes`, from version 3 on `sharing`, from version 4 on `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
-/// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
+/// A body is: version byte, stamps (in two forms), `entered`, `formerTypes` (from version 2 on), `sharing` (from
+/// version 3 on), `shared` (from version 4 on), fields in the order of their names, CRC-32C. The checksum covers the
+/// body, the row's columns *and* the zone: a flipped bit is found and never served, even one that leads from a key to
+/// the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
-    /// Of a body without former types, which hardly any record has; of one with them; of a share of a zone as it was first kept, which is read and not written;
-    /// of what a share of a record shows, and of such shares as they were first kept; and of shares.
+    /// Versions of bodies: without former types, as nearly all records; with them; a share of a zone in its first form,
+    /// which is read and never written; a record that a share of records shows, and such a share in its first form; a
+    /// share.
     static let version: UInt8 = 1
     static let versionWithFormerTypes: UInt8 = 2
     private static let versionOfFirstShares: UInt8 = 3
     static let versionOfShared: UInt8 = 4
     static let versionOfShares: UInt8 = 5
-    /// Beside one of them: the stamps are in their shorter form, as in every body that is written today.
+    /// A bit beside one of the versions: the stamps are compact, as in every body that is written today.
     static let compactStamps: UInt8 = 0x10
     static let checksumBytes = 4
-    /// Where the stamps begin.
+    /// The place of the first stamp in a body.
     static let stampsPlace = 1
 
     static func encode(
@@ -76,14 +80,14 @@ enum RecordBody {
         return try read(row, only: wanted)
     }
 
-    /// Only the fields that are wanted; what else there is, is passed over or not looked at.
+    /// Returns the wanted fields only. The others are skipped or not read.
     /// - Throws: as `decode` does.
     static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
         try fields(of: row, in: zone, only: wanted, keeps: false).fields
     }
 
-    /// - Parameter keeps: it may go into an answer as it is kept: it is gone through to its end.
-    /// - Returns: also what `placeOfPlainFields` would, where it was gone through.
+    /// - Parameter keeps: the body may go into an answer as it is kept, and is read to its end.
+    /// - Returns: the wanted fields, and the result of `placeOfPlainFields` where the body was read to its end.
     static func fields(
         of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames, keeps: Bool
     ) throws(StoreError) -> (fields: RecordFields, plainPlace: Int?) {
@@ -106,7 +110,7 @@ enum RecordBody {
         }
     }
 
-    /// The content of a row whose checksum was found right before.
+    /// Returns the content of a row whose checksum was checked before.
     /// - Parameter wanted: the fields to read, all when nil.
     static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try read(row) { reader throws(MalformedBytes) in
@@ -116,8 +120,9 @@ enum RecordBody {
         }
     }
 
-    /// Goes through all of a row whose checksum was found right before, and says where its fields begin; nil, maybe before the end, where `writeFields` and
-    /// `writeCompactStamps` would not write what an answer shows of it: it has an asset, or is more than its stamps and fields, or is of an earlier form.
+    /// Reads all of a row whose checksum was checked before, and returns the place of its fields. Returns nil, maybe
+    /// before the end, where `writeFields` and `writeCompactStamps` would not write what an answer shows. Such a record
+    /// has an asset, or more than stamps and fields, or an earlier form.
     static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
         try read(row) { reader throws(MalformedBytes) in
             guard isPlain(row) else { return nil }
@@ -142,11 +147,12 @@ enum RecordBody {
             shared: shared)
     }
 
-    /// In the place of the version: the body is lost for good, and every reader is told so. The columns beside it are sure.
+    /// The byte in place of the version where the body is lost for good: every reader throws. The columns beside it are
+    /// sure.
     private static let lostMark: UInt8 = 0
     private static let lostText = "A record's body is lost, and waits to be saved again"
 
-    /// The body of a record that the check found damaged: nothing of it is left but its name.
+    /// Returns the body of a record that the check found damaged. Its content and its parent are lost.
     static func lost(in zone: ZoneAddress, name: String, type: String, number: ChangeNumber) -> [UInt8] {
         var bytes = [lostMark]
         let sum = checksum(of: bytes[...], in: zone, name: name, type: type, number: number, isTombstone: false, parent: nil)
@@ -184,10 +190,10 @@ enum RecordBody {
         }
     }
 
-    /// The version of a body but for its stamps; 0 where it has none.
+    /// The version of a body without the bit of its stamps; 0 for an empty body.
     static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
 
-    /// Its body is no more than its stamps and fields, and not of an earlier form.
+    /// Whether the body shows nothing beside stamps and fields, and is not of an earlier form.
     private static func isPlain(_ row: RecordRow) -> Bool { form(of: row) <= versionWithFormerTypes && hasCompactStamps(row) }
 
     private static func hasCompactStamps(_ row: RecordRow) -> Bool { (row.body.first ?? 0) & compactStamps != 0 }
@@ -219,7 +225,7 @@ enum RecordBody {
         try fields(&reader, only: wanted, isWhole: wanted == nil).fields
     }
 
-    /// - Parameter isWhole: all fields are gone through; else those behind the last that is wanted are not.
+    /// - Parameter isWhole: all fields are read; otherwise reading ends behind the last wanted one.
     private static func fields(
         _ reader: inout ByteReader, only wanted: FieldNames?, isWhole: Bool
     ) throws(MalformedBytes) -> (fields: RecordFields, hasAssets: Bool) {
@@ -244,7 +250,7 @@ enum RecordBody {
     }
 
     /// Passes over all fields.
-    /// - Returns: false, maybe before the end, where one is an asset, which is shown with its URL.
+    /// - Returns: false, maybe before the end, where a field is an asset, which is shown with its URL.
     private static func passesPlainFields(_ reader: inout ByteReader) throws(MalformedBytes) -> Bool {
         for _ in 0..<(try reader.count()) {
             try reader.skipBlock()
@@ -256,8 +262,8 @@ enum RecordBody {
         return true
     }
 
-    /// Writes the members of `fields`. A text goes from the body into the answer at once.
-    /// - Parameter zoneID: the record's, which is the zone of all that it refers to.
+    /// Writes the members of `fields`. A text goes from the body into the answer without a string between.
+    /// - Parameter zoneID: the record's zone, which is that of all its references.
     static func writeFields(_ reader: inout ByteReader, of zoneID: ZoneID, to writer: inout JSONWriter, form: ValueForm) throws(MalformedBytes) {
         for _ in 0..<(try reader.count()) {
             try reader.block { writer.key(utf8: $0) }
@@ -286,7 +292,7 @@ enum RecordBody {
         return columns.sum
     }
 
-    /// As bodies had them at first.
+    /// Reads a stamp of the first form, with its names as text.
     private static func stamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
         let timestamp = Timestamp(secondsSince2001: try reader.double())
         let user = try reader.string()
@@ -353,10 +359,10 @@ extension RecordBody {
         }
     }
 
-    /// An asset or a list of them.
+    /// Whether a code stands for an asset or a list of assets.
     private static func isAsset(_ code: UInt8) -> Bool { code == 8 || code == 24 }
 
-    /// Passes over a value. What is longest is not even copied.
+    /// Passes over a value. Texts, bytes and lists of them, the longest values, are not copied.
     private static func skipValue(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) {
         switch code {
         case 1, 5: try reader.skipBlock()
@@ -439,7 +445,7 @@ extension RecordBody {
     private static func write(_ reference: Reference, to writer: inout ByteWriter) {
         writer.string(reference.recordName)
         writer.byte(reference.action == .none ? 0 : reference.action == .deleteSelf ? 1 : 2)
-        // No zone: it is the record's own, however the writer spelled it.
+        // No zone: it is the record's own, however the client spelled it.
         writer.byte(0)
     }
 
@@ -452,7 +458,7 @@ extension RecordBody {
         case 2: action = .validate
         default: throw MalformedBytes()
         }
-        // Earlier versions kept the writer's spelling of the zone, with or without its owner.
+        // Earlier versions kept the client's spelling of the zone, with or without its owner.
         if try reader.byte() == 1 {
             try reader.skipBlock()
             if try reader.byte() == 1 { try reader.skipBlock() }

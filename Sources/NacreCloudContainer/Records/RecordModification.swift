@@ -1,44 +1,45 @@
 import NacreCloudWire
 
-/// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+/// One `records/modify` request. Its time, new names and keys are fixed beforehand, and its transaction may run more
+/// than once.
 struct RecordModification: Sendable {
     struct Outcome: Sendable {
         var response: RecordsResponse
-        /// Something was written that followers of the database will read.
+        /// Something was written that devices which follow the database's feed will read.
         var movedFeed: Bool
-        /// Rows of indexes that came and went: each is as much work as a record.
+        /// Index rows that were added and removed. Each counts as much work as a record.
         var indexRows = 0
-        /// Records that the request met, and that are not what was written.
+        /// Damaged records that the request met: their rows are not as they were written.
         var damaged: [StoredRecord] = []
     }
 
     private let request: RecordsModifyRequest
     private let zone: RequestedZone
-    /// Where the request may make shares: by what their URLs lead to them.
+    /// The GUIDs for the URLs of the shares that the request makes; nil: it makes none.
     private let shareLinks: ShareLinks?
     private let log: OperationLog?
     private let now: Timestamp
-    /// The key of the default zone, should this be the first save into it.
+    /// The key that the default zone gets if this is the first save into it.
     private let newZone: Int64
     private let items: [ModifyBatch.Item]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
-    /// What its records refer to with more than a pointer.
+    /// Names of the records that the saves refer to with more than a pointer.
     let targets: Set<String>
-    /// The receipts that its saves carry.
+    /// The opened receipts that the saves carry, by their texts.
     private let receipts: [String: AssetReceipt]
-    /// Most records that go with those that the batch deletes.
+    /// The most records that may go with those that the batch deletes.
     private let cascadeRoom: Int
-    /// What holds where nothing is said of the container.
+    /// The quotas of the server, for a container without its own.
     private let quotas: Quotas
-    /// Knows how much waits to be told.
+    /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
     private let handed: HandedTasks
-    /// Of texts that it brings, and of those that go for them where these are many.
+    /// Words of the texts that the request brings, and, where these are long, of the texts that they replace.
     var words = FoundWords()
-    /// Draws those of one-time URLs.
+    /// Draws the secrets of one-time URLs.
     private let secret: @Sendable () -> String
 
-    /// Rows of indexes that its saves may write, as far as the schema and the words tell that were found.
+    /// Index rows that the saves may write, as far as the schema and the found words tell.
     func indexRows(by schema: Schema) -> Int { words.count / FoundWords.countAsRow + items.indexRows(by: schema) }
 
     private var database: DatabaseID { zone.database.id }
@@ -92,13 +93,13 @@ struct RecordModification: Sendable {
         secret = name
     }
 
-    /// The texts that it brings and that searches look into.
+    /// The texts that the request brings and that searches look into.
     func broughtTexts(by schema: Schema) -> SearchedTexts { SearchedTexts(of: items, by: schema) }
 
-    /// It may change records that are there.
+    /// Whether the request may change records that exist.
     var mayReplace: Bool { items.contains { $0.operation.type != .create } }
 
-    /// The searched texts of the records that it changes, as they stand. Costs two calls of the store.
+    /// The searched texts of the records that the request changes, as stored. Costs two calls of the store.
     func standingTexts(on snapshot: any ReadTransaction, by schema: Schema, _ patience: Patience) throws -> SearchedTexts {
         var patience = patience
         guard let zone = try snapshot.zones(in: database, named: [request.zoneID.zoneName]).first?.address else {
@@ -110,7 +111,7 @@ struct RecordModification: Sendable {
         return SearchedTexts(of: rows.map { StoredRecord($0, in: zone, only: searched) }, by: schema)
     }
 
-    /// - Throws: `LongDecision` where it would look at more than it may.
+    /// - Throws: `LongDecision` where the decision would look at more than `patience` allows.
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
@@ -123,9 +124,10 @@ struct RecordModification: Sendable {
         }
     }
 
-    /// What the request is answered where nothing of it is to be written; nil: something may be, which the writer has to decide.
+    /// Returns the answer where nothing is to be written; nil: something may be, and the writer has to decide.
     ///
-    /// Who changes nothing may as well have come when the snapshot was taken: what was answered before the request came is in it.
+    /// A request that changes nothing may be answered from the snapshot, which holds every write that was answered
+    /// before the request came.
     func unwritten(on snapshot: any ReadTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Outcome? {
         let standing = try snapshot.standing(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
@@ -140,7 +142,7 @@ struct RecordModification: Sendable {
         }
     }
 
-    /// What a transaction asks for beside the zone and the logged operation.
+    /// Keys of the entries that a transaction reads beside the zone and the logged operation.
     private func entries(for schema: KnownSchema) -> [EntryKey] {
         [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)] + zone.shareEntries
             + (log?.entries(in: database) ?? [])
@@ -149,20 +151,20 @@ struct RecordModification: Sendable {
     }
 
     private enum Decision {
-        /// Everything was refused, was done before, or leaves things as they are.
+        /// Every item was refused, was done before, or leaves its record as it is.
         case unwritten(Outcome)
         case write(ModifyBatch, Changes, Ground, ShownRecords)
     }
 
-    /// - Parameter counted: the row that says how full the database is, locked where something is written.
+    /// - Parameter counted: reads the database's row with its count of bytes, locked where something is written.
     private func decision(
         from advance: Advance, _ schema: KnownSchema, _ patience: Patience, _ transaction: any ReadTransaction, counted: () throws -> DatabaseRow?
     ) throws -> Decision {
         var patience = patience
-        // What is shown, also of what was done before, goes by the schema as it is.
+        // The current schema decides what is shown, also of an operation that was done before.
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let roles = isPublic ? try schema.roles(of: caller, by: advance.entries) : CallerRoles(caller)
-        // Before anything is told, of what was done before too.
+        // Resolve another user's zone before anything of it is answered, also for an operation that was done before.
         let ofOther = zone.database.isOthers ? try zone.resolve(advance.zone, transaction) : nil
         let showing = ofOther?.showing ?? zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
         if let operation = advance.operation {
@@ -193,7 +195,7 @@ struct RecordModification: Sendable {
         return .write(batch, changes, ground, showing)
     }
 
-    /// Decides the batch, as far as records depend on each other.
+    /// Decides the items that depend on other records: cascades, parents, references and shares.
     private func settle(_ batch: inout ModifyBatch, on ground: Ground, _ patience: inout Patience, _ transaction: any ReadTransaction) throws {
         let zone = ground.zone.address
         let reach = try CascadeWalk.reach(of: batch, in: zone, room: cascadeRoom, bytes: patience.bytes(upTo: Limits.cascadeBytes), transaction)
@@ -218,14 +220,14 @@ struct RecordModification: Sendable {
 
     // MARK: Loading
 
-    /// What the change stands on: the rows that are there, or new ones for a first save into a default zone.
+    /// The rows that the change builds on: stored ones, or new ones for a first save into a default zone.
     private struct Ground {
         var zone: ZoneRow
         var newDatabase: DatabaseRow?
         var isNewZone: Bool
-        /// Somebody has subscriptions in the database.
+        /// The database has subscriptions.
         var isWatched: Bool
-        /// Somebody may see the zone besides its owner.
+        /// The zone has shares: other users than its owner may see it.
         var isShared: Bool
     }
 
@@ -243,10 +245,10 @@ struct RecordModification: Sendable {
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
     }
 
-    /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
-    /// which nothing is kept but whose they are.
-    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, or
-    ///   `.refersToTooMuch` for one record.
+    /// Loads the records of the batch and the parents that it sets. Then it loads kept parents, roots of shares, forced
+    /// deletions and targets. No field of a target is kept, only its creator and view.
+    /// - Throws: `ServerError.answerTooLarge` where the first group has no room in an answer. `.looksAtTooMuch` where
+    ///   the second, which no answer shows, is too large; for one operation `.refersToTooMuch`.
     private func load(
         from zone: ZoneRow, as seat: ZoneSeat, isNew: Bool, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws -> [String: StoredRecord] {
@@ -263,14 +265,16 @@ struct RecordModification: Sendable {
             return stored[items[place].name]?.row.parent
         }
         others += items.compactMap { $0.operation.change.sharing?.value.forRecord }
-        // A share goes with its root and is read then (`loadCompanions`): a save of a root or below it needs none of its participants.
+        // A share goes with its root and is read later (`loadCompanions`): a save of the root or below it needs none of
+        // its participants.
         others += stored.values.compactMap { $0.content.sharing?.root }
         guard !others.isEmpty || !targets.isEmpty else { return stored }
-        // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
+        // In a public database the creator of a target matters, and its body names it. In others only its existence
+        // matters.
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
         let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
-        // Where not all is for the caller, what a target is decides too.
+        // For a caller who does not see the whole zone, the target's view matters too.
         let looksInside = isPublic || !seat.seesAll
         var left = Limits.unansweredBytes
         try transaction.eachPortion(of: Array(looksInside ? whole.union(pointedAt) : whole), in: zone.address, &patience) { rows in
@@ -288,7 +292,8 @@ struct RecordModification: Sendable {
         return stored
     }
 
-    /// Without those that the records of the batch refer to already: in a public database they keep these, whatever became of them.
+    /// The targets of the saves, without those that the stored records already refer to. In a public database a record
+    /// keeps these references, whatever became of the targets.
     private func targets(beside stored: [String: StoredRecord]) -> Set<String> {
         var targets: Set<String> = []
         for place in items.indices {
@@ -311,17 +316,17 @@ struct RecordModification: Sendable {
 
     // MARK: Writing
 
-    /// What a batch does to its records.
+    /// The changes of a batch to its records.
     private struct Changes {
         var puts: [RecordPut] = []
-        /// What its saves made, in their order, which is that of the first puts.
+        /// The records that the saves made, in the order of the saves, which is that of the first puts.
         var saved: [StoredRecord] = []
         var stamp: Record.Stamp
-        /// Assets that records had before and have no more.
+        /// Assets that records had before and have no longer.
         var released: Set<AssetID> = []
-        /// Records that came into a view or left one, with what hangs on them.
+        /// Names of records that came into a view or left one. The records below them move too.
         var moved: [String] = []
-        /// Says how the next ones are put.
+        /// Makes the rows of further records.
         var rows: RecordPlan
     }
 
@@ -359,10 +364,10 @@ struct RecordModification: Sendable {
         return changes
     }
 
-    /// Holds the batch against the quota of its database, if there is one. Two requests at once cannot take the same room: the count is read under a lock of
-    /// everything that adds to it, the zone of a public database or the row of a private one.
-    /// - Parameter counted: the database's row, under that lock.
-    /// - Returns: what the batch does then; nil where it was not asked.
+    /// Holds the batch against the quota of its database. Two requests at once cannot take the same room: every change
+    /// of the count locks the zone of a public database or the row of a private one.
+    /// - Parameter counted: reads the database's row, under that lock.
+    /// - Returns: the changes of the batch then; nil where there is no quota, or the server itself asks.
     private func settleQuota(
         of batch: inout ModifyBatch, on ground: Ground, by schema: KnownSchema, _ advance: Advance, _ counted: () throws -> DatabaseRow?
     ) throws -> Changes? {
@@ -375,7 +380,7 @@ struct RecordModification: Sendable {
             claims[place] = QuotaClaim(save, as: changes.puts[claims.count])
         }
         guard claims.values.contains(where: \.needsRoom) else { return changes }
-        // A count that a flipped bit has made absurd is one that is full.
+        // Clamp a count that a flipped bit made absurd: one above the limit counts as full, a negative one as 0.
         let used = min(max(try counted()?.bytes ?? 0, 0), Int64(Limits.quotaBytes))
         guard batch.settleQuota(claims, used: used, limit: limit) else { return changes }
         return self.changes(of: batch, on: ground, by: schema.schema)
@@ -432,13 +437,13 @@ struct RecordModification: Sendable {
             return OperationResult.Failure(place: place, error: error)
         }
         plan.operations.append(log.row(OperationResult(number: number, madeNames: madeNames, failures: failures), in: database, at: now))
-        // A number drawn at random, for another purpose.
+        // Trims the log once in `commitsPerTask` commits. The number was drawn at random for another purpose.
         if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
     }
 
     // MARK: Answering
 
-    /// - Parameter saved: what the batch's saves made, in their order.
+    /// - Parameter saved: the records that the batch's saves made, in the order of the saves.
     private func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
         var response = RecordsResponse(records: [])
         response.records.reserveCapacity(items.count)
@@ -451,7 +456,7 @@ struct RecordModification: Sendable {
             case .delete, .nothing:
                 response.records.append(showing.deleted(batch.stored[name], named: name))
             case .save:
-                // Who deletes a share of another user's zone leaves it, and the share stays.
+                // A participant who deletes a share of another user's zone leaves it. The share stays, and was saved.
                 let leaves = items[place].operation.type.isDelete
                 response.records.append(
                     leaves
@@ -467,9 +472,11 @@ struct RecordModification: Sendable {
         operation.desiredKeys ?? request.desiredKeys
     }
 
-    /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
+    /// Returns the answer to a request that was done before: its failures as they were, and the saved records as they
+    /// are now.
     ///
-    /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
+    /// A record that was changed since is answered in its newest version, never in a mix of old and new. For one that
+    /// was deleted since, the answer is an error.
     private func replay(
         _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws -> Outcome {
@@ -479,10 +486,10 @@ struct RecordModification: Sendable {
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
         do {
-            // Its first answer had room for what it found and for what it brought.
+            // The first answer had room for what the request found and for what it brought.
             try add(names, from: row, to: &stored, within: 2 * Limits.answerBytes, &patience, transaction)
         } catch let error as ServerError where error == .answerTooLarge {
-            // Others made the records larger since. It was done, so it is not to be split and sent again.
+            // Other writes made the records larger since. The request was done, and must not be split and sent again.
             throw ServerError.responseLost
         }
         let failures = result.errors

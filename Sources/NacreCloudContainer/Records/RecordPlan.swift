@@ -1,26 +1,28 @@
 import NacreCloudWire
 
-/// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its places in the feeds.
+/// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its places in the
+/// feeds.
 struct RecordPlan {
     var zone: ZoneAddress
-    /// The commit's change number: every record of it has it.
+    /// The commit's change number, which all its records get.
     var number: ChangeNumber
     var now: Timestamp
     var stamp: Record.Stamp
-    /// The default zone and the public database have no feed, and do not pay for one.
+    /// The zone has a feed. The default zone and the public database have none, and do not pay for one.
     var hasFeed: Bool
     var isPublic: Bool
-    /// Says which index rows a record has.
+    /// The schema, whose indexes decide which index rows a record has.
     var schema: Schema
-    /// Of texts that come and go, as far as they were found before.
+    /// Words of new and replaced texts, as far as they were found before.
     var words = FoundWords()
-    /// Up to where the zone's tombstones are purged: departures from before go too.
+    /// The change number up to which the zone's tombstones are purged. Departures up to it are dropped too.
     var forgotten = ChangeNumber.zero
-    /// Up to where departures went for which a record had no room: who stands before it must begin again.
+    /// The last change number of departures that were dropped because a record had no room. Devices before it must
+    /// begin again.
     private(set) var forgets = ChangeNumber.zero
-    /// Assets that records had before and have no more.
+    /// Assets that records had before and have no longer.
     private(set) var released: Set<AssetID> = []
-    /// By record type, as far as they were asked for.
+    /// Index rows by record type, as far as they were asked for.
     private var indexRows: [String: IndexRows] = [:]
 
     init(zone: ZoneAddress, number: ChangeNumber, now: Timestamp, stamp: Record.Stamp, hasFeed: Bool, isPublic: Bool, schema: Schema) {
@@ -34,8 +36,8 @@ struct RecordPlan {
     }
 
     /// - Parameters:
-    ///   - links: those that go and come with it.
-    ///   - position: where it is shared from now on.
+    ///   - links: the links that go and come with the save.
+    ///   - position: where the record is shared from now on.
     mutating func put(
         _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink]), at position: SharedPosition
     ) -> (put: RecordPut, record: StoredRecord) {
@@ -68,7 +70,8 @@ struct RecordPlan {
         return put
     }
 
-    /// In the place of a damaged record, one that says so and whose columns are sure, at a new place in the feed: every device hears of it.
+    /// Replaces a damaged record by a lost one, whose columns are sure, at a new place in the feed: every device hears
+    /// of it.
     func put(losing before: StoredRecord) -> RecordPut {
         let (name, type) = (before.row.name, before.row.type)
         let row = RecordRow(
@@ -77,17 +80,17 @@ struct RecordPlan {
         return put(StoredRecord(row, in: zone), over: before)
     }
 
-    /// The same record under a new tag, and so at a new place in the feed: nothing by which it is found changes.
+    /// Puts the same record under a new tag, at a new place in the feed. No index row or link changes.
     mutating func put(touching before: StoredRecord) -> RecordPut { put(before, at: before.position) }
 
-    /// The same, shared otherwise.
+    /// Puts the same record in another position of its zone's shares.
     mutating func put(_ before: StoredRecord, at position: SharedPosition) -> RecordPut {
         var content = before.content
         content.shared = shared(before, at: position)
         return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
     }
 
-    /// The same record in another view, under the tag that it has: its owner's devices do not hear of it.
+    /// Puts the same record in another view, under its old tag: the owner's devices do not hear of it.
     mutating func put(moving before: StoredRecord, to view: FeedView?) -> RecordPut {
         var content = before.content
         content.shared = shared(before, at: SharedPosition(view: view))
@@ -101,7 +104,7 @@ struct RecordPlan {
         return put
     }
 
-    /// Where a record is in the views of its zone after this change of it.
+    /// Returns the record's places in the views of its zone after this change.
     private mutating func shared(_ before: StoredRecord?, at position: SharedPosition) -> SharedPlaces {
         guard let before, !before.content.shared.isEmpty else {
             return position == .hidden ? .none : SharedPlaces.none.moved(to: position, at: number, from: "", forgotten: forgotten)
@@ -111,7 +114,7 @@ struct RecordPlan {
         return next
     }
 
-    /// A share that permits something else, under a new tag: nothing by which it is found changes.
+    /// Puts a share with other permissions under a new tag. No index row or link changes.
     mutating func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
         var content = before.content
         content.sharing = state
@@ -119,7 +122,7 @@ struct RecordPlan {
         return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
     }
 
-    /// The other types that the name had, as far as somebody may follow them.
+    /// Returns the other types that the name had, in a zone with a feed, where devices may follow them.
     private func formerTypes(of save: RecordVerdict.Save) -> [String] {
         guard hasFeed, let before = save.over else { return [] }
         let known = before.content.formerTypes
@@ -127,7 +130,8 @@ struct RecordPlan {
         return (known.contains(before.row.type) ? known : known + [before.row.type]).filter { $0 != save.type }
     }
 
-    /// `modificationDate` rises strictly, whatever the clock does. It rises in whole milliseconds, so that the web sees it too.
+    /// Returns the stamp, with a time that is later than the record's last. `modificationDate` rises strictly, whatever
+    /// the clock does. It rises in whole milliseconds, which web clients see too.
     private func rising(after record: StoredRecord?) -> Record.Stamp {
         guard let last = record?.content.modified.timestamp.millisecondsSince1970, stamp.timestamp.millisecondsSince1970 <= last else { return stamp }
         var later = stamp
@@ -141,7 +145,7 @@ struct RecordPlan {
             row: RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
     }
 
-    /// Where a record stands in the feeds of its zone, its owner's first; nowhere where the zone has none.
+    /// Returns the record's places in the feeds of its zone, its owner's first; none where the zone has no feed.
     static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
         guard hasFeed else { return [] }
         let entered = record.isDamaged ? record.row.number : record.content.entered
@@ -163,7 +167,7 @@ struct RecordPlan {
     }
 
     /// - Parameters:
-    ///   - before: live, or nil. So is `after`.
+    ///   - before: a live record, or nil, as `after` is.
     private mutating func index(_ put: inout RecordPut, from before: StoredRecord?, to after: StoredRecord?) {
         guard let rows = indexRows(of: put.row.type) else { return }
         let changes = rows.changes(from: before, to: after, words)

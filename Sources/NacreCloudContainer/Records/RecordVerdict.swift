@@ -1,13 +1,14 @@
 import NacreCloudWire
 
-/// A record as a transaction found it: its row, and what is in the row.
+/// A record as a transaction found it: its row, and the content decoded from the row.
 struct StoredRecord: Equatable, Sendable {
     var row: RecordRow
-    /// Empty where the record is damaged.
+    /// The content of the row's body; without fields where the record is damaged.
     var content: RecordContent
-    /// What is wrong where the row is not what was written. Of such a record only the name is sure.
+    /// The error of a damaged record, whose row is not as it was written; nil for a sound one. Only a damaged record's
+    /// name is sure.
     private(set) var damage: StoreError?
-    /// Of its body as it is kept, whatever of it is here.
+    /// Bytes of the body in the store, even where `row.body` was dropped.
     private let bodyBytes: Int
 
     init(row: RecordRow, content: RecordContent) {
@@ -16,7 +17,8 @@ struct StoredRecord: Equatable, Sendable {
         bodyBytes = row.body.count
     }
 
-    /// - Parameter wanted: these fields alone, and without the body: it takes little memory, and cannot be written again. nil: all of it.
+    /// - Parameter wanted: the only fields to decode. The body is dropped then: the record takes little memory, and
+    ///   cannot be written again. nil: all of it.
     init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) {
         self.row = row
         bodyBytes = row.body.count
@@ -29,33 +31,33 @@ struct StoredRecord: Equatable, Sendable {
         if wanted != nil { self.row.body = [] }
     }
 
-    /// It is there, and is what was written.
+    /// The record exists, and its row is as it was written.
     var isLive: Bool { isThere && !isDamaged }
     var isDamaged: Bool { damage != nil }
-    /// The check found it damaged: its columns are sure, and nothing else.
+    /// The check found the record damaged: its columns are sure, and nothing more.
     var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
-    /// It is there, damaged or not: others may refer to it.
+    /// The record exists, damaged or not, and others may refer to it.
     var isThere: Bool { !row.isTombstone }
-    /// What it takes of its database's quota.
+    /// Bytes that count for the quota of the database: the body and the files of the assets.
     var countedBytes: Int { isThere ? bodyBytes + assetBytes : 0 }
-    /// Of its assets' files.
+    /// Bytes of the files of the record's assets.
     var assetBytes: Int { Int(clamping: content.fields.assetBytes) }
 }
 
-/// What the rules say of one operation on one record.
+/// The verdict of the rules on one operation on one record.
 enum RecordVerdict: Equatable, Sendable {
     /// The record's next state.
     struct Save: Equatable, Sendable {
         let type: String
         let parent: String?
         let fields: RecordFields
-        /// Those of the fields that do more than point.
+        /// The references in `fields` that do more than point.
         let references: [BindingReference]
-        /// The state that it replaces; nil makes a record.
+        /// The record or tombstone that the save replaces; nil: the name was never used.
         let over: StoredRecord?
-        /// Of a share, what it permits from now on; nil for any other record.
+        /// The permissions of a share from now on; nil for a record that is no share.
         let sharing: ShareState?
-        /// The schema lacks its type, or some of its fields.
+        /// The schema lacks the record's type, or some of its fields.
         var extendsSchema = false
 
         init(type: String, parent: String?, fields: RecordFields, sharing: ShareState? = nil, over: StoredRecord?) {
@@ -67,60 +69,62 @@ enum RecordVerdict: Equatable, Sendable {
             self.over = over
         }
 
-        /// The records with which this one will go.
+        /// Names of the records whose deletion takes this one along.
         var owners: Set<String> { references.owners }
     }
 
     case save(Save)
     case delete
-    /// There is nothing to delete, which is not an error.
+    /// The record to delete does not exist, which is not an error.
     case nothing
     case refuse(ServerError)
 }
 
-/// Where and by whom an operation is asked for, as far as the verdict depends on it.
+/// The database, caller and time of an operation, as far as the verdict depends on them.
 struct RecordSetting: Sendable {
     var scope: DatabaseKey.Scope
     var environment: DatabaseKey.Environment
     var caller: Caller
-    /// The client is shown moments and encrypted values whole.
+    /// The client is shown times below a millisecond and the keys of encrypted values.
     var seesDetails = true
     var schema = Schema()
     /// The caller's roles that the schema declares.
     var customRoles: Set<String> = []
-    /// The assets that the request brings.
+    /// Assets that the request brings.
     var assets = SentAssets()
-    /// As whom the caller uses the zone.
+    /// The caller's seat in the zone: owner, participant or guest.
     var seat = ZoneSeat.owner
     /// CloudKit: zones with a feed can be shared, and no others.
     var hasFeed = true
-    /// What stands in the URLs of the zone's shares that the request may make, by the record at the root.
+    /// The GUIDs in the URLs of the shares that the request may make, by the record at the root; nil: the whole zone.
     var shareGUIDs: [String?: String] = [:]
-    /// Whose the database is.
+    /// The user record name of the database's owner.
     var owner = ""
-    /// When participants come to a share.
+    /// The time at which participants are added to a share.
     var now = Timestamp(secondsSince2001: 0)
-    /// Draws one for a one-time URL that has to change; nil: it leads nowhere then.
+    /// Draws the secret of a one-time URL that has to change; nil: the URL leads nowhere then.
     var secret: @Sendable () -> String? = { nil }
 
-    /// What the caller may do with a record that is there.
+    /// The caller's permissions on a record that exists.
     func permissions(on record: StoredRecord) -> Permissions {
         permissions(on: record.row.type, asCreator: record.isMade(by: caller))
     }
 
-    /// The names of those that the caller may not read.
+    /// Names of the stored records that the caller may not read.
     func hidden(of stored: [String: StoredRecord]) -> Set<String> {
         if case .guest = seat { return Set(stored.lazy.filter { self.hides($0.value) }.map(\.key)) }
         guard scope == .public else { return [] }
         return Set(stored.lazy.filter { !permissions(on: $0.value).contains(.read) }.map(\.key))
     }
 
-    /// It is not for who sees what shares of records show. Of what is damaged nobody knows.
+    /// Whether a record is hidden from a guest, who sees only what shares of records show. A damaged one is: its view
+    /// is unknown.
     func hides(_ record: StoredRecord) -> Bool {
         record.isThere && seat.access(to: record.content.shared.view) == nil
     }
 
-    /// CloudKit: roles are for public databases. What is private is its owner's.
+    /// The caller's permissions on records of a type. CloudKit: roles are for public databases. A private database is
+    /// its owner's.
     func permissions(on type: String, asCreator: Bool) -> Permissions {
         guard scope == .public else { return [.read, .create, .write] }
         return schema.permissions(of: CallerRoles(caller, custom: customRoles), on: type, asCreator: asCreator)
@@ -128,10 +132,11 @@ struct RecordSetting: Sendable {
 }
 
 extension RecordVerdict {
-    /// CloudKit: Web Services Reference, "Modifying Records", the table of operation types; `CKModifyRecordsOperation.RecordSavePolicy`.
+    /// Decides one operation by CloudKit's rules: Web Services Reference, "Modifying Records", the table of operation
+    /// types; `CKModifyRecordsOperation.RecordSavePolicy`.
     ///
     /// - Parameters:
-    ///   - found: the record of that name, live, a tombstone, or nil.
+    ///   - found: the record with that name: live, damaged, a tombstone, or nil.
     init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
         let isHidden = found.map(setting.hides) ?? false
         if isHidden, let fault = setting.seat.mayWrite ? Self.faultOfTakenName(operation) : nil {
@@ -145,7 +150,7 @@ extension RecordVerdict {
         }
         let live = existing.flatMap { $0.isLive ? $0 : nil }
         var operation = operation
-        // What its root hangs on is not a guest's to see, and so not to clear.
+        // A guest does not see the parent of a shared root, and must not clear it.
         if !setting.seat.seesAll, live?.content.shared.share != nil, operation.change.parent == .clear { operation.change.parent = .keep }
         if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
         let fault =
@@ -196,14 +201,15 @@ extension RecordVerdict {
             self = .refuse(.shareRefersToNothing)
             return
         }
-        // What a record kept from before there was a schema comes into it with the record's next save.
+        // Fields that were kept before there was a schema come into it with the record's next save.
         save.extendsSchema =
             extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
         self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
     }
 
-    /// What goes over a damaged record: a forced operation that needs nothing of what was there. Whose a record of the public database was is lost
-    /// with its body, so nobody may claim it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// Returns the error of an operation on a damaged record; nil for a forced operation that needs nothing of what was
+    /// there. In the public database the creator is lost with the body, and no user may claim the record. See
+    /// `docs/decisions/a-damaged-record-is-an-item-error.md`.
     private static func faultOfDamage(_ operation: RecordOperation, _ setting: RecordSetting) -> ServerError? {
         if setting.scope == .public { return .recordDamagedInPublic }
         switch operation.type {
@@ -213,7 +219,7 @@ extension RecordVerdict {
         }
     }
 
-    /// Whether the record is there, or is not, in the version that the operation asks for.
+    /// Returns the error where the record's existence or version is not what the operation asks for.
     private static func faultOfVersion(_ operation: RecordOperation, _ live: StoredRecord?) -> ServerError? {
         let tag = operation.change.recordChangeTag
         switch (operation.type, live) {
@@ -234,15 +240,16 @@ extension RecordVerdict {
         }
     }
 
-    /// Who may neither read nor change a record hears the same of it whatever its version is.
+    /// Returns one error, whatever the record's version, to a caller who may neither read nor change it.
     private static func faultOfHidden(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         guard setting.scope == .public, let live, setting.permissions(on: live).isDisjoint(with: [.read, .write]) else { return nil }
         guard operation.type == .create else { return .writeNotPermitted }
-        // That it is there is told to who may make such a record alone: names are given once.
+        // Only a caller who may create a record of the type learns that the name is taken.
         return faultOfCreation(operation, setting)
     }
 
-    /// CloudKit: the grants of the record's type say who may make and who may change it.
+    /// Returns the error of a caller without the role. CloudKit: the grants of a record's type say who may create and
+    /// who may change it.
     private static func faultOfRole(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         guard setting.scope == .public else { return nil }
         if let live { return setting.permissions(on: live).contains(.write) ? nil : .writeNotPermitted }
@@ -254,7 +261,8 @@ extension RecordVerdict {
         return setting.permissions(on: type, asCreator: false).contains(.create) ? nil : .createNotPermitted
     }
 
-    /// CloudKit: users' records are fetched and changed, never made or deleted by apps.
+    /// Returns the error of an operation on a user's record. CloudKit: apps fetch and change users' records, and never
+    /// make or delete them.
     private static func faultOfUser(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         guard let live else {
             guard let name = operation.change.recordName, !setting.caller.isServer else { return nil }

@@ -1,9 +1,10 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-// What an answer shows of a record, and what is meant when a client sends it back. See `docs/decisions/an-answer-can-be-saved-back.md`.
+// The form in which answers show records, and its meaning when a client sends it back. See
+// `docs/decisions/an-answer-can-be-saved-back.md`.
 
-/// How the records of a zone are shown to a caller. Whatever of a record goes into an answer comes from here.
+/// Shows the records of a zone to a caller. Everything that answers contain of a record is made here.
 struct ShownRecords: Sendable {
     /// The zone, as answers name it.
     let zoneID: ZoneID
@@ -14,14 +15,14 @@ struct ShownRecords: Sendable {
     /// Makes the URLs of assets.
     let links: AssetLinks
 
-    /// A record that is there, for who asked for records and not for this one; nil where it is not for the caller.
-    /// - Parameter keys: the fields that are wanted; nil for all.
+    /// Shows a live record that was not asked for by name; nil where the caller may not read it.
+    /// - Parameter keys: the wanted fields; nil for all.
     func record(_ stored: StoredRecord, keys: [String]?) -> Record? {
         guard case .whole = rule.verdict(on: stored, of: database, by: caller) else { return nil }
         return shown(stored, fields: stored.content.fields.only(keys))
     }
 
-    /// The same of a row whose checksum was found right before.
+    /// Shows a row whose checksum was checked before; nil where the caller may not read it.
     ///
     /// - Parameter wanted: `keys`.
     /// - Throws: as `RecordBody.read` does.
@@ -29,22 +30,22 @@ struct ShownRecords: Sendable {
         record(StoredRecord(row: row, content: try RecordBody.read(row, only: wanted)), keys: keys)
     }
 
-    /// Whether a record goes into a page as it is kept: one that is small, where all of it is shown.
+    /// Whether a record goes into a page as it is kept: a small one of which everything is shown.
     func keeps(_ row: RecordRow, keys: [String]?) -> Bool {
         keys == nil && showsAll && row.body.count <= Limits.smallBodyBytes
     }
 
-    /// Whether nothing of the zone is kept from the caller.
+    /// Whether the caller sees everything in the zone.
     var showsAll: Bool { rule.isEverything }
 
     func shows(_ stored: StoredRecord) -> Bool {
         rule.verdict(on: stored, of: database, by: caller) == .whole
     }
 
-    /// A record that was asked for by its name.
+    /// Answers for a record that was asked for by name.
     func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
         guard let stored else { return .failure(recordName: name, .recordNotFound) }
-        // Of a damaged one nobody knows who may know of it.
+        // The readers of a damaged record are unknown: a guest does not learn that it exists.
         if stored.isDamaged { return .failure(recordName: name, rule.views == nil ? .recordDamaged : .recordNotFound) }
         guard stored.isThere else { return .failure(recordName: name, .recordNotFound) }
         switch rule.verdict(on: stored, of: database, by: caller) {
@@ -53,8 +54,8 @@ struct ShownRecords: Sendable {
         }
     }
 
-    /// A record that the caller has just saved, or saved once and asks of again. One who may save it and not read it hears its new tag, and none of its
-    /// fields; and nothing of what others made of it since.
+    /// Answers for a record that the caller has just saved, or asks about again after a save. A caller who may not read
+    /// it gets its new tag and no field. After another user's change such a caller gets an error.
     func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
         switch rule.verdict(on: stored, of: database, by: caller) {
         case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
@@ -64,13 +65,14 @@ struct ShownRecords: Sendable {
             }
             var record = shown(stored, fields: RecordFields())
             record.parent = nil
-            // Whoever made it, and when, is not told.
+            // Hides who made the record, and when.
             record.created = record.modified
             return .record(record)
         }
     }
 
-    /// A record that the caller has just deleted, or that was not there. What type it had is told to who may read it, or might have.
+    /// Answers for a record that the caller has just deleted, or that was not there. Its type is told to a caller who
+    /// may read it, or might have.
     func deleted(_ stored: StoredRecord?, named name: String) -> RecordResult {
         guard let stored, case .whole = rule.verdict(on: stored, of: database, by: caller) else {
             return .deleted(Tombstone(recordName: name, recordType: nil))
@@ -78,7 +80,8 @@ struct ShownRecords: Sendable {
         return .deleted(Tombstone(recordName: name, recordType: stored.row.type))
     }
 
-    /// What is wrong with an operation on a record. CloudKit: a conflict comes with the server's record.
+    /// Adds the stored record to a conflict that the caller may read. CloudKit: a conflict comes with the server's
+    /// record.
     func error(_ error: ServerError, on stored: StoredRecord?) -> ServerError {
         guard error.code == .conflict, let stored, stored.isLive, let record = record(stored, keys: nil) else { return error }
         var error = error
@@ -86,7 +89,7 @@ struct ShownRecords: Sendable {
         return error
     }
 
-    /// With its zone, which is the zone of all that it refers to.
+    /// Returns the record with its zone, which is the zone of all its references.
     private func shown(_ stored: StoredRecord, fields: RecordFields) -> Record {
         var fields = fields
         fields.setZones(zoneID)
@@ -98,7 +101,7 @@ struct ShownRecords: Sendable {
         record.zoneID = zoneID
         if let share = stored.content.shared.share {
             record.share = Reference(recordName: share, action: .none, zoneID: zoneID)
-            // What a shared root hangs on is not shared.
+            // The parent of a shared root is not shared.
             if rule.views != nil { record.parent = nil }
         }
         record.sharing = stored.content.sharing.map { Box($0.details(for: caller.userRecordName, owner: database.owner)) }
@@ -107,7 +110,7 @@ struct ShownRecords: Sendable {
 }
 
 extension RecordFields {
-    /// Costs a walk over the fields, and a copy of those that refer.
+    /// Gives all references their zone. Costs a walk over the fields, and a copy of those that refer.
     fileprivate mutating func setZones(_ zoneID: ZoneID) {
         // Asked first, because to take a value apart copies it.
         for place in entries.indices where entries[place].value.refers {
@@ -115,7 +118,7 @@ extension RecordFields {
         }
     }
 
-    /// Says where the bytes of assets are had, in the place of what a record keeps of them.
+    /// Gives assets the URLs of their bytes, in place of their keys in the store.
     fileprivate mutating func showAssets(_ url: (AssetID) -> String?) {
         for place in entries.indices where entries[place].value.holdsAssets {
             var assets = entries[place].value.assets
@@ -131,7 +134,8 @@ extension RecordFields {
         }
     }
 
-    /// Puts a value that is there in place of one that shows as the same: a client that is not shown all of a value does not mean to change it.
+    /// Replaces values by stored ones that show the same: a client that is not shown all of a value does not mean to
+    /// change it.
     mutating func restore(from there: RecordFields) {
         for place in entries.indices where entries[place].value.mayHideMore {
             guard let value = there[entries[place].name], entries[place].value.showsAs(value) else { continue }
@@ -148,7 +152,7 @@ extension FieldValue {
         }
     }
 
-    /// The value, with the zone of what it refers to.
+    /// Returns the value with the zone of what it refers to.
     func referring(to zoneID: ZoneID) -> FieldValue {
         switch self {
         case .reference(let one): .reference(Reference(recordName: one.recordName, action: one.action, zoneID: zoneID))
@@ -157,7 +161,7 @@ extension FieldValue {
         }
     }
 
-    /// Answers without our extension show less than the whole of such a value.
+    /// Answers without our extension may show less than the whole value.
     fileprivate var mayHideMore: Bool {
         switch self {
         case .timestamp, .timestampList, .location, .locationList, .sealed: true
@@ -165,7 +169,7 @@ extension FieldValue {
         }
     }
 
-    /// Whether a client without our extension sees the two as one value: moments in milliseconds, and encrypted values without their keys.
+    /// Whether two values look the same without our extension: times in milliseconds, encrypted values without keys.
     fileprivate func showsAs(_ other: FieldValue) -> Bool {
         switch (self, other) {
         case (.timestamp(let one), .timestamp(let other)): one.showsAs(other)

@@ -1,20 +1,20 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// A record of a page, or one that was asked for by name, as it is kept: its checksum was found right and it was gone through once, so that to read it again
-/// does not fail.
-/// See `docs/decisions/records-of-a-page-stay-unread.md`.
+/// A record of an answer, still in its binary form. Its checksum is right and it was read through once: reading it
+/// again cannot fail. See `docs/decisions/records-of-a-page-stay-unread.md`.
 struct UnreadRecord: Sendable {
     let row: RecordRow
-    /// Where its fields begin in the body.
+    /// The place in the body where the fields begin.
     let fieldsPlace: Int
     let zone: UnreadZone
 
-    /// nil for a record that has to be read, because not all of it is shown as it is kept: an asset has a URL, and a share says who asks.
+    /// Returns nil for a record that is not shown exactly as it is kept and has to be decoded: an asset is shown with
+    /// its URL, and a share for its caller.
     ///
     /// - Parameters:
-    ///   - row: its checksum was found right before.
-    ///   - place: where its fields begin, where it was gone through before.
+    ///   - row: its checksum was checked before.
+    ///   - place: where its fields begin; nil: it was not read through before.
     /// - Throws: as `RecordBody.read` does.
     init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
         let known: Int? = if let place { place } else { try RecordBody.placeOfPlainFields(row) }
@@ -24,7 +24,8 @@ struct UnreadRecord: Sendable {
         fieldsPlace = known
     }
 
-    /// The same of a row that was just found; nil also where it is damaged, is too large to be kept, or is not all for who asks.
+    /// Makes an unread record of a row that was just found. Returns nil also for a damaged or large record, and where
+    /// the caller does not see everything.
     init?(found row: RecordRow, at address: ZoneAddress, of zone: UnreadZone) {
         guard !row.isTombstone, zone.showing.keeps(row, keys: nil), (try? RecordBody.check(row, in: address)) != nil,
             let record = try? UnreadRecord(row, of: zone)
@@ -32,11 +33,11 @@ struct UnreadRecord: Sendable {
         self = record
     }
 
-    /// Bytes of its fields as they are kept.
+    /// Bytes of the fields as they are kept.
     var valueBytes: Int { row.body.count - fieldsPlace - RecordBody.checksumBytes }
 }
 
-/// A zone of which a page keeps records, and how they are shown.
+/// The zone of an answer's unread records, and how they are shown.
 final class UnreadZone: Sendable {
     let showing: ShownRecords
 
@@ -80,7 +81,7 @@ struct PagedRecords: RecordPage {
     private enum Entry: Sendable {
         case read(Box<Record>)
         case unread(UnreadRecord)
-        /// What is answered in the place of a record.
+        /// The answer in the place of a record: an error or a tombstone.
         case other(RecordResult)
     }
 
@@ -111,7 +112,7 @@ struct PagedRecords: RecordPage {
         entries.compactMap { entry in
             switch entry {
             case .read(let record): .record(record.value)
-            // Was gone through before: it is not nil.
+            // Never nil: the record was read through before.
             case .unread(let record): (try? record.zone.showing.record(record.row, keys: nil, nil)).map(RecordResult.record)
             case .other(let result): result
             }
