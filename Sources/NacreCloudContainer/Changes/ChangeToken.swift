@@ -1,20 +1,23 @@
 package import NacreCloudWire
 
-/// What a change token says once it is opened. Clients see it sealed; only the server that gave it can read it.
+/// The content of a change token. Clients see it sealed; only the server that gave it can read it.
 ///
-/// It binds the database and the zone's key, never its name: a zone deleted and made again does not answer an old token.
+/// It holds the database and the zone's key, never the zone's name: a zone deleted and made again does not accept an
+/// old token.
 enum ChangeToken: Hashable, Sendable {
     struct OfZone: Hashable, Sendable {
         var zone: ZoneAddress
-        /// Whose view of the zone.
+        /// The view of the zone that the client follows.
         var view: FeedView
         var position: FeedPosition
-        /// Where the zone stood when this client began: it never saw what was gone by then, and is not told of it.
+        /// The zone's change number when this client began. The client never saw what was gone by then, and is not told
+        /// of it.
         var baseline: ChangeNumber
-        /// Where the zone stood when the token was given. A client that is in the middle of a zone has seen what was new then, too: where that was
-        /// lost, its place in the feed means nothing.
+        /// The zone's change number when the token was given. A client in the middle of a zone has also seen changes up
+        /// to here. If these were lost, its position means nothing.
         var seen: ChangeNumber
-        /// Of a view: where the zone stood when its reader began with it. What left it by then, the reader is not told by this view. Elsewhere 0.
+        /// The zone's change number when the client began with a view of a share. Departures up to it are not told by
+        /// this view. 0 in the owner's view.
         var began = ChangeNumber.zero
     }
 
@@ -22,16 +25,17 @@ enum ChangeToken: Hashable, Sendable {
         var database: DatabaseID
         var position: ZoneFeedPosition
         var baseline: Int64
-        /// Where the database stood when the token was given.
+        /// The database's change number when the token was given.
         var seen: ChangeNumber
     }
 
     case zone(OfZone)
     case database(OfDatabase)
-    /// Of who sees a zone by shares of records: a place in each of their views, in their order, at least one. All are of one zone, seen at one time.
+    /// A guest's positions in the views of shares of records, in their order, at least one. All are of one zone, seen
+    /// at one time.
     case views([OfZone])
 
-    /// 2: tokens say what their client has seen. Those of version 1 have expired.
+    /// 2: tokens hold what their client has seen. Those of version 1 have expired.
     private static let version: UInt8 = 2
 
     var bytes: [UInt8] {
@@ -72,10 +76,10 @@ enum ChangeToken: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// nil for bytes that are no token.
+    /// Returns nil for bytes that are no token.
     /// - Throws: `ServerError` "expired" for a token of an earlier version.
     init?(_ bytes: [UInt8]) throws(ServerError) {
-        // What is sealed is ours: a smaller number at its beginning is that of a version before this one.
+        // Sealed bytes are this server's own: a smaller first byte is an earlier version.
         if let first = bytes.first, first > 0, first < Self.version { throw .tokenExpired }
         var reader = ByteReader(bytes)
         guard let token = try? Self.read(&reader), reader.isAtEnd else { return nil }
@@ -130,7 +134,7 @@ enum ChangeToken: Hashable, Sendable {
 }
 
 extension Cloud {
-    /// What a client's token says; nil where it gives none. See `docs/decisions/an-empty-token-is-no-token.md`.
+    /// Opens a client's token; nil where it gives none. See `docs/decisions/an-empty-token-is-no-token.md`.
     func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
         guard let text, !text.isEmpty else { return nil }
         guard let bytes = tokens.open(text), let token = try ChangeToken(bytes) else {
@@ -139,9 +143,10 @@ extension Cloud {
         return token
     }
 
-    /// The token after everything that a zone has, for `getCurrentSyncToken`; nil for zones without a feed, and for one that is not there.
+    /// Returns the token behind everything that a zone has, for `getCurrentSyncToken`; nil for a zone without a feed,
+    /// or one that does not exist.
     ///
-    /// Ask for it before reading records: what changes in between is then told twice, and never missed.
+    /// Ask for it before reading records: changes in between are then told twice, and never missed.
     package func currentSyncToken(of zoneID: ZoneID, in target: DatabaseTarget, by caller: Caller) async throws -> String? {
         guard !zoneID.isDefault, case .success = databaseVerdict(target, for: .changes, by: caller) else { return nil }
         guard let database = try? await database(holding: zoneID, target, for: .changes, by: caller), let requested = try? database.zone(zoneID)
@@ -159,7 +164,7 @@ extension Cloud {
 }
 
 extension ChangeToken {
-    /// The token after everything that these views of a zone have.
+    /// Returns the token behind everything that these views of a zone have.
     static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken {
         ChangeToken(
             of: views.map { view in
@@ -174,7 +179,7 @@ extension ChangeToken {
         if tokens.count == 1, tokens[0].view == .owner { self = .zone(tokens[0]) } else { self = .views(tokens) }
     }
 
-    /// The places of a token of a zone; nil for one of a database.
+    /// The positions of a zone's token; nil for a database's.
     var places: [OfZone]? {
         switch self {
         case .zone(let token): [token]
@@ -185,9 +190,11 @@ extension ChangeToken {
 }
 
 extension ChangeToken.OfZone {
-    /// The places from which someone goes on who sees these views now: those that came since are read from their start.
-    /// - Parameter tokens: where they were; nil: they begin.
-    /// - Returns: nil where the token leads no more to every change since. Of a view that is no more, what was in it is not told any more.
+    /// Returns the positions from which a reader of these views goes on. Views that are new to the reader are read from
+    /// their start.
+    /// - Parameter tokens: the reader's last positions; nil: the reader begins.
+    /// - Returns: nil where a token no longer leads to every change since, or its view is no longer among `views`: what
+    ///   was in that view cannot be told any more.
     static func going(on tokens: [Self]?, in zone: ZoneRow, views: [FeedView], _ transaction: any ReadTransaction) throws -> [Self]? {
         for token in tokens ?? [] {
             guard views.contains(token.view), try token.isValid(for: zone, transaction) else { return nil }
@@ -200,25 +207,25 @@ extension ChangeToken.OfZone {
         }
     }
 
-    /// Before everything, for a client that begins now.
+    /// Returns the token before everything, for a client that begins now.
     static func start(of zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: .start, baseline: zone.number, seen: zone.number)
     }
 
-    /// Whether the token still leads to every change since: of this zone as it is, not from a future that was lost, and from after every
-    /// tombstone that is purged. A client that began after those never needs them.
+    /// Whether the token still leads to every change since. It must be of this zone as it is, and not from a future
+    /// that was lost. Its position must be behind every purged tombstone, unless the client began after those.
     func isValid(for zone: ZoneRow, _ transaction: any ReadTransaction) throws -> Bool {
         guard self.zone == zone.address, position.number <= seen, try transaction.knows(seen, of: zone) else { return false }
         return baseline >= zone.forgotten || position.number > zone.forgotten || (position.number == zone.forgotten && position.name == nil)
     }
 
-    /// The token after everything that the zone has.
+    /// Returns the token behind everything that the zone has.
     static func caughtUp(with zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: FeedPosition(zone.number), baseline: .zero, seen: zone.number)
     }
 
-    /// The token after a place, given while the zone stands where it does. Past the baseline it holds nothing more, and one state of a zone gives
-    /// one token.
+    /// Returns the token behind a position, given at the zone's present change number. Past the baseline it holds
+    /// nothing more, and one state of a zone gives one token.
     func moved(to position: FeedPosition, in zone: ZoneRow) -> Self {
         var next = self
         next.position = position

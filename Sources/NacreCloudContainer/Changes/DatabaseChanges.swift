@@ -1,9 +1,11 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `changes/database`: which zones changed since the token. One snapshot; two calls of the store, three when zones are gone.
+    /// `changes/database`: returns the zones that changed since the token. One snapshot; two calls of the store, three
+    /// when zones are gone.
     ///
-    /// A zone that was deleted and made again shows as changed: its old token is refused as expired, and so its client begins anew.
+    /// A zone that was deleted and made again shows as changed. Its old token is refused as expired, and its client
+    /// begins anew.
     ///
     /// - Parameter database: opened for its changes.
     package func databaseChanges(_ request: ChangesDatabaseRequest, in database: CallerDatabase) async throws -> ChangesDatabaseResponse {
@@ -34,7 +36,7 @@ extension Cloud {
     }
 }
 
-/// One page of a database's feed of zones, with the token after it.
+/// One page of a database's feed of zones, with the token behind it.
 struct ZoneFeedPage: Sendable {
     private(set) var zones: [ZoneRow]
     private(set) var token: ChangeToken.OfDatabase
@@ -65,8 +67,8 @@ extension ChangeToken.OfDatabase {
         Self(database: database.id, position: ZoneFeedPosition(database.lastSeq), baseline: 0, seen: database.number)
     }
 
-    /// Whether the token still leads to every change since: it is not from a future that was lost, and zones that went after it are not forgotten,
-    /// or went before its client began.
+    /// Whether the token still leads to every change since. It must not be from a future that was lost. No zone that
+    /// went after it may be forgotten, unless the zone went before the client began.
     func isValid(for row: DatabaseRow, _ transaction: any ReadTransaction) throws -> Bool {
         guard database == row.id, position.seq <= seen.seq, try transaction.knows(seen, of: row) else { return false }
         return baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil)

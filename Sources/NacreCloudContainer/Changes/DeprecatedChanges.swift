@@ -2,7 +2,7 @@ package import NacreCloudServerWire
 import NacreCloudWire
 
 extension Cloud {
-    /// `records/changes`: what `changes/zone` answers for one zone, its errors as errors of the request.
+    /// `records/changes`: returns what `changes/zone` answers for one zone, its errors as errors of the request.
     package func recordChanges(
         _ request: RecordsChangesRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsChangesResponse {
@@ -16,7 +16,8 @@ extension Cloud {
         }
     }
 
-    /// `zones/changes`: what `changes/database` answers, each zone as `zones/lookup` shows it. One snapshot for each of the two.
+    /// `zones/changes`: returns what `changes/database` answers, each zone as `zones/lookup` shows it. One snapshot for
+    /// each of the two.
     package func zonesChanges(
         _ request: ZonesChangesRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ZonesChangesResponse {
@@ -31,7 +32,7 @@ extension Cloud {
             zones: try await shown(page.zones, in: target, by: caller), metaSyncToken: page.syncToken, moreComing: page.moreComing)
     }
 
-    /// A zone that goes between the two snapshots shows as deleted, as the next page will tell too.
+    /// Shows the changed zones. A zone that goes between the two snapshots shows as deleted, as on the next page.
     private func shown(
         _ changed: [ChangesDatabaseResponse.ChangedZone], in target: DatabaseTarget, by caller: Caller
     ) async throws -> [ZoneResult] {

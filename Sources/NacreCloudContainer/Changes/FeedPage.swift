@@ -1,15 +1,16 @@
 import NacreCloudWire
 
-/// One page of a zone's feed, with the token after it. A damaged record is an error in its place, and holds nothing up.
+/// One page of a zone's feed, with the tokens behind it. A damaged record is an error in its place, and holds nothing
+/// up.
 struct FeedPage: Sendable {
     let entries: [Entry]
-    /// Behind the page: of the views that are followed, in their order.
+    /// The tokens behind the page, one for each followed view, in the order of the views.
     let tokens: [ChangeToken.OfZone]
     let moreComing: Bool
     let isMidCommit: Bool
     let clientChangeToken: [UInt8]?
 
-    /// A record, where it stands in the feed, and since when its reader follows.
+    /// A record, its place in the feed, and the baseline from which its reader follows the feed.
     struct Entry: Sendable {
         let record: StoredRecord
         let row: FeedRow
@@ -19,8 +20,8 @@ struct FeedPage: Sendable {
     var records: [StoredRecord] { entries.map(\.record) }
 
     /// - Parameters:
-    ///   - read: of its feed behind the token; nothing, where other zones have filled the answer.
-    ///   - rest: of the last commit, behind `read`.
+    ///   - read: the entries behind the token; none, where other zones have filled the answer.
+    ///   - rest: the rest of the last commit, behind `read`.
     fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedRead, rest: FeedRest) {
         clientChangeToken = zone.clientChangeToken
         entries = zip(read.records + rest.read.records, read.entries + rest.read.entries).map {
@@ -35,7 +36,7 @@ struct FeedPage: Sendable {
         tokens = [next]
     }
 
-    /// Pages of some views of a zone as one.
+    /// Joins the pages of some views of a zone to one.
     /// - Parameter tokens: of all views, behind these pages.
     private init(_ pages: [FeedPage], tokens: [ChangeToken.OfZone], moreComing: Bool, of zone: ZoneRow) {
         clientChangeToken = zone.clientChangeToken
@@ -45,14 +46,14 @@ struct FeedPage: Sendable {
         isMidCommit = pages.last?.isMidCommit ?? false
     }
 
-    /// The page as it is answered.
+    /// Returns the page as it is answered.
     /// - Parameters:
-    ///   - types: only records of these types, or all when nil. What is gone is told whatever its type was.
+    ///   - types: only records of these types, or all when nil. Tombstones are answered whatever their type.
     func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
         entries.compactMap { entry in
             let stored = entry.record
             if entry.row.place.view != .owner, entry.row.isDeparture { return departure(of: entry, from: showing) }
-            // Its type is not sure: everybody hears of it.
+            // The type of a damaged record is not sure: every client hears of it.
             if stored.isDamaged { return .failure(recordName: stored.row.name, .recordDamaged) }
             guard stored.isLive else {
                 return .deleted(Tombstone(recordName: stored.row.name, recordType: stored.row.type))
@@ -62,8 +63,8 @@ struct FeedPage: Sendable {
         }
     }
 
-    /// Who still sees a record by another share does not hear that it left one; who saw it leave several hears so of the last, as far as that view tells
-    /// them.
+    /// Returns the tombstone of a record that left a view; nil for a reader who still sees it in another. A record that
+    /// left several of the reader's views is told once, with the last of them that tells it.
     private func departure(of entry: Entry, from showing: ShownRecords) -> RecordResult? {
         let (record, views) = (entry.record, showing.rule.views ?? [])
         if record.isLive, showing.shows(record) { return nil }
@@ -75,8 +76,9 @@ struct FeedPage: Sendable {
         return .deleted(Tombstone(recordName: record.row.name, recordType: left.first { $0.view == entry.row.place.view }?.typeLeft))
     }
 
-    /// A client that wants a type hears that its record went, when the name has been made again as another type since the client began. It hears so
-    /// with each change of the new record: the place that it has reached does not tell whether it has heard.
+    /// Returns the tombstone of a former record of a wanted type, where the name was made again as another type since
+    /// the client began. It comes with each change of the new record: the client's position does not say whether it was
+    /// told.
     private func departure(of stored: StoredRecord, from types: [String], since baseline: ChangeNumber) -> RecordResult? {
         let isNews = stored.content.entered > baseline
         guard isNews, let type = stored.content.formerTypes.first(where: types.contains) else { return nil }
@@ -84,23 +86,23 @@ struct FeedPage: Sendable {
     }
 }
 
-/// What was read of a feed and has room on its page.
+/// Entries of a feed that were read and have room on their page.
 private struct FeedRead {
     var entries: [FeedEntry] = []
-    /// Those of the entries, in their order.
+    /// The records of the entries, in the same order.
     var records: [StoredRecord] = []
-    /// There is no more.
+    /// The feed has no further entries.
     var isWhole: Bool
 }
 
-/// Of the commit that a page ends in, what is behind its limit.
+/// The rest of the commit in which a page ends, behind the page's limit.
 private struct FeedRest {
     var read = FeedRead(isWhole: false)
-    /// The commit is longer than what was read of it.
+    /// The commit has more entries than were read.
     var goesOn = false
 }
 
-/// Where a page of a zone's feed begins.
+/// A zone's feed, the token behind which a page begins, and the most entries of the page.
 struct AskedFeed: Sendable {
     var token: ChangeToken.OfZone
     var zone: ZoneRow
@@ -112,18 +114,19 @@ struct AskedFeed: Sendable {
 }
 
 extension FeedPage {
-    /// A page of each of these feeds of one database: three questions at most, and bodies of `Limits.pageBytes` in all, or one record. Once that is full,
-    /// the pages of the other zones are empty, and say that there is more.
+    /// Reads a page of each of these feeds of one database, with at most three calls of the store. All pages have
+    /// bodies of `Limits.pageBytes` together, or one record. Once that is full, the pages of the other zones are empty,
+    /// and say that there is more.
     ///
     /// - Parameters:
-    ///   - room: for records, on all pages of an answer; what they take is taken off.
+    ///   - room: for records, on all pages of an answer; what they take is subtracted.
     ///   - keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
     static func read(
         _ asked: [AskedFeed], room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
     ) throws -> [FeedPage] {
         let read = try transaction.portions(of: asked.map { $0.scan(after: $0.token.position, limit: $0.limit) }, in: &room)
         var rests = asked.map { _ in FeedRest() }
-        // Who ends in a commit that may go on, and where.
+        // The pages that end in a commit which may go on, and the position of their end.
         var open = asked.indices.compactMap { place in
             read[place].isWhole ? nil : read[place].entries.last.map { (place: place, last: FeedPosition(of: $0)) }
         }
@@ -147,7 +150,8 @@ extension FeedPage {
 }
 
 extension FeedPage {
-    /// A page of some views of one zone, one after the other. Costs three questions for each that is reached.
+    /// Reads a page of some views of one zone, one view after the other. Costs at most three calls of the store for
+    /// each view that is reached.
     static func read(
         _ tokens: [ChangeToken.OfZone], of zone: ZoneRow, limit: Int, room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
     ) throws -> FeedPage {
@@ -167,8 +171,9 @@ extension FeedPage {
 }
 
 extension ReadTransaction {
-    /// - Parameter room: for records, as `StoredRecord.pageBytes` counts them; what they take is taken off. Only the first record of all may need
-    ///   more than there is.
+    /// Reads portions of feeds, as far as there is room.
+    /// - Parameter room: for records, as `StoredRecord.pageBytes` counts them; what they take is subtracted. Only the
+    ///   first record of all may need more than there is.
     fileprivate func portions(of scans: [FeedScan], in room: inout Int) throws -> [FeedRead] {
         guard !scans.isEmpty else { return [] }
         var isFull = false

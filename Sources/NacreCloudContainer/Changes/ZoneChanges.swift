@@ -1,12 +1,15 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `changes/zone`: a page of what changed in each zone since its token. All zones are one snapshot, which costs a few calls of the store.
+    /// `changes/zone`: returns a page of the changes in each zone since its token. All zones are one snapshot, which
+    /// costs a few calls of the store.
     ///
-    /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split between pages, unless it is
-    /// larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`; web clients are never given more than they asked for.
-    /// A page that ends in the middle of a commit says so. Once the pages of some zones have `Limits.pageBytes`, those of the others are empty, and say
-    /// that there is more. So are those of all zones for a request that wants tokens only.
+    /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split
+    /// between pages, unless it is larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`.
+    /// Web clients never get more than they asked for. A page that ends in the middle of a commit says so.
+    ///
+    /// Once the pages of some zones have `Limits.pageBytes`, those of the others are empty, and say that there is more.
+    /// All are empty for a request that wants tokens only.
     package func zoneChanges(
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
@@ -33,7 +36,8 @@ extension Cloud {
         return ChangesZoneResponse(zones: results)
     }
 
-    /// How much work pages of these zones are likely to be: much for a client that begins, or that has not come to where it began.
+    /// Returns the lane for pages of these zones: the bulk lane for a client that begins, or has not come to where it
+    /// began.
     package func lane(of zones: [ChangesZoneRequest.Item]) -> Turn.Lane {
         let isUpToDate = zones.allSatisfy { item in
             guard let tokens = try? zoneTokens(item.syncToken) else { return false }
@@ -42,11 +46,11 @@ extension Cloud {
         return isUpToDate ? .short : .bulk
     }
 
-    /// A zone of the request, as far as it can be judged without the store.
+    /// A zone of the request, checked as far as that needs no store.
     private struct AskedZone: Sendable {
         var zone: RequestedZone
         var item: ChangesZoneRequest.Item
-        /// Where its client was, in each view that it followed; nil: it begins.
+        /// The client's position in each view that it followed; nil: it begins.
         var tokens: [ChangeToken.OfZone]?
         var limit: Int
     }
@@ -57,14 +61,15 @@ extension Cloud {
         return AskedZone(zone: zone, item: item, tokens: try zoneTokens(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
     }
 
-    /// - Parameter room: for records, on all pages; 0: the pages are empty, and their tokens stand where the pages begin.
-    /// - Returns: one for each zone, in their order.
+    /// - Parameter room: for records, on all pages; 0: the pages are empty, and their tokens stand where the pages
+    ///   begin.
+    /// - Returns: a page for each zone, in their order.
     private func pages(of asked: [AskedZone], room: Int) async throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
         do {
             return try await store.read { try Self.pages(of: asked, room: room, $0) }
         } catch let error as StoreError {
-            // Damage in one zone does not keep the other zones from the client.
+            // Damage in one zone must not keep the other zones from the client.
             guard error.code == .corrupt, asked.count > 1 else {
                 failed(error.met(in: database.key, asked.count == 1 ? asked.first?.zone.name : nil))
                 return asked.map { _ in .failure(ServerError(error)) }
@@ -80,7 +85,7 @@ extension Cloud {
     ) throws -> [Result<FoundPage, ServerError>] {
         var room = room
         var pages: [Int: Result<FoundPage, ServerError>] = [:]
-        // Shared zones are of several databases.
+        // Shared zones may be in several databases.
         for places in Dictionary(grouping: asked.indices, by: { asked[$0].zone.database.id }).values.sorted(by: { $0[0] < $1[0] }) {
             let found = try Self.pages(ofOneDatabase: places.map { asked[$0] }, room: &room, transaction)
             for (place, page) in zip(places, found) { pages[place] = page }
@@ -94,7 +99,7 @@ extension Cloud {
     ) throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
         let rows = try transaction.zones(in: database.id, named: asked.map(\.zone.name))
-        // No two of the names that were asked for are equal: that was looked at before.
+        // The names are distinct: the request was checked before.
         let named = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let feeds = try asked.map { asked -> Result<FollowedFeeds, ServerError> in
             let zone: ResolvedZone
@@ -111,7 +116,7 @@ extension Cloud {
             return .success(FollowedFeeds(zone: zone, tokens: tokens, limit: asked.limit))
         }
         let isWhole = database.caller.client.keepsCommitsWhole
-        // What owners and participants of whole zones follow is read together, each of the others by itself.
+        // The feeds of owners and participants of whole zones are read together, those of each guest apart.
         let (found, single) = (feeds.successes(), feeds.successes().compactMap(\.single))
         var pages = try FeedPage.read(single, room: &room, keepsCommitsWhole: isWhole, transaction)[...]
         let all = try found.map { feeds in
@@ -123,19 +128,19 @@ extension Cloud {
         return feeds.replacingSuccesses(by: shown.map(Result.success))
     }
 
-    /// What of a zone is followed, and from where.
+    /// The feeds of a zone that the client follows, and its positions in them.
     private struct FollowedFeeds {
         var zone: ResolvedZone
         var tokens: [ChangeToken.OfZone]
         var limit: Int
 
-        /// The owner's feed; nil: others.
+        /// The owner's feed; nil where the client follows other views.
         var single: AskedFeed? {
             tokens.count == 1 && tokens[0].view == .owner ? AskedFeed(token: tokens[0], zone: zone.row, limit: limit) : nil
         }
     }
 
-    /// A page, and how its caller sees the zone.
+    /// A page, and the view that its caller has of the zone.
     private struct FoundPage: Sendable {
         var feed: FeedPage
         var showing: ShownRecords
@@ -150,7 +155,8 @@ extension Cloud {
             clientChangeToken: feed.clientChangeToken)
     }
 
-    /// CloudKit: tokens of databases and of zones are two kinds, and one is not taken for the other.
+    /// Opens the token of a zone. CloudKit: tokens of databases and of zones are two kinds, and one is not taken for
+    /// the other.
     private func zoneTokens(_ text: String?) throws(ServerError) -> [ChangeToken.OfZone]? {
         guard let token = try changeToken(text) else { return nil }
         guard let places = token.places else { throw .unknownToken }
@@ -167,13 +173,13 @@ extension Cloud {
 }
 
 extension Array {
-    /// What can be done of what was asked.
+    /// The values of the successes, in their order.
     fileprivate func successes<Success>() -> [Success] where Element == Result<Success, ServerError> {
         compactMap { try? $0.get() }
     }
 
     /// - Parameter results: of the successes, in their order.
-    /// - Returns: these, and the failures, each where it was asked for.
+    /// - Returns: these results and the failures, in the order of the array.
     fileprivate func replacingSuccesses<Success, Value>(by results: [Result<Value, ServerError>]) -> [Result<Value, ServerError>]
     where Element == Result<Success, ServerError> {
         var results = results[...]

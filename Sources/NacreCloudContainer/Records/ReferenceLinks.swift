@@ -1,16 +1,16 @@
 import NacreCloudWire
 
-/// A reference whose target must be there, and whose target's end has a consequence.
+/// A reference that does more than point: its target must exist, and the target's deletion has a consequence.
 struct BindingReference: Hashable, Sendable {
     var field: String
     var link: ReferenceLink
 }
 
 extension RecordFields {
-    /// Those that do more than point, with the fields that hold them.
+    /// The references that do more than point, with the fields that hold them.
     var bindingReferences: [BindingReference] {
         var found: [BindingReference] = []
-        // By place: most fields hold no reference, and are not copied for the question.
+        // Loops over places: most fields hold no reference, and are not copied to find out.
         for place in entries.indices {
             switch entries[place].value {
             case .reference(let reference):
@@ -23,30 +23,31 @@ extension RecordFields {
         return found
     }
 
-    /// The records with which this one goes.
+    /// Names of the records whose deletion takes this one along.
     var owners: Set<String> { bindingReferences.owners }
 }
 
 extension [BindingReference] {
-    /// Each target and kind once, however many fields say it.
+    /// The links of the references: each target and kind once, whatever the number of fields.
     var links: Set<ReferenceLink> {
         Set(lazy.map(\.link))
     }
 
-    /// What engines keep of them, and of a parent where its own column does not say enough.
+    /// Returns the links that engines keep. In a public database a parent gets one too, as its own column does not say
+    /// enough.
     func links(parent: String?, inPublic isPublic: Bool) -> Set<ReferenceLink> {
         guard isPublic, let parent else { return links }
         return links.union([ReferenceLink(target: parent, kind: .validate)])
     }
 
-    /// The records with which the one that has them goes.
+    /// Names of the records whose deletion takes along the record with these references.
     var owners: Set<String> {
         Set(lazy.filter { $0.link.kind == .deleteSelf }.map(\.link.target))
     }
 }
 
 extension ReferenceLink {
-    /// nil for a reference that only points.
+    /// Returns nil for a reference that only points.
     init?(_ reference: Reference) {
         switch reference.action {
         case .none: return nil
@@ -57,12 +58,12 @@ extension ReferenceLink {
 }
 
 extension ReferenceLink {
-    /// The links as which a reference may be kept in a public database: whose its target was, is not looked up again.
+    /// The links in which a reference may be kept in a public database. The target's creator is not looked up again.
     var inPublic: [ReferenceLink] {
         kind == .deleteSelf ? [self, ReferenceLink(target: target, kind: .othersDeleteSelf)] : [self]
     }
 
-    /// As it is kept for a record of somebody else than its target's; nil where it holds nothing then.
+    /// The link kept for a record whose creator is not the target's; nil: it has no effect then.
     ///
     /// See `docs/decisions/a-stranger-holds-nothing-in-public.md`.
     var ofOthers: ReferenceLink? {
@@ -76,7 +77,7 @@ extension ReferenceLink {
 extension StoredRecord {
     var creator: String { content.created.userRecordName }
 
-    /// The records that are not deleted while this one stays: its parent, and what it refers to with `.validate`.
+    /// Names of the records that cannot be deleted while this one stays: its parent, and its `.validate` targets.
     var held: [String] {
         let validated = content.fields.bindingReferences.lazy.filter { $0.link.kind == .validate }.map(\.link.target)
         return (row.parent.map { [$0] } ?? []) + validated

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What is wrong with a request before anything is looked up.
+/// Checks of a request before anything is looked up.
 enum RequestShape {
     static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
         if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
@@ -23,17 +23,17 @@ enum RequestShape {
         return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
     }
 
-    /// On this server: what is asked for is named once, so that a short request has no long answer.
-    /// See `docs/decisions/a-request-names-a-thing-once.md`.
+    /// Returns the error of repeated names. On this server: a request names a thing once, and a short request has no
+    /// long answer. See `docs/decisions/a-request-names-a-thing-once.md`.
     static func fault(ofNames names: [String], field: String) -> ServerError? {
         Set(names).count == names.count ? nil : .repeatedName(field: field)
     }
 
-    /// The same of zones, however their owner is spelled.
+    /// Returns the error of repeated zones, however their owner is spelled.
     static func fault(ofZones zones: [ZoneID], field: String, in database: DatabaseKey, by caller: Caller) -> ServerError? {
         struct Zone: Hashable {
             var name: String
-            /// nil: whose the database is.
+            /// The owner's user record name; nil: the owner of the database.
             var owner: String?
         }
         let named = zones.map { Zone(name: $0.zoneName, owner: ownerVerdict($0, in: database, by: caller) == nil ? nil : $0.ownerRecordName) }
@@ -63,7 +63,7 @@ enum RequestShape {
         return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database, by: caller)
     }
 
-    /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
+    /// Returns the error of a number that is not finite. On this server: see `docs/decisions/numbers-are-finite.md`.
     private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
         let place = fields.entries.indices.first { !fields.entries[$0].value.hasFiniteNumbers }
         return place.map {
@@ -71,7 +71,8 @@ enum RequestShape {
         }
     }
 
-    /// CloudKit: a reference stays inside its zone, and a parent's action is none.
+    /// Returns the error of a wrong reference. CloudKit: a reference stays inside its zone, and a parent's action is
+    /// none.
     private static func fault(
         ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller
     ) -> ServerError? {

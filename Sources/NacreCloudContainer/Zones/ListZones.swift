@@ -1,8 +1,9 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `zones/list`: the default zone and all others, by name.
-    /// - Parameter wantsDetails: which zones are shared as a whole, too; in a private database that costs another call of the store.
+    /// `zones/list`: returns the default zone and all others, by name.
+    /// - Parameter wantsDetails: also returns which zones are shared as a whole. In a private database that costs
+    ///   another call of the store.
     package func listZones(in target: DatabaseTarget, by caller: Caller, wantsDetails: Bool = false) async throws -> ZonesResponse {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
@@ -18,7 +19,7 @@ extension Cloud {
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
     }
 
-    /// `zones/lookup`: zones by name, in the order asked; a missing one is an error of its own.
+    /// `zones/lookup`: returns zones by name, in the order asked; a missing one is an error of its own.
     package func lookupZones(_ request: ZonesLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
@@ -47,32 +48,32 @@ extension Cloud {
             })
     }
 
-    /// A zone as clients see it: custom zones are atomic and have a feed.
+    /// Returns a zone as clients see it: custom zones are atomic and have a feed.
     func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
             zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.seat.views).bytes),
             atomic: true, isSharedWhole: zone.seat.isOfWholeZone)
     }
 
-    /// The same of a zone of the caller's own database.
-    /// - Parameter shares: entries among which that of the zone is, where it is shared.
+    /// Returns a zone of the caller's own database as clients see it.
+    /// - Parameter shares: entries, among which is the zone's own where it is shared.
     private func shown(_ row: ZoneRow, of database: CallerDatabase, _ shares: [EntryRow]) throws -> Zone {
         var zone = try shown(database.resolve(row))
         zone.isSharedWhole = shares.contains { $0.isShare(of: row) }
         return zone
     }
 
-    /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.
+    /// Returns the default zone. CloudKit: it exists without being saved, and has neither batches nor a feed.
     func defaultZone(in key: DatabaseKey) -> Zone {
         Zone(zoneID: key.zoneID(ZoneID.defaultZoneName), syncToken: nil, atomic: false)
     }
 }
 
 extension ReadTransaction {
-    /// All live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
-    /// - Throws: `ServerError` when they are more than one request is answered for.
+    /// Returns all live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
+    /// - Throws: `ServerError` when there are more than one answer may have.
     func allZones(in database: DatabaseID) throws -> [ZoneRow] {
-        // The default zone may be one beside as many as can be made.
+        // The default zone may come on top of the most that can be made.
         let rows = try zones(in: database, after: nil, limit: Limits.zonesPerList + 2)
         guard rows.count <= Limits.zonesPerList + 1 else { throw ServerError.tooManyZones }
         return rows

@@ -1,16 +1,17 @@
 package import NacreCloudWire
 
-/// What the rules say of one operation on one zone.
+/// The verdict of the rules on one operation on one zone.
 enum ZoneVerdict: Equatable, Sendable {
     case create
-    /// It is there, and is answered as it is.
+    /// The zone exists, and is answered as it is.
     case keep(ZoneRow)
-    /// It is there whether or not it has a row.
+    /// The default zone, which exists with or without a row.
     case keepDefault
     case delete(ZoneRow)
     case refuse(ServerError)
 
-    /// CloudKit: custom zones live in private databases; the default zone is always there. Creating a zone that exists succeeds.
+    /// Decides one operation. CloudKit: custom zones live in private databases; the default zone always exists.
+    /// Creating a zone that exists succeeds.
     /// - Parameter hasRoom: the database may have one zone more.
     init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, hasRoom: Bool = true) {
         if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
@@ -31,10 +32,12 @@ enum ZoneVerdict: Equatable, Sendable {
 }
 
 extension Cloud {
-    /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
+    /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows
+    /// until a task has reclaimed them.
     /// - Parameters:
-    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest the ID is ignored.
-    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest
+    ///     the ID is ignored.
+    ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     package func modifyZones(
         _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
     ) async throws -> ZonesResponse {
@@ -63,7 +66,7 @@ extension Cloud {
     }
 }
 
-/// One `zones/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+/// One `zones/modify` request. Its time and new keys are fixed beforehand, and its transaction may run more than once.
 struct ZoneModification: Sendable {
     enum Outcome: Sendable {
         case live(ZoneRow)
@@ -77,12 +80,13 @@ struct ZoneModification: Sendable {
     var key: DatabaseKey
     var caller: Caller
     var now: Timestamp
-    /// A key for each operation's zone, should it be made.
+    /// A key for each operation's zone, used if the zone is made.
     var newKeys: [Int64]
     var log: OperationLog?
-    /// Where the version of the container's schema stands: an empty zone has the rows of every index that there is.
+    /// The key of the entry with the version of the container's schema. A new zone, being empty, is complete in every
+    /// index of that version.
     var schemaVersion: EntryKey
-    /// Knows how much waits to be told.
+    /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
     var handed: HandedTasks
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
@@ -139,7 +143,7 @@ struct ZoneModification: Sendable {
         return .commit((outcomes, true))
     }
 
-    /// Subscriptions to zones that go go with them; those to the database hear of all of it.
+    /// Notifies the database's subscriptions of all changes. Subscriptions to deleted zones are deleted with them.
     private func tellSubscribers(
         _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
@@ -164,7 +168,7 @@ struct ZoneModification: Sendable {
         return OperationResult(number: .zero, madeNames: [], failures: failures)
     }
 
-    /// The answer to a request that was done before: the failures as they were, and the zones as they are now.
+    /// Returns the answer to a request that was done before: its failures as they were, and the zones as they are now.
     private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
         let failures = try OperationResult(operation, of: log).errors
         return operations.enumerated().map { place, operation in
@@ -176,7 +180,8 @@ struct ZoneModification: Sendable {
         }
     }
 
-    /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
+    /// Returns the row of a new zone. It starts above every change number that its database has used: no change tag
+    /// ever comes back.
     private func zone(named name: String, key: Int64, after row: DatabaseRow?, in run: Int64) -> ZoneRow {
         ZoneRow(
             address: ZoneAddress(database: database, zone: key), name: name, run: run, lastSeq: row?.lastSeq ?? 0)
@@ -184,12 +189,12 @@ struct ZoneModification: Sendable {
 }
 
 extension WritePlan {
-    /// What the zone's records take is free at once, although a task takes them away.
+    /// Deletes a zone. The bytes of its records are free at once, although a task removes the records later.
     /// - Parameters:
-    ///   - zone: as it is under the lock of its database, so that nobody adds to its bytes.
+    ///   - zone: its row, read under the lock of its database, where no other write adds to its bytes.
     ///   - place: the place in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
-    ///   - reason: why it goes.
+    ///   - reason: why the zone goes.
     mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true, reason: ZoneRow.State = .deleted) {
         zoneChanges.append(ZoneChange(zone.address, state: reason, bytesAdded: 0 &- zone.bytes))
         databaseChanges.append(DatabaseChange(zone.address.database, bytesAdded: 0 &- zone.bytes))

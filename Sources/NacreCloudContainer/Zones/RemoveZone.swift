@@ -1,11 +1,11 @@
 import NacreCloudWire
 
 extension Cloud {
-    /// Takes a zone away as its user does outside the app. CloudKit: who removes an app's data in the storage settings purges its zones, and who
-    /// loses the
-    /// keys of encrypted fields has them reset; apps learn the reason from the database's changes.
+    /// Deletes a zone for a user who acts outside the app. CloudKit: removing an app's data in the storage settings
+    /// purges its zones, and losing the keys of encrypted fields resets them. Apps learn the reason from the database's
+    /// changes.
     ///
-    /// - Returns: false where the owner has no such zone.
+    /// - Returns: false where the owner has no zone of that name.
     package func removeZone(
         _ name: String, of owner: String, in container: String, _ environment: DatabaseKey.Environment, because reason: ZoneRow.State
     ) async throws -> Bool {
