@@ -1,23 +1,24 @@
 package import NacreCloudWire
 
-/// What became of a part of an announced file.
+/// The state of an announced file after a part of it was received.
 package enum UploadedPart: Sendable {
-    /// So many bytes are there, and more is to come.
+    /// `offset` bytes are there, and more are to come.
     case more(offset: Int64)
     case whole(AssetUploadResponse)
 }
 
-/// A part does not begin where the bytes end that are there.
+/// A part does not begin at the end of the bytes that are there.
 package struct UploadOffsetMismatch: Error, Sendable {
     package var offset: Int64
     package var error: ServerError
 }
 
 extension Cloud {
-    /// Looks which chunks of an announced file lack, and holds the others ready: read and verified, because what is reused must be whole.
+    /// Finds the missing chunks of an announced file, and holds the others ready. Those are read and verified, because
+    /// a reused chunk must be whole.
     ///
-    /// Costs a call of the store, and a read of what is reused.
-    /// - Returns: nil where the file is to be sent as any other: nothing is known about it then.
+    /// Costs a call of the store, and a read of the reused chunks.
+    /// - Returns: nil where the file has to be sent without an announcement: nothing is kept about it then.
     func announce(
         _ file: AnnouncedFile, for place: StoredAsset.Place, zone: ZoneRow, of database: CallerDatabase, bytesMax: Int
     ) async throws -> (id: AnnouncedUploadID, awaited: AwaitedFile)? {
@@ -34,7 +35,7 @@ extension Cloud {
         let room = try await fileRoom(of: place.sender, in: database)
         let sender = IncomingFiles.Sender(database: database.id, name: place.sender)
         try incomingFiles.take(purpose.size, for: sender, within: room)
-        // From its row on it counts in the store.
+        // Once its row is written, the file counts in the store.
         defer { incomingFiles.end(purpose.size, for: sender) }
         let upload = try await taking(purpose, in: database) { receiver in
             let own = try await self.chunksToReuse(of: chunks, at: place, in: database)
@@ -52,15 +53,15 @@ extension Cloud {
             throw error
         }
         guard announcedUploads.add(upload) else {
-            // The same was announced at the same moment.
+            // Another request announced the same file at the same moment.
             await letGo(of: upload.receiver, in: upload.purpose.database)
             return announcedUploads[id].map { ($0.id, AwaitedFile(missing: $0.missing, offset: $0.offset)) }
         }
         return (id, AwaitedFile(missing: upload.missing, offset: 0))
     }
 
-    /// Begins to take an announced file in, where there is room for it.
-    /// - Parameter body: makes the upload with the receiver; nil where it cannot be.
+    /// Begins to receive an announced file, where there is room for it.
+    /// - Parameter body: makes the upload with the receiver; nil where it cannot.
     /// - Returns: nil where its sender has announced too much, or where `body` made none.
     func taking(
         _ purpose: AnnouncedUpload.Purpose, in database: CallerDatabase, _ body: (any AssetReceiver) async throws -> AnnouncedUpload?
@@ -78,7 +79,8 @@ extension Cloud {
         return nil
     }
 
-    /// Takes up those of a file's chunks that are there and whole, some at a time.
+    /// Takes up those of a file's chunks that are there and whole, `Limits.announcedReadsAtOnce` at a time.
+    /// - Returns: their places in the file.
     func takenUp(
         _ places: [Int], of purpose: AnnouncedUpload.Purpose, isNamed: Bool, by receiver: any AssetReceiver
     ) async throws -> Set<Int> {
@@ -103,8 +105,9 @@ extension Cloud {
         }
     }
 
-    /// Those of the chunks that the sender may read already, so that knowing their digests tells nobody what others keep: in a private database what its assets
-    /// have, and in a public one, or in a zone that is shared with the sender, what the field has that the file is for.
+    /// Returns the chunks that the sender may read already: their digests then tell a sender nothing about the files of
+    /// others. In the sender's private database these are the chunks of all its assets. In a public database or a
+    /// shared zone they are those of the field that the file is for.
     private func chunksToReuse(of chunks: [AssetChunk], at place: StoredAsset.Place, in database: CallerDatabase) async throws -> Set<ChunkName> {
         WorkMeter.current?.add(rows: chunks.count / 10)
         let names = Set(chunks.map(\.name))
@@ -126,8 +129,9 @@ extension Cloud {
         }
     }
 
-    /// How much of an announced file is there, with what a connection that is gone had brought; more may be on its way over another.
-    /// - Throws: `ServerError` where the URL is not one of an announced file, or that is forgotten.
+    /// Returns how much of an announced file is there, including the bytes of a broken connection. More may be on its
+    /// way over another.
+    /// - Throws: `ServerError` where the URL is not one of an announced file, or the file is forgotten.
     package func offset(of permit: UploadPermit, by caller: Caller) async throws -> (offset: Int64, isComplete: Bool) {
         let (upload, _) = try await announced(permit, by: caller)
         return (await upload.settledOffset(), upload.kept != nil)
@@ -141,17 +145,17 @@ extension Cloud {
         return (upload, database)
     }
 
-    /// Takes a part of an announced file in: its missing chunks, one behind the other, from `offset` on. What came of a chunk before the connection broke is
-    /// dropped. The last part makes the asset.
+    /// Receives a part of an announced file: its missing chunks, one behind the other, from `offset` on. A chunk that
+    /// is incomplete when the connection breaks is dropped. The last part makes the asset.
     /// - Parameters:
-    ///   - still: as of `upload`.
+    ///   - still: as in `upload`.
     ///   - next: the next bytes of the part; nil at its end.
     package func append(
         _ permit: UploadPermit, by caller: Caller, at offset: Int64, isLast: Bool, still: () async throws -> Void = {},
         next: () async throws -> [UInt8]?
     ) async throws -> UploadedPart {
         let (upload, database) = try await announced(permit, by: caller)
-        // Who is wrong about the place does not disturb who sends.
+        // A client with a wrong offset must not disturb the client that sends.
         try Self.require(offset, is: await upload.settledOffset())
         let (turn, there) = await upload.begin(at: clock())
         try Self.require(offset, is: there)
@@ -191,7 +195,7 @@ extension Cloud {
         guard offset == there else { throw UploadOffsetMismatch(offset: there, error: .offsetMismatch(there)) }
     }
 
-    /// Forgets a file that will not come. What cannot be forgotten now its task forgets later.
+    /// Forgets a file that will not come. If that fails, its task forgets it later.
     private func drop(_ upload: AnnouncedUpload) async {
         guard upload.kept == nil else { return }
         let database = upload.purpose.database

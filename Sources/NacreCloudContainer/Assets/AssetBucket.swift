@@ -1,6 +1,6 @@
-/// A bucket of a server that speaks S3, in which an `AssetStorage` keeps chunks: where it is, and who asks.
+/// A bucket of an S3 server, in which an `AssetStorage` keeps chunks: its address, and the credentials for it.
 package struct AssetBucket: Hashable, Sendable {
-    /// Signs requests; the token is that of temporary credentials.
+    /// Credentials that sign requests. Temporary ones have a session token.
     package struct Credentials: Hashable, Sendable {
         package var accessKey: String
         package var secretKey: String
@@ -15,16 +15,16 @@ package struct AssetBucket: Hashable, Sendable {
     package let endpoint: String
     package let region: String
     package let name: String
-    /// What the keys of all objects begin with: empty, or with a slash at its end.
+    /// The beginning of the keys of all objects: empty, or with a slash at its end.
     package let prefix: String
     package let credentials: Credentials
 
-    /// Where AWS answers for a region.
+    /// Returns the URL at which AWS answers for a region.
     private static func usualEndpoint(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
     private static let usualRegion = "us-east-1"
     private static let form = "s3://BUCKET[/PREFIX][?endpoint=URL][&region=NAME]"
 
-    /// Why there is no bucket, and what to write instead.
+    /// The reason why a URL or its environment makes no bucket, and what to write instead.
     package struct Fault: Error, Hashable, Sendable {
         package var text: String
     }
@@ -70,7 +70,7 @@ package struct AssetBucket: Hashable, Sendable {
         credentials = Credentials(accessKey: accessKey, secretKey: secret, sessionToken: token)
     }
 
-    /// As it is written, without credentials.
+    /// The URL of the bucket in its written form, without credentials.
     package var url: String { "s3://\(name)\(prefix.isEmpty ? "" : "/" + prefix.dropLast())?endpoint=\(endpoint)&region=\(region)" }
 
     /// Host and port as a request to the endpoint names them.
@@ -80,7 +80,7 @@ package struct AssetBucket: Hashable, Sendable {
         return String(host.hasSuffix(usualPort) ? host.dropLast(usualPort.count) : host)
     }
 
-    /// Of the whole URL: keys of S3 have at most 1024.
+    /// The most bytes of the whole URL: keys of S3 have at most 1024.
     private static let urlBytes = 900
 
     private static func isBucketName(_ name: String) -> Bool {

@@ -3,10 +3,10 @@ import NacreLocks
 
 /// Makes the URLs of assets for a caller. Thread-safe.
 package final class AssetLinks: Sendable {
-    /// Where the paths of uploads and downloads begin.
+    /// The beginnings of the paths of uploads and downloads.
     package static let uploadPath = "/assets/1/upload/"
     package static let downloadPath = "/assets/1/download/"
-    /// CloudKit: a client puts a file's name in its place, or anything else.
+    /// The last part of a download's path. CloudKit: a client puts a file's name in its place, or any other text.
     package static let fileName = "${f}"
 
     let tokens: AssetTokens
@@ -18,20 +18,22 @@ package final class AssetLinks: Sendable {
         self.clock = clock
     }
 
-    /// Says where clients reach the server, without a slash at the end. To be called before it answers any.
+    /// Sets the URL at which clients reach the server; a slash at its end is dropped. To be called before the server
+    /// answers a request.
     package func setRoot(_ url: String) {
         root.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
     }
 
-    /// Where clients reach a path of the server.
+    /// Returns the URL at which clients reach a path of the server.
     package func url(_ path: String) -> String { root.withLock { $0 } + path }
 
-    /// Good for `Limits.assetUploadSeconds`.
+    /// Returns an upload's URL, which is good for `Limits.assetUploadSeconds`.
     func upload(_ permit: UploadPermit) throws -> String {
         try root.withLock { $0 } + Self.uploadPath + tokens.text(of: permit)
     }
 
-    /// Good for `Limits.assetDownloadSeconds`, and as long as its caller may read the record; nil where the machine cannot seal.
+    /// Returns a download's URL; nil where the machine cannot seal. It is good for `Limits.assetDownloadSeconds`, and
+    /// as long as its caller may read the record.
     func download(_ asset: AssetID, in database: DatabaseID, as credential: Credential) -> String? {
         let permit = DownloadPermit(
             credential: credential, database: database, asset: asset, expires: clock() + Limits.assetDownloadSeconds)

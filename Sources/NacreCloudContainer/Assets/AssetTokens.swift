@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What shows at a URL who was given it: the request carries nothing else that tells.
+/// The sign-in of the client that was given a URL. The URL holds it, because a request to it carries no other.
 package enum Credential: Hashable, Sendable {
     case apiToken(String)
     case session(id: String, account: String, apiToken: String)
@@ -8,30 +8,31 @@ package enum Credential: Hashable, Sendable {
     case serverKey(String)
 }
 
-/// What the three texts about assets are for. One does not open as another, nor as a token of another endpoint.
+/// The purposes of the three texts about assets. A text of one kind does not open as another, nor as a token of another
+/// endpoint.
 package enum AssetTokenKind: Hashable, Sendable, CaseIterable {
-    /// In the URL that bytes are sent to.
+    /// A text in the URL to which a client sends bytes.
     case upload
-    /// In the URL that bytes are had from.
+    /// A text in the URL from which a client gets bytes.
     case download
-    /// In the dictionary that a save carries.
+    /// A text in the dictionary that a save carries.
     case receipt
 }
 
-/// Who may send which file where: what the URL of an upload says once it is opened.
+/// The content of an upload's URL: the sender, and the field that the file is for.
 package struct UploadPermit: Hashable, Sendable {
     package var database: DatabaseKey
     package var credential: Credential
     var zone: Int64
     var place: StoredAsset.Place
-    /// The file may have so many bytes.
+    /// The most bytes that the file may have.
     package var bytesMax: Int
     var expires: Timestamp
-    /// The file that it is for, where that was announced.
+    /// The announced file that the URL is for; nil: the file was not announced.
     package var announced: AnnouncedUploadID?
 }
 
-/// Who may have which file: what the URL of a download says once it is opened.
+/// The content of a download's URL: the reader, and the asset.
 package struct DownloadPermit: Hashable, Sendable {
     package var credential: Credential
     var database: DatabaseID
@@ -39,7 +40,7 @@ package struct DownloadPermit: Hashable, Sendable {
     var expires: Timestamp
 }
 
-/// An asset that was uploaded into a database, and nothing about whether it is still there.
+/// An asset that was uploaded into a database. The receipt does not say whether the asset still exists.
 struct AssetReceipt: Hashable, Sendable {
     var database: DatabaseID
     var asset: AssetID
@@ -84,7 +85,7 @@ package struct AssetTokens: Sendable {
         return try seals.seal(writer.bytes, as: .receipt)
     }
 
-    /// nil for text that is not of this kind, or was altered.
+    /// Returns nil for text that is not of this kind, or was altered.
     func uploadPermit(_ text: String) -> UploadPermit? {
         guard let bytes = seals.open(Base64URL.standard(text), as: .upload) else { return nil }
         var reader = ByteReader(bytes)
@@ -105,7 +106,7 @@ package struct AssetTokens: Sendable {
             bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires), announced: announced)
     }
 
-    /// nil for text that is not of this kind, or was altered.
+    /// Returns nil for text that is not of this kind, or was altered.
     func downloadPermit(_ text: String) -> DownloadPermit? {
         guard let bytes = seals.open(Base64URL.standard(text), as: .download) else { return nil }
         var reader = ByteReader(bytes)
@@ -117,7 +118,7 @@ package struct AssetTokens: Sendable {
             expires: Timestamp(secondsSince2001: expires))
     }
 
-    /// nil for text that is not of this kind, or was altered.
+    /// Returns nil for text that is not of this kind, or was altered.
     func receipt(_ text: String) -> AssetReceipt? {
         guard let bytes = seals.open(text, as: .receipt) else { return nil }
         var reader = ByteReader(bytes)

@@ -1,10 +1,10 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Bytes of files that are on their way through this process, by who sends them and where to. Thread-safe.
+/// Bytes of files that are on their way through this process, by database and sender. Thread-safe.
 ///
-/// What has come counts in the store (`UnsavedFiles`). Of several servers each knows its own: a user may have as much on the way to each, and the store
-/// refuses what is too much when it has come.
+/// Bytes that have arrived count in the store (`UnsavedFiles`). Each of several servers knows only its own: a user may
+/// have as much on the way to each. The store refuses what is too much on its arrival.
 final class IncomingFiles: Sendable {
     struct Sender: Hashable, Sendable {
         var database: DatabaseID
@@ -14,7 +14,7 @@ final class IncomingFiles: Sendable {
     private let bytes = Locked<[Sender: Int64]>([:])
 
     /// Takes room for bytes before they are read.
-    /// - Throws: the refusal of `room` where they have none beside what is on its way.
+    /// - Throws: the refusal of `room` where there is not enough beside the bytes on their way.
     func take(_ more: Int64, for sender: Sender, within room: FileRoom) throws(ServerError) {
         let isTaken = bytes.withLock { bytes in
             let sum = (bytes[sender] ?? 0) + more
@@ -25,7 +25,7 @@ final class IncomingFiles: Sendable {
         guard isTaken else { throw room.refusal }
     }
 
-    /// The bytes that were taken count in the store, or will not come.
+    /// Gives back room of bytes that count in the store now, or will not come.
     func end(_ taken: Int64, for sender: Sender) {
         bytes.withLock { bytes in
             let rest = (bytes[sender] ?? 0) - taken

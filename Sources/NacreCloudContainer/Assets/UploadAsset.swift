@@ -2,7 +2,8 @@ package import NacreCloudWire
 import NacreLocks
 
 extension Cloud {
-    /// `assets/upload`: gives the places where files are sent for fields of one zone's records. Costs a call of the store.
+    /// `assets/upload`: returns the URLs to which files for fields of one zone's records are sent. Costs a call of the
+    /// store.
     /// - Throws: `ServerError` for the request as a whole, as CloudKit does.
     package func requestUploads(
         _ request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
@@ -13,7 +14,7 @@ extension Cloud {
         WorkMeter.current?.add(rows: request.tokens.count)
         let zone = try await zone(request.zoneID, of: database)
         let expires = clock() + Limits.assetUploadSeconds
-        // One of a request: what is reused of it is read.
+        // Only one file of a request is announced, because its reused chunks are read.
         let announced = request.tokens.firstIndex { $0.file != nil }
         var tokens: [AssetsUploadResponse.Token] = []
         for (index, item) in request.tokens.enumerated() {
@@ -28,7 +29,7 @@ extension Cloud {
                 let found = try await announce(file, for: place, zone: zone, of: database, bytesMax: permit.bytesMax)
             {
                 (permit.announced, awaited) = (found.id, found.awaited)
-                // As long as the server may know of it.
+                // The URL is good for as long as the server may know of the file.
                 permit.expires = clock() + Limits.assetGraceSeconds
             }
             tokens.append(
@@ -38,21 +39,21 @@ extension Cloud {
         return AssetsUploadResponse(tokens: tokens)
     }
 
-    /// What the URL of an upload permits, and to whom.
-    /// - Throws: `ServerError` where the text is not ours or its time is over.
+    /// Opens the text of an upload's URL.
+    /// - Throws: `ServerError` where the server did not make the text, or its time is over.
     package func uploadPermit(_ text: String) throws(ServerError) -> UploadPermit {
         guard let permit = assetLinks.tokens.uploadPermit(text) else { throw .unknownUpload }
         guard clock() < permit.expires else { throw .uploadExpired }
         return permit
     }
 
-    /// Takes a file in. It is there when its bytes and its row are on the disk, and nothing of it is before.
+    /// Receives a file. It exists once its bytes and its row are on the disk, and no part of it does before.
     ///
     /// Costs a write of the file, and one call of the store.
     /// - Parameters:
-    ///   - caller: whose the permit's credential is now.
-    ///   - length: of the file, where its sender says it.
-    ///   - still: throws where the caller has ended meanwhile. Asked once the bytes are there.
+    ///   - caller: the one to whom the permit's credential belongs now.
+    ///   - length: bytes of the file; nil: its sender does not say.
+    ///   - still: called once the bytes are there; throws where the caller's session has ended meanwhile.
     ///   - next: the next bytes of the file; nil at its end.
     package func upload(
         _ permit: UploadPermit, by caller: Caller, length: Int? = nil, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
@@ -90,11 +91,11 @@ extension Cloud {
         }
     }
 
-    /// The database that an upload is for, where its sender is the one that asked for it.
+    /// Returns the database that an upload is for, where its sender is the one that asked for it.
     func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
         let key = permit.database
         guard let sender = caller.userRecordName, sender == permit.place.sender else { throw ServerError.unknownUpload }
-        // What is shared with the sender is in another user's database.
+        // A zone that is shared with the sender is in another user's database.
         let isOthers = key.scope == .private && key.owner != sender
         let target = DatabaseTarget(container: key.container, environment: key.environment, scope: isOthers ? .shared : key.scope)
         let zoneID = key.zoneID(permit.place.zoneName)
@@ -104,13 +105,14 @@ extension Cloud {
         return database
     }
 
-    /// Removes what a receiver brought and no rows name. Whether rows were written is not always known: what they name stays.
+    /// Releases a receiver and removes its chunks that no row names. A commit may have written rows without an answer:
+    /// the chunks that these name stay.
     func letGo(of receiver: any AssetReceiver, in database: DatabaseID) async {
         let names = await receiver.release()
         if !names.isEmpty { try? await remove(names, from: database) }
     }
 
-    /// Removes those of the chunks that no asset has.
+    /// Removes those of the chunks that no asset has and no announced file waits for.
     func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
         let meter = WorkMeter.current
         try await assets?.remove(names) { names in
@@ -147,8 +149,8 @@ extension Cloud {
         return asset
     }
 
-    /// As its sender gets it, to save it. CloudKit: in a private database with a key and a second checksum, which mean nothing to clients. Here
-    /// neither opens anything.
+    /// Returns an asset as its sender gets it, to save it. CloudKit: in a private database it has a key and a second
+    /// checksum, which mean nothing to clients. On this server neither opens anything.
     func sent(_ asset: StoredAsset, in database: CallerDatabase) throws -> Asset {
         let receipt = try assetLinks.tokens.text(of: AssetReceipt(database: database.id, asset: asset.id))
         var sent = Asset(fileChecksum: asset.fileChecksum, size: asset.size, receipt: receipt)
@@ -159,7 +161,7 @@ extension Cloud {
         return sent
     }
 
-    /// The row of a zone that is there, and in which the caller may write.
+    /// Returns the row of a zone that exists and in which the caller may write.
     func zone(_ zoneID: ZoneID, of database: CallerDatabase) async throws -> ZoneRow {
         let named = try database.zone(zoneID)
         return try await stored(of: database.key, zone: zoneID) {
@@ -177,7 +179,8 @@ extension Cloud {
         return assets
     }
 
-    /// The key under which the chunks of a database are named. Made with the first asset of the server.
+    /// Returns the key under which the chunks of a database are named. The server's own key is made with its first
+    /// asset.
     func chunkKey(of database: DatabaseID) async throws -> [UInt8] {
         let known = knownChunkKey.withLock { $0 }
         let key: [UInt8]
@@ -188,16 +191,17 @@ extension Cloud {
 }
 
 extension Registry {
-    /// What names these data among all that may keep assets in one place: the same for every copy of them. 64 hexadecimal digits.
+    /// Returns the name of these data among all that may keep assets in one place: 64 hexadecimal digits, the same for
+    /// every copy of the data.
     package func assetOwner(_ code: (_ message: [UInt8], _ key: [UInt8]) -> [UInt8]) async throws -> String {
         HexText.encode(code(Array("whose assets these are".utf8), try await chunkKey()))
     }
 
-    /// The key of this server under which chunks are named.
+    /// Returns the key of this server under which chunks are named.
     func chunkKey() async throws -> [UInt8] { try await serverKey(.chunkKey) }
 }
 
-/// What is wrong with a request about assets before anything is looked up.
+/// Checks of requests about assets before anything is looked up.
 enum AssetShape {
     static func fault(of request: AssetsUploadRequest, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: request.tokens.count, field: "tokens", by: caller) { return fault }

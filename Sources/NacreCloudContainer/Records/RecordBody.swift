@@ -74,7 +74,8 @@ enum RecordBody {
     }
 
     /// - Parameter wanted: the fields to read, all when nil.
-    /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
+    /// - Throws: `StoreError.corrupt` when the row is not as it was written, `.newerVersion` when a newer server wrote
+    ///   it.
     static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try check(row, in: zone)
         return try read(row, only: wanted)
