@@ -1,7 +1,7 @@
 import NacreCloudWire
 
-/// An announced file as a row keeps it, so that another process goes on where one ended: what it is, and which chunks lacked. Which of those have come their
-/// places tell.
+/// The row of an announced file, with which another process goes on where one ended. It holds the file's purpose and
+/// the chunks that were missing. Those that arrived since are in their places in the storage.
 struct AnnouncedRow: Hashable, Sendable {
     let key: EntryKey
     let purpose: AnnouncedUpload.Purpose
@@ -15,7 +15,7 @@ struct AnnouncedRow: Hashable, Sendable {
         (purpose, missing, created) = (upload.purpose, upload.missing, now)
     }
 
-    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    /// - Throws: `StoreError.corrupt` where the row is not as it was written.
     init(_ row: EntryRow) throws {
         let damaged = StoreError(.corrupt, "The row of an announced file is not what was written", ["upload": row.key.key])
         key = row.key
@@ -51,7 +51,7 @@ struct AnnouncedRow: Hashable, Sendable {
         return EntryRow(key: key, value: writer.bytes)
     }
 
-    /// Its URL has run out.
+    /// Whether the URL of the upload has expired.
     func isOld(at now: Timestamp) -> Bool { created + Limits.assetGraceSeconds <= now }
 }
 
@@ -66,7 +66,8 @@ extension AnnouncedUpload.Purpose {
         }
     }
 
-    /// - Parameter code: a code of bytes, 16 at least.
+    /// Returns the ID of an upload with this purpose.
+    /// - Parameter code: returns a code of bytes, 16 bytes at least.
     func id(_ code: ([UInt8]) -> [UInt8]) -> AnnouncedUploadID {
         var writer = ByteWriter()
         write(to: &writer)
@@ -77,7 +78,8 @@ extension AnnouncedUpload.Purpose {
 }
 
 extension Cloud {
-    /// Writes the row of a file that begins, and the task that takes it away when its URL has run out. It counts among its sender's unsaved files.
+    /// Writes the row of a file that begins, and the task that removes it when its URL has expired. The file counts
+    /// among its sender's unsaved ones.
     func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
         let row = AnnouncedRow(upload, at: clock()).row
         let task = CollectAssets.task(for: upload.id, of: zone, due: clock() + Limits.assetGraceSeconds)
@@ -95,8 +97,9 @@ extension Cloud {
         }
     }
 
-    /// An announced file that is on its way. One that another process had begun is read: what it had of it goes on counting, chunk by chunk.
-    /// - Returns: nil where nothing is known of it, or where what was to be reused is gone.
+    /// Returns an announced file that is on its way. One that another process began is read from its row, and the
+    /// chunks that it had still count.
+    /// - Returns: nil where no row is known, or where a chunk to be reused is gone.
     func announced(_ id: AnnouncedUploadID, in database: CallerDatabase) async throws -> AnnouncedUpload? {
         if let known = announcedUploads[id] { return known }
         let kept = try await stored(of: database.key) {
@@ -116,24 +119,24 @@ extension Cloud {
         }
         guard let upload else { return nil }
         if announcedUploads.add(upload) { return upload }
-        // Another request was faster.
+        // Another request added the same upload first.
         await letGo(of: upload.receiver, in: purpose.database)
         return announcedUploads[id]
     }
 }
 
 extension ReadTransaction {
-    /// Announced files by their keys: those that are there.
+    /// Returns the announced files with these keys, as far as they exist.
     func announced(_ keys: [String], in database: DatabaseID) throws -> [AnnouncedRow] {
         try entries(in: database, .announcedUpload, keys: keys).map { try AnnouncedRow($0) }
     }
 
-    /// Those of the names that announced files of a database wait for or have.
+    /// Returns those of the names that are missing chunks of a database's announced files, arrived or not.
     func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID, paidBy meter: WorkMeter?) throws -> Set<ChunkName> {
         try announcedChunks(in: database, paidBy: meter) { names.contains($0) }
     }
 
-    /// The names that begin with this byte.
+    /// Returns the names of missing chunks of announced files, arrived or not, that begin with this byte.
     func announcedChunks(withFirst part: UInt8, in database: DatabaseID) throws -> Set<ChunkName> {
         try announcedChunks(in: database, paidBy: nil) { $0.bytes.first == part }
     }
@@ -145,7 +148,7 @@ extension ReadTransaction {
             let page = try entries(in: database, .announcedUpload, after: last, limit: Limits.announcedRows)
             meter?.add(bytes: page.reduce(0) { $0 + $1.value.count })
             for row in page {
-                // Of one that cannot be read nothing is known: what it waits for is sent again.
+                // Skip a damaged row: its chunks are sent again.
                 guard let announced = try? AnnouncedRow(row) else { continue }
                 for place in announced.missing where matches(announced.purpose.chunks[place].name) {
                     names.insert(announced.purpose.chunks[place].name)

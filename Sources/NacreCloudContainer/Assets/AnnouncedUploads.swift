@@ -1,18 +1,20 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Names an announced file: a code of who sends which bytes for which field, so that the same announcement finds it again.
+/// The ID of an announced file: a code of its sender, its bytes and its field. The same announcement finds the file
+/// again.
 package struct AnnouncedUploadID: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 
-    /// Under which a row keeps it.
+    /// The key of the file's row.
     var key: String { HexText.encode([high, low].flatMap(\.bigEndianBytes)) }
 }
 
-/// A file that was announced by its chunks and is being sent, in one part or several. Those that were there already, and those that came, stay until it ends.
+/// A file that was announced by its chunks and is being sent, in one part or several. Chunks that were there already,
+/// and those that arrived, stay until it ends.
 final class AnnouncedUpload: Sendable {
-    /// Who sends which bytes for which field.
+    /// The sender, the bytes and the field of a file.
     struct Purpose: Hashable, Sendable {
         var database: DatabaseID
         var zone: Int64
@@ -23,13 +25,13 @@ final class AnnouncedUpload: Sendable {
     }
 
     private struct State {
-        /// Of the missing chunks.
+        /// The number of missing chunks that have arrived.
         var received: Int
-        /// Counts who sends: what comes from an earlier one is refused.
+        /// Counts the parts that were begun. Bytes of an earlier part are refused.
         var turn = 0
         /// A chunk is being kept.
         var isKeeping = false
-        /// Who waits until it is.
+        /// Callers that wait until no chunk is being kept.
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isEnding = false
         var kept: StoredAsset?
@@ -43,7 +45,7 @@ final class AnnouncedUpload: Sendable {
     let receiver: any AssetReceiver
     private let state: Locked<State>
 
-    /// - Parameter received: how many of the missing chunks are there already.
+    /// - Parameter received: the number of missing chunks that have arrived already.
     init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], received: Int = 0, receiver: any AssetReceiver, at now: Timestamp) {
         (self.id, self.purpose, self.missing, self.receiver) = (id, purpose, missing, receiver)
         state = Locked(State(received: received, touched: now))
@@ -54,11 +56,12 @@ final class AnnouncedUpload: Sendable {
     var touched: Timestamp { state.withLock { $0.touched } }
     var kept: StoredAsset? { state.withLock { $0.kept } }
 
-    /// Bytes of the missing chunks that are there: whole chunks alone.
+    /// Bytes of the missing chunks that have arrived: whole chunks alone.
     var offset: Int64 { missing.prefix(state.withLock { $0.received }).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
 
-    /// Begins a part: who sent before it is refused from now on. What that sender has in hand counts: a chunk that is being kept is waited for.
-    /// - Returns: the turn of its sender, and how much is there.
+    /// Begins a part: the sender of an earlier one is refused from now on. A chunk of that sender that is being kept is
+    /// waited for, and counts.
+    /// - Returns: the turn of the new part, and the bytes that are there.
     func begin(at now: Timestamp) async -> (turn: Int, offset: Int64) {
         let turn = state.withLock { state in
             state.turn += 1
@@ -68,7 +71,7 @@ final class AnnouncedUpload: Sendable {
         return (turn, await settledOffset())
     }
 
-    /// `offset`, as soon as no chunk is being kept.
+    /// Returns `offset`, once no chunk is being kept.
     func settledOffset() async -> Int64 {
         await withCheckedContinuation { continuation in
             let mustWait = state.withLock { state in
@@ -80,8 +83,8 @@ final class AnnouncedUpload: Sendable {
         return offset
     }
 
-    /// The chunk that comes next; nil: all are there.
-    /// - Throws: where another has begun a part meanwhile.
+    /// Returns the next chunk; nil: all are there.
+    /// - Throws: where another part was begun meanwhile.
     func next(in turn: Int) throws(ServerError) -> AssetChunk? {
         let received = state.withLock { $0.turn == turn ? $0.received : nil }
         guard let received else { throw .sentElsewhere }
@@ -89,8 +92,8 @@ final class AnnouncedUpload: Sendable {
     }
 
     /// Keeps the next chunk.
-    /// - Parameter body: answers whether it is right; it counts then, whoever has begun a part meanwhile.
-    /// - Throws: what `body` throws, and where another has begun a part before.
+    /// - Parameter body: returns whether the chunk is right. It counts then, even if another part was begun meanwhile.
+    /// - Throws: what `body` throws, and where another part was begun before.
     func keep(in turn: Int, at now: Timestamp, _ body: () async throws -> Bool) async throws -> Bool {
         let isOurs = state.withLock { state in
             guard state.turn == turn, !state.isKeeping else { return false }
@@ -118,8 +121,8 @@ final class AnnouncedUpload: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// All is there, and is being made an asset: by one sender.
-    /// - Throws: where another does so at this moment.
+    /// Begins to make an asset of a file that is complete. One sender does that.
+    /// - Throws: where another sender does it at this moment.
     func beginEnding(in turn: Int) throws(ServerError) {
         let isOurs = state.withLock { state in
             guard state.turn == turn, !state.isEnding else { return false }
@@ -137,7 +140,8 @@ final class AnnouncedUpload: Sendable {
     }
 }
 
-/// The files that were announced and are on their way, as this process knows them. Thread-safe. Those of an earlier one are found by their rows.
+/// The announced files on their way that this process knows. Thread-safe. Files of an earlier process are found by
+/// their rows.
 final class AnnouncedUploads: Sendable {
     private struct State {
         var uploads: [AnnouncedUploadID: AnnouncedUpload] = [:]
@@ -149,14 +153,14 @@ final class AnnouncedUploads: Sendable {
 
     subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
 
-    /// Whether so many chunks more have room.
+    /// Whether there is room for this number of further chunks.
     func hasRoom(for chunks: Int, of sender: IncomingFiles.Sender) -> Bool {
         state.withLock {
             $0.chunks + chunks <= Limits.announcedChunksInAll && ($0.chunksOf[sender] ?? 0) + chunks <= Limits.announcedChunks
         }
     }
 
-    /// - Returns: false where the same was announced at the same moment.
+    /// - Returns: false where the same file was announced at the same moment.
     func add(_ upload: AnnouncedUpload) -> Bool {
         state.withLock { state in
             guard state.uploads[upload.id] == nil else { return false }
@@ -167,7 +171,7 @@ final class AnnouncedUploads: Sendable {
         }
     }
 
-    /// Forgets those that nobody has touched for `Limits.announcedSeconds`.
+    /// Removes and returns the uploads without a new part or chunk for `Limits.announcedSeconds`.
     func takeOld(at now: Timestamp) -> [AnnouncedUpload] {
         state.withLock { state in
             let old = state.uploads.values.filter { $0.touched + Limits.announcedSeconds <= now }

@@ -31,7 +31,8 @@ package struct AssetBucket: Hashable, Sendable {
 
     /// - Parameters:
     ///   - url: `s3://BUCKET[/PREFIX][?endpoint=URL][&region=NAME]`.
-    ///   - environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and where they are set `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_DEFAULT_REGION`.
+    ///   - environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and where they are set `AWS_SESSION_TOKEN`,
+    ///     `AWS_REGION`, `AWS_DEFAULT_REGION`.
     package init(url: String, environment: [String: String]) throws(Fault) {
         guard url.hasPrefix("s3://") else { throw Fault(text: "give \(Self.form)") }
         let halves = url.dropFirst("s3://".count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)

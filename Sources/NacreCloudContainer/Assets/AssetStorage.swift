@@ -1,40 +1,44 @@
 import NacreCloudWire
 
-/// Where the bytes of assets are kept: files beside records. An engine of its own, beside the `Store` that keeps the rows.
+/// The storage of the bytes of assets: files beside records. It is an engine of its own, beside the `Store` that keeps
+/// the rows.
 ///
-/// Bytes are cut into chunks where their content says so, so that two files which share a part share its chunks. A chunk is named by a code of its
-/// content under a key of its database: the same bytes have the same name in one database, and another one in every other. Promises:
-/// - What `finish` has told of is on the disk, and so is the way to it.
-/// - A chunk is handed out as it was kept, or not at all: its bytes are held against its name each time, but for what `resident` tells of.
-/// - A chunk that a receiver has told of is not removed before `release`, whatever `remove` is asked.
-/// - Nothing blocks the caller's thread.
+/// Bytes are cut into chunks by their content: two files with a common part share its chunks. A chunk is named by a
+/// code of its content under a key of its database. The same bytes have one name in a database, and another one in
+/// every other. Promises:
+/// - When `finish` returns, the bytes and the path to them are on the disk.
+/// - A chunk is returned as it was kept, or not at all: its bytes are checked against its name each time, except those
+///   from `resident`.
+/// - A chunk that a receiver has reported is not removed before `release`, whatever `remove` is asked.
+/// - No call blocks the caller's thread.
 package protocol AssetStorage: Sendable {
-    /// Begins to take a file in.
+    /// Begins to receive a file.
     /// - Parameter key: of the database, 32 bytes.
     func receiver(under key: [UInt8]) -> any AssetReceiver
 
-    /// How a chunk is named whose bytes have this SHA-256.
+    /// Returns the name of a chunk whose bytes have this SHA-256.
     func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName
 
-    /// One chunk, whole.
-    /// - Throws: `StoreError.corrupt` where its bytes are not what was kept, or are gone.
+    /// Returns one chunk, whole.
+    /// - Throws: `StoreError.corrupt` where its bytes are not as they were kept, or are gone.
     func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8]
 
-    /// The files of the first of these chunks whose bytes this process wrote or found right a short while ago, for who sends what of them lies in the
-    /// kernel's memory. The first that is not among them, and what is not in memory, is to be asked for by `chunk`.
+    /// Returns the files of the first of these chunks, as far as this process wrote or verified them a short while ago.
+    /// The caller sends the bytes that are in the kernel's memory. It asks `chunk` for the others, and for the first
+    /// chunk without a file here.
     func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk]
 
-    /// Removes those of the chunks that are not needed. One that is not there is no error.
-    /// - Parameter needed: those of these names that rows refer to. It is asked after no receiver has them, and a receiver that takes one up
-    ///   meanwhile keeps it.
+    /// Removes those of the chunks that are not needed. A chunk that does not exist is no error.
+    /// - Parameter needed: returns those of these names that rows refer to. It is called once no receiver has them. A
+    ///   receiver that takes one up meanwhile keeps it.
     func remove(
         _ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>
     ) async throws
 
-    /// The chunks that are kept whose names begin with this byte, whoever has them, with the sizes that they have.
+    /// Returns the kept chunks whose names begin with this byte, with their sizes, in all databases.
     func chunks(in part: UInt8) async throws -> [AssetChunk]
 
-    /// What all chunks take; nil: not known yet, before each part was asked for once.
+    /// The sum of all chunks; nil: unknown until each part was asked for once.
     var usage: AssetUsage? { get }
 
     /// Ends what is under way. Idempotent; later calls fail with `StoreError.closed`.
@@ -42,15 +46,16 @@ package protocol AssetStorage: Sendable {
 }
 
 extension AssetStorage {
-    /// None: what is kept in no files is asked for by `chunk`.
+    /// Returns none: the caller asks `chunk` for bytes that are not in files.
     package func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk] { [] }
 }
 
 /// An open file that is a chunk.
 package struct ResidentChunk: Sendable {
     package let descriptor: Int32
-    /// Whether what was read of the file just now, from the kernel's memory, is what was kept. It is told whether all that was asked for lay there: else the
-    /// kernel may be bringing in the rest, which nobody has hashed. It keeps the descriptor open, and waits for nothing.
+    /// Whether bytes just read from the kernel's memory are as they were kept. `isWhole` says that all bytes asked for
+    /// were in memory. Otherwise the kernel may be loading the rest, which was not verified. The closure keeps the
+    /// descriptor open, and does not wait.
     package let isSound: @Sendable (_ isWhole: Bool) -> Bool
 
     package init(descriptor: Int32, isSound: @escaping @Sendable (_ isWhole: Bool) -> Bool) {
@@ -59,31 +64,42 @@ package struct ResidentChunk: Sendable {
     }
 }
 
-/// A file that is being taken in. One task at a time.
+/// A file that is being received. One task at a time.
+/// ```swift
+/// let receiver = storage.receiver(under: key)
+/// while let piece = try await next() { try await receiver.add(piece) }
+/// let file = try await receiver.finish()
+/// // Commit rows that name `file.chunks`. Then, also after an error:
+/// await receiver.release()
+/// ```
 package protocol AssetReceiver: Sendable {
-    /// Takes the next bytes. Returns when it wants more, so that a slow disk slows the sender.
+    /// Takes the next bytes. Returns when it wants more: a slow disk slows the sender.
     /// - Throws: `StoreError.full` where the disk has no room.
     func add(_ piece: [UInt8]) async throws
 
     /// Ends the file.
-    /// - Returns: what was kept. Everything of it is durable.
+    /// - Returns: what was kept. All of it is durable.
     func finish() async throws -> ReceivedAsset
 
-    /// Takes a chunk up that is kept already: it stays until `release`. Several tasks may ask at a time, each for another chunk.
-    /// - Parameter isNamed: whether rows name it, so that it is known to be durable.
-    /// - Returns: whether it is there, and whole.
+    /// Takes up a chunk that is kept already: it stays until `release`. Several tasks may ask at a time, each for
+    /// another chunk.
+    /// - Parameter isNamed: whether rows name the chunk, which is then known to be durable.
+    /// - Returns: whether the chunk is there, and whole.
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool
 
-    /// Takes a whole chunk in: it stands in its place, and outlives the process. What does not name it by a row loses it to `remove`.
+    /// Keeps a whole chunk in its place, where it outlives the process. Without a row that names it, `remove` may
+    /// remove it.
     /// - Returns: false where the bytes are not those of the chunk; nothing has happened then.
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool
 
-    /// Ends a file of chunks that were all taken up or in one by one, with these names and these sizes.
-    /// - Returns: what was kept. Everything of it is durable.
+    /// Ends a file of chunks that were all taken up or added one by one, with these names and sizes.
+    /// - Returns: what was kept. All of it is durable.
     func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset
 
-    /// Says that what was received is named by committed rows, or that nobody wants it. To be called once, however it ends.
-    /// - Returns: the chunks that it had, which may stand in their places by now: those that no rows name are to be removed.
+    /// Ends the receiver: committed rows name what was received, or it is not wanted. To be called once, however the
+    /// file ends.
+    /// - Returns: the chunks that it had, which may be in their places by now: those that no rows name are to be
+    ///   removed.
     @discardableResult
     func release() async -> [ChunkName]
 }
@@ -96,18 +112,18 @@ package struct ChunkName: Hashable, Sendable {
 
     package var text: String { HexText.encode(bytes) }
 
-    /// nil for text that `text` did not make.
+    /// Returns nil for text that `text` did not make.
     package init?(text: some StringProtocol) {
         guard let bytes = HexText.decode(text), bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 }
 
-/// How large a file may be, in bytes.
+/// The most bytes that a file may have.
 package struct AssetSizes: Hashable, Sendable {
-    /// Of a web client, or one with a server-to-server key.
+    /// The limit of a web client, or of one with a server-to-server key.
     package var web = Limits.webAssetBytes
-    /// Of the framework.
+    /// The limit of the framework.
     package var native = Limits.nativeAssetBytes
 
     package init() {}
@@ -116,7 +132,7 @@ package struct AssetSizes: Hashable, Sendable {
     func largest(for client: Caller.Client) -> Int { client == .framework ? native : web }
 }
 
-/// What chunks take on the disk, those that no record needs any more included.
+/// Number and bytes of the chunks on the disk, including those that no record needs any longer.
 package struct AssetUsage: Hashable, Sendable {
     package var chunks = 0
     package var bytes: Int64 = 0
@@ -150,20 +166,20 @@ package struct AssetChunk: Hashable, Sendable {
 extension StoreError {
     private static let missingChunk = "A chunk of an asset is missing"
 
-    /// A chunk that rows name and that is not there.
+    /// Returns the error of a chunk that rows name and that does not exist.
     package static func missing(_ chunk: ChunkName) -> StoreError { StoreError(.corrupt, missingChunk, ["chunk": chunk.text]) }
 
     var isMissingChunk: Bool { text == Self.missingChunk }
 }
 
-/// What a receiver has taken in.
+/// The result of a receiver.
 package struct ReceivedAsset: Hashable, Sendable {
     package var size: Int64
     /// 20 bytes that tell the content from others of its database.
     package var checksum: [UInt8]
     /// Empty where the bytes are `inline`.
     package var chunks: [AssetChunk]
-    /// Of a small file, its bytes: they are kept in a row.
+    /// The bytes of a small file, which are kept in a row; nil for a larger one.
     package var inline: [UInt8]?
 
     package init(size: Int64, checksum: [UInt8], chunks: [AssetChunk], inline: [UInt8]?) {

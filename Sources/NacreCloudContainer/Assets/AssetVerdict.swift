@@ -1,21 +1,21 @@
 import NacreCloudWire
 
-/// The assets that a request brings: what their receipts say, and which of them are kept.
+/// The assets that a request brings: their opened receipts, and the stored assets that these name.
 struct SentAssets: Hashable, Sendable {
-    /// Of the zone that the request is about.
+    /// The zone that the request is about.
     var zone: ZoneAddress?
-    /// By their texts; one that could not be opened is missing.
+    /// receipts[text]; one that could not be opened is missing.
     var receipts: [String: AssetReceipt] = [:]
-    /// Those that are there.
+    /// The assets that exist.
     var stored: [AssetID: StoredAsset] = [:]
-    /// When the request is done.
+    /// The time of the request.
     var now = Timestamp(secondsSince2001: 0)
-    /// Those that saves of the request have put into records, as they are kept from now on.
+    /// Assets that saves of the request have put into records, as they are kept from now on.
     private(set) var used: [AssetID: StoredAsset] = [:]
     /// The used assets that no save had put into a record before.
     private(set) var firstUsed: Set<AssetID> = []
 
-    /// A save puts its assets into its record: from here on they are for that field alone.
+    /// Notes that a save puts assets into its record. From here on they are for that field alone.
     mutating func use(_ fields: RecordFields, of record: String, type: String) {
         guard !stored.isEmpty else { return }
         for place in fields.entries.indices where fields.entries[place].value.holdsAssets {
@@ -29,26 +29,27 @@ struct SentAssets: Hashable, Sendable {
     }
 }
 
-/// The field that an asset is to be saved in, and by whom.
+/// The field in which an asset is to be saved, and its sender.
 struct AssetUse: Hashable, Sendable {
-    /// nil: the server names the record now, so that no upload can have been for it.
+    /// nil: the server makes the name now, and no upload can have been for it.
     var recordName: String?
     var recordType: String
     var fieldName: String
     var sender: String?
 }
 
-/// What the rules say of the assets that a save sets in one field.
+/// The verdict of the rules on the assets that a save sets in one field.
 enum AssetVerdict: Equatable, Sendable {
     /// The value as the record keeps it.
     case keep(FieldValue)
     case refuse(ServerError)
 
-    /// CloudKit: a receipt is proof of an upload for one field of one record. What was answered may be sent back to where it stands.
+    /// Decides on a value. CloudKit: a receipt is proof of an upload for one field of one record. An asset that was
+    /// answered may be sent back to its field.
     ///
     /// - Parameters:
     ///   - sent: an asset, or a list of assets.
-    ///   - existing: what the field holds now.
+    ///   - existing: the value that the field holds now.
     init(_ sent: FieldValue, over existing: FieldValue?, for use: AssetUse, in assets: SentAssets) {
         var there = existing?.assets ?? []
         var kept: [Asset] = []
@@ -68,7 +69,7 @@ enum AssetVerdict: Equatable, Sendable {
         if case .asset = sent, let one = kept.first { self = .keep(.asset(one)) } else { self = .keep(.assetList(kept)) }
     }
 
-    /// - Parameter there: the assets of the field that no other element of the value stands for.
+    /// - Parameter there: the field's assets that no earlier element of the value has claimed.
     private static func verdict(
         on asset: Asset, among there: inout [Asset], for use: AssetUse, in assets: SentAssets
     ) -> Result<Asset, ServerError> {
@@ -96,7 +97,7 @@ enum AssetVerdict: Equatable, Sendable {
 }
 
 extension FieldValue {
-    /// The assets that it is made of.
+    /// The assets that the value consists of.
     var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]
@@ -114,7 +115,7 @@ extension FieldValue {
 }
 
 extension RecordFields {
-    /// The names of the stored assets that a record's fields hold.
+    /// The IDs of the stored assets that the fields hold.
     var assetIDs: Set<AssetID> {
         var ids: Set<AssetID> = []
         for place in entries.indices where entries[place].value.holdsAssets {
@@ -125,7 +126,7 @@ extension RecordFields {
         return ids
     }
 
-    /// The receipts that clients send.
+    /// The receipts that a client sent in the fields.
     var receipts: [String] {
         entries.indices.lazy.filter { entries[$0].value.holdsAssets }.flatMap { entries[$0].value.assets.compactMap(\.receipt) }
     }
@@ -138,8 +139,8 @@ extension RecordFields {
         }
     }
 
-    /// Puts assets as a record keeps them in the place of those that a client sent.
-    /// - Returns: what is wrong with the first that is refused.
+    /// Replaces the assets that a client sent by those that the record keeps.
+    /// - Returns: the error of the first asset that is refused.
     mutating func keepAssets(over there: RecordFields?, _ use: (_ field: String) -> AssetUse, in assets: SentAssets) -> ServerError? {
         for place in entries.indices where entries[place].value.holdsAssets {
             let name = entries[place].name

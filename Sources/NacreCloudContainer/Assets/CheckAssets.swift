@@ -1,13 +1,14 @@
 import NacreCloudWire
 
 extension Cloud {
-    /// One step of a look for files that are lost. It holds the chunks of one part that assets have against the storage, by name and size, and reads none.
+    /// Looks for lost files in one part of the chunks. Compares the chunks that assets have with the storage, by name
+    /// and size, and reads none.
     ///
     /// Costs a listing of the part, a row for each use of its chunks, and a row for each asset that has one of them.
     package func checkAssets(in part: UInt8) async throws -> AssetSlice {
         var slice = AssetSlice(next: part < .max ? .part(part + 1) : nil)
         let prefix = HexText.encode([part])
-        // Rows first: what they name was kept before them, so a listing that comes later has it.
+        // Rows first: a chunk is kept before rows name it, and a later listing has it.
         let keys = try await stored {
             try await self.store.eachDatabase { database, transaction in
                 (database, Set(try transaction.chunkUses(withPrefix: prefix, in: database).map(\.asset)).sorted())
@@ -19,7 +20,7 @@ extension Cloud {
         for (database, keys) in keys {
             for start in stride(from: 0, to: keys.count, by: Limits.checkRows) {
                 let some = Array(keys[start..<min(start + Limits.checkRows, keys.count)])
-                // An asset that has gone since is not found: nothing is said of its chunks.
+                // An asset that was removed since is not found, and its chunks are not judged.
                 let (assets, name) = try await stored {
                     try await self.store.read { transaction in
                         let assets = try transaction.entries(in: database, .asset, keys: some).map { try StoredAsset($0) }
@@ -34,7 +35,7 @@ extension Cloud {
 }
 
 extension AssetSlice {
-    /// Notes which chunks of a part an asset lacks, or has in another size.
+    /// Notes the chunks of a part that an asset lacks, or has in another size.
     fileprivate mutating func add(_ asset: StoredAsset, of database: String, _ part: UInt8, _ sizes: [ChunkName: Int]) {
         for chunk in Set(asset.chunks) where chunk.name.bytes.first == part {
             chunks += 1

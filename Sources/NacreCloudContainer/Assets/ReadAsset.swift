@@ -1,34 +1,36 @@
 package import NacreCloudWire
 import NacreLocks
 
-/// The bytes of an asset that its caller may have.
+/// The bytes of an asset that its caller may read.
 package struct AssetContent: Sendable {
     package let size: Int64
-    /// The same for the same bytes of one database.
+    /// The checksum of the bytes, which is the same for the same bytes of one database.
     package let fileChecksum: String
     fileprivate let chunks: [AssetChunk]
     fileprivate let inline: [UInt8]
     fileprivate let key: [UInt8]
     fileprivate let storage: any AssetStorage
-    /// Tells the server's log of bytes that cannot be read, and says what a client hears.
+    /// Logs bytes that cannot be read, and returns the client's error.
     fileprivate let failed: @Sendable (StoreError) -> ServerError
 
-    /// What lies in memory at most while one chunk goes out and the next is read.
+    /// The most bytes in memory while one chunk goes out and the next is read.
     package var bytesInMemory: Int {
         let pairs = zip(chunks, chunks.dropFirst()).map { $0.size + $1.size }
         return pairs.max() ?? Int(clamping: size)
     }
 
-    /// Hands out the bytes of a range in order.
-    /// - Parameter mayBeResident: whether they may be files to be sent from the kernel's memory; else all are verified.
+    /// Returns a reader of the bytes of a range, in order.
+    /// - Parameter mayBeResident: pieces may be files to be sent from the kernel's memory; otherwise all bytes are
+    ///   verified.
     package func reader(of range: Range<Int64>, mayBeResident: Bool = false) -> AssetReader { AssetReader(self, range, mayBeResident) }
 }
 
-/// What comes next of an asset.
+/// The next piece of an asset.
 package enum AssetPiece: Sendable {
-    /// A chunk at most, verified.
+    /// The bytes of a chunk at most, verified.
     case bytes([UInt8])
-    /// What is wanted of chunks that were right a short while ago, and what range of the asset they are together.
+    /// Chunks that were right a short while ago with the wanted bytes of each, and the range of the asset that they
+    /// make.
     case resident([(chunk: ResidentChunk, bytes: Range<Int>)], Range<Int64>)
 
     package var count: Int {
@@ -41,13 +43,13 @@ package enum AssetPiece: Sendable {
 
 /// Reads a range of an asset's bytes, a piece at a time. One call at a time.
 package final class AssetReader: Sendable {
-    /// What of a chunk is wanted, or of a small file, which has none.
+    /// The wanted bytes of a chunk, or of a small file, which has none.
     private struct Part: Sendable {
         var chunk: AssetChunk?
         var bytes: Range<Int>
     }
 
-    /// Chunks that go out together without being read here. As many are opened meanwhile.
+    /// The most chunks that go out together without being read here. Their files are open meanwhile.
     private static let residentTogether = 4
 
     private let content: AssetContent
@@ -70,15 +72,16 @@ package final class AssetReader: Sendable {
         }
     }
 
-    /// Reads the first piece ahead: what is wrong with it is known before an answer begins.
+    /// Reads the first piece ahead: its error is known before an answer begins.
     /// - Throws: as `next`.
     package func begin() async throws {
         let first = try await next()
         state.withLock { $0.ahead = first }
     }
 
-    /// The next bytes; nil at the end of the range. Each chunk that is read is read once, and verified whole.
-    /// - Throws: `ServerError` in the place of bytes that are not what was sent, or cannot be read now. The log is told.
+    /// Returns the next bytes; nil at the end of the range. Each chunk that is read is read once, and verified whole.
+    /// - Throws: `ServerError` in place of bytes that are not as they were sent, or cannot be read now. The log is
+    ///   told.
     package func next() async throws -> AssetPiece? {
         let (ahead, wanted, place) = state.withLock { state -> (AssetPiece?, ArraySlice<Part>, Int64) in
             if let ahead = state.ahead {
@@ -108,8 +111,8 @@ package final class AssetReader: Sendable {
         }
     }
 
-    /// Goes on behind these parts.
-    /// - Returns: how many bytes they are.
+    /// Moves behind these parts.
+    /// - Returns: the number of their bytes.
     @discardableResult
     private func pass(_ parts: ArraySlice<Part>) -> Int64 {
         let count = parts.reduce(Int64(0)) { $0 + Int64($1.bytes.count) }
@@ -122,8 +125,8 @@ package final class AssetReader: Sendable {
 }
 
 extension Cloud {
-    /// What the URL of a download permits, and to whom.
-    /// - Throws: `ServerError` where the text is not ours or its time is over.
+    /// Opens the text of a download's URL.
+    /// - Throws: `ServerError` where the server did not make the text, or its time is over.
     package func downloadPermit(_ text: String) throws(ServerError) -> DownloadPermit {
         guard let permit = assetLinks.tokens.downloadPermit(text) else { throw .unknownDownload }
         guard clock() < permit.expires else { throw .downloadExpired }
@@ -137,9 +140,10 @@ extension Cloud {
         return DatabaseTarget(container: key.container, environment: key.environment, scope: key.scope)
     }
 
-    /// The bytes that a URL leads to, for who may read the record that has them now. Costs one call of the store, two in a public database.
-    /// - Parameter caller: whose the permit's credential is now.
-    /// - Throws: `ServerError`: not there any more, damaged, or not for the caller.
+    /// Returns the bytes of an asset, for a caller who may read the record that has it now. Costs one call of the
+    /// store, two in a public database.
+    /// - Parameter caller: the one to whom the permit's credential belongs now.
+    /// - Throws: `ServerError` where the asset is gone or damaged, or the caller may not read it.
     package func content(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
         let database = try await database(of: permit, in: target, by: caller)
         let storage = try assetStorage()
@@ -150,7 +154,7 @@ extension Cloud {
         case .refused(let fault): throw fault
         case .damaged(let error, let place): throw damaged(error, at: place, of: permit.asset, in: database.key)
         case .there(let asset, let inline):
-            // What goes out is read after the request's own task, and is told of as its own.
+            // The bytes are read after the request's own task, and their errors count as the request's.
             let meter = WorkMeter.current
             return AssetContent(
                 size: asset.size, fileChecksum: asset.fileChecksum, chunks: asset.chunks, inline: inline,
@@ -161,7 +165,8 @@ extension Cloud {
         }
     }
 
-    /// The database that a download is from: the caller's own, the public one, or one whose zone is shared with the caller.
+    /// Returns the database that a download is from: the caller's own, the public one, or one whose zone is shared with
+    /// the caller.
     private func database(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> CallerDatabase {
         let own = try await database(target, for: .read, by: caller)
         if own.id == permit.database { return own }
@@ -174,8 +179,8 @@ extension Cloud {
         return others
     }
 
-    /// Tells the log where bytes cannot be read.
-    /// - Returns: what a client hears of it.
+    /// Logs bytes that cannot be read.
+    /// - Returns: the client's error.
     private func damaged(_ error: StoreError, at place: StoredAsset.Place?, of asset: AssetID, in key: DatabaseKey) -> ServerError {
         var met = error.met(in: key, place?.zoneName)
         met.values["asset"] = asset.key
@@ -187,17 +192,17 @@ extension Cloud {
     }
 }
 
-/// What a look for an asset finds.
+/// The result of a look for an asset.
 private enum FoundAsset: Sendable {
-    /// With the bytes of a small one.
+    /// The asset, with its bytes if it is small.
     case there(StoredAsset, inline: [UInt8])
     case refused(ServerError)
-    /// With where it belongs, as far as that can be read.
+    /// The error, with the asset's place as far as that can be read.
     case damaged(StoreError, StoredAsset.Place?)
 }
 
 extension ReadTransaction {
-    /// An asset that a record has which the caller may read.
+    /// Finds an asset of a record that the caller may read.
     fileprivate func asset(_ id: AssetID, of database: CallerDatabase) throws -> FoundAsset {
         let asset: StoredAsset
         do {
@@ -218,7 +223,7 @@ extension ReadTransaction {
         } catch let fault as ServerError where fault.code == .zoneNotFound {
             return .refused(.unknownDownload)
         }
-        // Of what participants do not see they do not learn that it is still there.
+        // A guest does not learn that an asset outside the shared records still exists.
         guard showing.shows(stored) else { return .refused(showing.rule.views == nil ? .readNotPermitted : .unknownDownload) }
         guard asset.chunks.isEmpty else { return .there(asset, inline: []) }
         do {
@@ -236,14 +241,14 @@ extension ServerError {
         .notFound, "there is no such asset", native: .assetNotAvailable,
         remedy: "Fetch the record again: its asset was replaced or deleted, or the URL is not as it was answered.")
 
-    /// - Parameter field: where it is known.
+    /// - Parameter field: the asset's field; nil where it is unknown.
     static func assetDamaged(_ field: String?) -> ServerError {
         ServerError(
             .internalError, "asset is damaged on the server", native: .assetNotAvailable, field: field,
             remedy: "Save the file again in its field, or clear the field. The administrator: nacre assets verify.")
     }
 
-    /// - Parameter field: where it is known.
+    /// - Parameter field: the asset's field; nil where it is unknown.
     static func assetLost(_ field: String?) -> ServerError {
         ServerError(
             .notFound, "the file of the asset is lost on the server", native: .assetNotAvailable, field: field,

@@ -1,11 +1,11 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `assets/rereference`: gives assets that records have as they can be saved into any field of the same zone. No byte is sent or copied: the new
-    /// assets have the chunks of the old ones.
+    /// `assets/rereference`: copies assets of records, for a save into any field of the same zone. No byte is sent or
+    /// copied: the new assets have the chunks of the old ones.
     ///
-    /// Costs two calls of the store, and one for each `Limits.announcedRows` assets: what the copies take is known before any is made. CloudKit: one bad item
-    /// fails the request.
+    /// Costs two calls of the store, and one for each `Limits.announcedRows` assets: the work of the copies is known
+    /// before any is made. CloudKit: one bad item fails the request.
     package func rereferenceAssets(
         _ request: AssetsRereferenceRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsRereferenceResponse {
@@ -40,9 +40,9 @@ extension Cloud {
 /// The rows and bytes of the store that copies of assets take.
 struct CopyWork: Equatable, Sendable {
     private(set) var files = 0
-    /// Each is a row.
+    /// Chunks of the copies, each of which is a row.
     private(set) var chunks = 0
-    /// Bytes of small files, which stand in rows.
+    /// Bytes of small files, which are kept in rows.
     private(set) var bytes = 0
     /// The copy is a single file, with no more chunks than a file of its size can have.
     private var isOneFile = false
@@ -58,7 +58,7 @@ struct CopyWork: Equatable, Sendable {
 }
 
 extension ReadTransaction {
-    /// The assets of the fields that a request names, in its order, and what copies of them take.
+    /// Returns the assets of the fields that a request names, in its order, and the work of their copies.
     fileprivate func assets(
         _ request: AssetsRereferenceRequest, of database: CallerDatabase, _ patience: Patience
     ) throws -> Result<([AssetID], CopyWork), ServerError> {
@@ -85,7 +85,7 @@ extension ReadTransaction {
         return work.isTooMuch ? .failure(.copiesTooMuch) : .success((ids, work))
     }
 
-    /// Looks at some assets at a time, and at no more where it is too much.
+    /// Counts the work of copies, some assets at a time, and stops once it is too much.
     private func work(copying ids: [AssetID], in database: DatabaseID) throws -> CopyWork {
         var work = CopyWork()
         for start in stride(from: 0, to: ids.count, by: Limits.announcedRows) where !work.isTooMuch {
@@ -95,7 +95,8 @@ extension ReadTransaction {
         return work
     }
 
-    /// - Parameter ids: of assets that are there, each with that of its copy.
+    /// Returns the copies of assets, for any field of the zone.
+    /// - Parameter ids: of assets that exist, each with the ID of its copy.
     fileprivate func copies(
         _ ids: [(from: AssetID, to: AssetID)], in zone: ZoneRow, sender: String, at now: Timestamp
     ) throws -> [(asset: StoredAsset, inline: [UInt8]?)] {

@@ -1,10 +1,10 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Something that is wrong with kept assets.
+/// A fault of kept assets.
 package struct AssetFinding: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// A chunk, or the bytes of a small asset, are not what was sent.
+        /// A chunk, or the bytes of a small asset, are not as they were sent.
         case damaged
         case missing
         /// A chunk that no asset has.
@@ -12,18 +12,19 @@ package struct AssetFinding: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Whose it is, as far as that is known: nobody's where it is orphaned.
+    /// The database of the asset, as far as it is known; empty for an orphaned chunk.
     package var database = ""
     package var zone = ""
     package var record = ""
     package var field = ""
-    /// Empty for the bytes of a small asset.
+    /// The name of the chunk; empty for the bytes of a small asset.
     package var chunk = ""
-    /// That it should have, or has.
+    /// Bytes that the chunk or asset should have, or has.
     package var bytes: Int64 = 0
 }
 
-/// Where a look at all assets goes on: along the assets of all databases, then along the chunks by the first bytes of their names.
+/// A position in a look at all assets: along the assets of all databases, then along the chunks by the first bytes of
+/// their names.
 package enum AssetPlace: Hashable, Sendable {
     /// In the next database.
     case database(after: Int64)
@@ -42,7 +43,7 @@ package enum AssetPlace: Hashable, Sendable {
         }
     }
 
-    /// nil for text that `text` did not make.
+    /// Returns nil for text that `text` did not make.
     package init?(text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         switch (parts.first, parts.count) {
@@ -60,19 +61,24 @@ package enum AssetPlace: Hashable, Sendable {
     }
 }
 
-/// A step of a look at all assets.
+/// The result of one step of a look at all assets.
 package struct AssetSlice: Sendable {
     package var findings: [AssetFinding] = []
     package var assets = 0
     package var chunks = 0
     package var bytes: Int64 = 0
-    /// nil: that was the last.
+    /// The position of the next step; nil: that was the last.
     package var next: AssetPlace?
 }
 
 extension Cloud {
-    /// One step of a look at all assets: reads one asset whole and holds its chunks against their names, or goes to the next database, or looks for
-    /// chunks of one part that no asset has. To look at everything, the caller asks again with `next`.
+    /// Takes one step of a look at all assets. It reads one asset whole and checks its chunks against their names, or
+    /// goes to the next database, or looks for orphaned chunks of one part.
+    ///
+    /// ```swift
+    /// var place: AssetPlace? = .start
+    /// while let here = place { place = try await cloud.verifyAssets(from: here).next }
+    /// ```
     package func verifyAssets(from place: AssetPlace) async throws -> AssetSlice {
         switch place {
         case .database(let id): return try await nextDatabase(after: id)
@@ -83,8 +89,8 @@ extension Cloud {
         }
     }
 
-    /// One step of a search for chunks that no asset has, with what they take.
-    /// - Parameter removes: takes them away.
+    /// Takes one step of a search for chunks that no asset has, with the bytes that they take.
+    /// - Parameter removes: whether they are removed.
     package func collectAssets(in part: UInt8, removes: Bool) async throws -> AssetSlice {
         let orphans = try await orphans(in: part, removes: removes)
         let findings = orphans.map { AssetFinding(kind: .orphaned, chunk: $0.name.text, bytes: Int64($0.size)) }
@@ -112,7 +118,7 @@ extension Cloud {
             }
         } catch let error as StoreError where error.code == .corrupt {
             failed(error)
-            // Which one it is, nobody can say; `nacre check` names the row.
+            // The row is damaged and does not name its asset; `nacre check` names the row.
             let finding = AssetFinding(kind: .damaged, database: String(database.rawValue))
             return AssetSlice(findings: [finding], next: .database(after: database.rawValue))
         }
@@ -136,7 +142,7 @@ extension Cloud {
             do {
                 _ = try await storage.chunk(chunk, under: chunkKey)
             } catch let error as StoreError where error.code == .corrupt {
-                // It may have gone with its asset while the others were read.
+                // The chunk may have gone with its asset while the others were read.
                 guard try await isThere(asset.id, in: database) else { return AssetSlice(next: slice.next) }
                 add(error.isMissingChunk ? .missing : .damaged, chunk)
             }
@@ -150,14 +156,15 @@ extension Cloud {
 
     // MARK: Orphans
 
-    /// Chunks of one part that no asset has and no upload: those of a process that ended between the moment in which it kept them and its commit.
+    /// Returns the chunks of one part that no asset and no upload has: those of a process that ended between keeping
+    /// them and its commit.
     ///
-    /// What the rows of uses do not name is held against all assets before it is called an orphan: a row that were lost costs no file. It is written anew then,
-    /// and the log is told.
+    /// A chunk that no row of uses names is sought in all assets before it counts as an orphan: a lost row costs no
+    /// file. The row is written anew then, and the log is told.
     ///
-    /// Costs a look into the folder, and where something is there a call of the store for some hundred databases; where something is found that no row
-    /// names, a look at all assets.
-    /// - Parameter removes: takes them away.
+    /// Costs a look into the folder, and where it has chunks a call of the store for some hundred databases. Where no
+    /// row names a chunk, it costs a look at all assets.
+    /// - Parameter removes: whether they are removed.
     package func orphans(in part: UInt8, removes: Bool) async throws -> [AssetChunk] {
         let there = try await stored { try await self.assetStorage().chunks(in: part) }
         guard !there.isEmpty else { return [] }
@@ -175,7 +182,7 @@ extension Cloud {
         return orphans.withLock { orphans in there.filter { orphans.contains($0.name) } }
     }
 
-    /// Those of the chunks that assets have though no row says so. The rows are written anew.
+    /// Returns those of the chunks that assets have though no row of uses says it. The rows are written anew.
     private func usedByAssets(of names: Set<ChunkName>) async throws -> Set<ChunkName> {
         var used: Set<ChunkName> = []
         var place: AssetPlace? = .start
@@ -184,7 +191,7 @@ extension Cloud {
             for (asset, database) in found {
                 let rows = try await stored {
                     try await self.store.write { transaction -> Ending<[EntryRow]> in
-                        // It may have gone meanwhile, and its rows with it.
+                        // The asset may have gone meanwhile, and its rows with it.
                         guard try !transaction.entries(in: database, .asset, keys: [asset.id.key]).isEmpty else { return .rollback([]) }
                         let uses = asset.uses(in: database)
                         let there = try transaction.entries(in: database, .chunkUse, keys: uses.map(\.key.key)).map(\.key)
@@ -206,7 +213,8 @@ extension Cloud {
         return used
     }
 
-    /// A page of the assets of a database, of which those are told that have one of the chunks; or the way to the next database.
+    /// Returns those of a page of a database's assets that have one of the chunks, or the position in the next
+    /// database.
     private func assetPage(
         at place: AssetPlace, having names: Set<ChunkName>
     ) async throws -> (next: AssetPlace?, found: [(StoredAsset, DatabaseID)]) {
@@ -225,7 +233,7 @@ extension Cloud {
         }
     }
 
-    /// The names of a part that assets have, in all databases.
+    /// Returns the names of a part that assets have or announced files wait for, in all databases.
     private func usedChunks(in part: UInt8) async throws -> Set<ChunkName> {
         let prefix = HexText.encode([part])
         return try await store.eachDatabase { database, transaction in
@@ -236,8 +244,8 @@ extension Cloud {
 }
 
 extension ReadTransaction {
-    /// The chunks that assets of a database have, with the key of the asset, of one snapshot: of one that goes from one asset to another, one of the two
-    /// is seen.
+    /// Returns the chunks that assets of a database have, each with the key of its asset, from one snapshot. Where a
+    /// chunk goes from one asset to another, one of the two uses is seen.
     func chunkUses(withPrefix prefix: String, in database: DatabaseID) throws -> [(chunk: ChunkName, asset: String)] {
         var uses: [(chunk: ChunkName, asset: String)] = []
         var last = prefix
@@ -255,13 +263,13 @@ extension ReadTransaction {
 
 extension EntryRow {
     /// The chunks that an asset's row names; nil: this is another row.
-    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    /// - Throws: `StoreError.corrupt` where the row is not as it was written.
     package var assetChunks: [AssetChunk]? {
         get throws { key.kind == .asset ? try StoredAsset(self).chunks : nil }
     }
 }
 
 extension DatabaseID {
-    /// What the key of a database's chunks is the code of, under the server's key.
+    /// The message whose code under the server's key is the key of a database's chunks.
     package var chunkKeyMessage: [UInt8] { rawValue.bigEndianBytes }
 }

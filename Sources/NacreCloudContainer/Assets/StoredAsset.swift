@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Names one stored asset of a database: the zone that it belongs to, and 128 random bits. So the assets of a zone stand together.
+/// The name of a stored asset in a database: its zone and 128 random bits. The assets of a zone have neighbouring keys.
 package struct AssetID: Hashable, Sendable {
     package let zone: Int64
     private let high: UInt64
@@ -12,12 +12,12 @@ package struct AssetID: Hashable, Sendable {
         self.low = low
     }
 
-    /// Under which entries keep it, and which a record's field holds.
+    /// The key of the asset's entries, which a record's field holds too.
     package var key: String {
         Self.keyPrefix(of: zone) + HexText.encode(high.bigEndianBytes + low.bigEndianBytes)
     }
 
-    /// nil for text that `key` did not make.
+    /// Returns nil for text that `key` did not make.
     init?(key: String) {
         guard let slash = key.firstIndex(of: "/"), let zone = HexText.decode(key[..<slash]), zone.count == 8,
             let id = HexText.decode(key[key.index(after: slash)...]), id.count == 16
@@ -27,7 +27,7 @@ package struct AssetID: Hashable, Sendable {
         low = Self.number(id[8...])
     }
 
-    /// What the keys of a zone's assets begin with, and no other.
+    /// Returns the beginning of the keys of a zone's assets, which no other key has.
     static func keyPrefix(of zone: Int64) -> String {
         HexText.encode(zone.bigEndianBytes) + "/"
     }
@@ -35,45 +35,47 @@ package struct AssetID: Hashable, Sendable {
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// An asset whose bytes are kept: what they are, and the one field that they are for.
+/// An asset whose bytes are kept: its content, and the one field that it is for.
 struct StoredAsset: Hashable, Sendable {
-    /// The field of a record, and who may save the asset there.
+    /// The field of a record, and the user who may save the asset there.
     struct Place: Hashable, Sendable {
         var zoneName: String
         var recordName: String
         var recordType: String
         var fieldName: String
-        /// The user record name of who sent it.
+        /// The user record name of the asset's sender.
         var sender: String
 
-        /// It is for any field of its zone still, until a save puts it into one: `assets/rereference` gave it.
+        /// The asset fits any field of its zone, until a save puts it into one. `assets/rereference` makes assets like
+        /// this.
         var isOpen: Bool { recordName.isEmpty }
     }
 
     var id: AssetID
     var place: Place
     var created: Timestamp
-    /// When a save last put it into its field; nil: none has.
+    /// The time at which a save last put the asset into its field; nil: none has.
     var used: Timestamp?
     var size: Int64
     var checksum: [UInt8]
-    /// Empty where the bytes stand in an entry of their own.
+    /// Empty where the bytes are in an entry of their own.
     var chunks: [AssetChunk]
 
-    /// As clients see it: 21 bytes. CloudKit: the first is 1.
+    /// The checksum as clients see it: 21 bytes. CloudKit: the first is 1.
     var fileChecksum: String { Base64.encode([1] + checksum) }
 
-    /// As a record keeps it.
+    /// The asset as a record keeps it.
     var kept: Asset { Asset(fileChecksum: fileChecksum, size: size, receipt: id.key) }
 
-    /// The same, put into a field by a save.
+    /// Returns the asset after a save has put it into a field.
     func used(in field: String, of record: String, type: String, at now: Timestamp) -> StoredAsset {
         var asset = self
         (asset.place.recordName, asset.place.recordType, asset.place.fieldName, asset.used) = (record, type, field, now)
         return asset
     }
 
-    /// It may go where no record has it: nobody has had to do with it for `Limits.assetGraceSeconds`.
+    /// Whether the asset may be removed if no record has it: it was neither sent nor saved for
+    /// `Limits.assetGraceSeconds`.
     func isOld(at now: Timestamp) -> Bool {
         (used ?? created).secondsSince2001 + Limits.assetGraceSeconds <= now.secondsSince2001
     }
@@ -101,7 +103,7 @@ extension StoredAsset {
         return EntryRow(key: Self.key(id, in: database), value: writer.bytes)
     }
 
-    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    /// - Throws: `StoreError.corrupt` where the row is not as it was written.
     init(_ row: EntryRow) throws {
         let damaged = StoreError(.corrupt, "The row of an asset is not what was written", ["asset": row.key.key])
         guard let id = AssetID(key: row.key.key) else { throw damaged }
@@ -128,7 +130,7 @@ extension StoredAsset {
 
     static func key(_ id: AssetID, in database: DatabaseID) -> EntryKey { EntryKey(database, .asset, id.key) }
 
-    /// The rows that say which chunks it has: a chunk with none may go.
+    /// Returns the rows that note the asset's chunks. A chunk without a row may be removed.
     func uses(in database: DatabaseID) -> [EntryRow] {
         Set(chunks.map(\.name)).map { EntryRow(key: Self.useKey($0, id, in: database), value: []) }
     }
@@ -139,7 +141,7 @@ extension StoredAsset {
 }
 
 extension WritePlan {
-    /// The rows of new assets of one zone, and the task that takes them away if no record has them by then.
+    /// Puts the rows of new assets of one zone, and the task that removes them if no record has them by then.
     init(putting assets: [(asset: StoredAsset, inline: [UInt8]?)], in zone: ZoneRow, at now: Timestamp) {
         let database = zone.address.database
         self.init(putting: CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds))
@@ -158,7 +160,8 @@ extension WritePlan {
 }
 
 extension WritePlan {
-    /// What a commit does to assets: those that it puts into records, and those that records had before. The latter go when they are old.
+    /// Puts the assets that a commit has saved in records. Those that records had before are collected when they are
+    /// old.
     mutating func addAssets(used: [StoredAsset], released: Set<AssetID>, of zone: ZoneRow, at now: Timestamp) {
         entries += used.map { $0.row(in: zone.address.database) }
         guard !released.isEmpty else { return }
@@ -167,7 +170,7 @@ extension WritePlan {
 }
 
 extension ModifyBatch {
-    /// Assets that its saves put into records, of those that were not refused since.
+    /// Assets that the saves put into records, without those of saves that were refused since.
     var keptAssets: [StoredAsset] {
         usedAssets.values.filter { asset in
             guard let place = places[asset.place.recordName], case .save = verdicts[place] else { return false }

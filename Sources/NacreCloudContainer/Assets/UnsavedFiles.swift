@@ -1,9 +1,11 @@
 import NacreCloudWire
 
-/// The files that one user has sent into a database and that no record has: how many bytes came in each hour. Files that are announced and on their way
-/// are among them. The store keeps it, so that all servers count alike and a restart forgets nothing.
+/// The files that one user has sent into a database and that no record has, as bytes for each hour of their arrival.
+/// Announced files on their way are among them. The store keeps the counts: all servers count alike, and a restart
+/// forgets nothing.
 ///
-/// A file that nobody saves is collected after `Limits.assetGraceSeconds`; its hour counts no more then, whatever became of it.
+/// An unsaved file is collected after `Limits.assetGraceSeconds`. Its hour no longer counts then, whatever became of
+/// it.
 struct UnsavedFiles: Equatable, Sendable {
     private static let version: UInt8 = 1
     private static let hourSeconds: Double = 3600
@@ -13,7 +15,7 @@ struct UnsavedFiles: Equatable, Sendable {
 
     init() {}
 
-    /// Bytes that count.
+    /// Returns the bytes of the hours that still count.
     func bytes(at now: Timestamp) -> Int64 {
         hours.reduce(0) { $0 &+ (Self.end(of: $1.key) > now ? $1.value : 0) }
     }
@@ -23,7 +25,7 @@ struct UnsavedFiles: Equatable, Sendable {
         if bytes > 0 { hours[Self.hour(of: now), default: 0] += bytes }
     }
 
-    /// Takes files away that came at a time: records have them, or they will not come.
+    /// Subtracts files that arrived at a time: records have them, or they will not come.
     mutating func remove(_ bytes: Int64, sentAt time: Timestamp) {
         let hour = Self.hour(of: time)
         guard let there = hours[hour] else { return }
@@ -32,7 +34,7 @@ struct UnsavedFiles: Equatable, Sendable {
 
     private static func hour(of time: Timestamp) -> Int64 { Int64((time.secondsSince2001 / hourSeconds).rounded(.down)) }
 
-    /// When the last file of an hour may be collected.
+    /// Returns the time at which the last file of an hour may be collected.
     private static func end(of hour: Int64) -> Timestamp {
         Timestamp(secondsSince2001: Double(hour + 1) * hourSeconds + Limits.assetGraceSeconds)
     }
@@ -41,7 +43,7 @@ struct UnsavedFiles: Equatable, Sendable {
 
     static func key(of sender: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .unsavedFiles, sender) }
 
-    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    /// - Throws: `StoreError.corrupt` where the row is not as it was written.
     init(_ row: EntryRow) throws {
         do {
             var reader = ByteReader(row.value)
@@ -52,7 +54,7 @@ struct UnsavedFiles: Equatable, Sendable {
         }
     }
 
-    /// Puts it in its place, or removes the row where nothing counts.
+    /// Puts the row of these counts, or removes it where nothing counts.
     func put(_ key: EntryKey, in plan: inout WritePlan) {
         guard let last = hours.keys.max() else {
             plan.entriesRemoved.append(key)
@@ -69,16 +71,16 @@ struct UnsavedFiles: Equatable, Sendable {
     }
 }
 
-/// How much more a user may send into a database before records have what was sent.
+/// The bytes that a user may still send into a database before saving what was sent.
 struct FileRoom: Equatable, Sendable {
     var bytes: Int64
     /// The error for a file that has no room.
     var refusal: ServerError
 
-    /// CloudKit: a file counts for the quota of its database. One that no record has yet counts against what the database may hold beside its records, for its
-    /// sender alone: nobody fills a public database for others with what is never saved.
+    /// Counts the room. CloudKit: a file counts for the quota of its database. An unsaved one counts against the free
+    /// bytes of the database, for its sender alone: unsaved files cannot fill a public database for others.
     /// - Parameters:
-    ///   - unsaved: bytes that its sender has sent and not saved.
+    ///   - unsaved: bytes that the sender has sent and not saved.
     ///   - used: bytes of the database's records and their files.
     ///   - limit: bytes that the database may hold; nil: as many as the disk.
     init(beside unsaved: Int64, used: Int64, limit: Int64?, isPublic: Bool) {
@@ -92,19 +94,19 @@ struct FileRoom: Equatable, Sendable {
     }
 }
 
-/// The account in which a user's files count that no record of a database has.
+/// The account of a user's unsaved files in a database.
 struct FileAccount: Sendable {
     let database: DatabaseID
     let isPublic: Bool
     let sender: String
-    /// What holds where nothing is said of the container.
+    /// Returns the database's limit of bytes: the container's own quota, or the server's where the container has none.
     let limit: @Sendable (QuotaEntry?) -> Int64?
     let quotaKey: EntryKey
     let now: Timestamp
 
     private var key: EntryKey { UnsavedFiles.key(of: sender, in: database) }
 
-    /// Bytes that have room now. Another request may take them meanwhile.
+    /// Returns the bytes that have room now. Another request may take them meanwhile.
     func room(_ transaction: any ReadTransaction) throws -> FileRoom {
         let entries =
             try transaction.entries(in: database, .unsavedFiles, keys: [sender])
@@ -112,7 +114,8 @@ struct FileAccount: Sendable {
         return try room(among: entries, used: try transaction.databases([database]).first?.bytes ?? 0).room
     }
 
-    /// Counts files that come, in the place of announced ones that counted, or refuses them. Locks the database, and so all that counts in it.
+    /// Counts an arriving file, in place of its announcement where that counted, or refuses it. Locks the database, and
+    /// with it all that counts in it.
     func add(
         _ bytes: Int64, insteadOf announced: AnnouncedRow? = nil, to plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
@@ -132,7 +135,7 @@ struct FileAccount: Sendable {
 }
 
 extension WritePlan {
-    /// Counts files no more among those that no record has. Locks their database.
+    /// Takes files off their sender's unsaved ones. Locks the database.
     mutating func removeUnsaved(
         _ files: [(bytes: Int64, sent: Timestamp)], of sender: String, in database: DatabaseID, _ transaction: any WriteTransaction
     ) throws {
@@ -147,7 +150,7 @@ extension WritePlan {
 }
 
 extension Cloud {
-    /// Asks or changes what a user has sent into a database and not saved.
+    /// Calls `body` with the account of a user's unsaved files in a database.
     func withAccount<Value>(
         of sender: String, in database: CallerDatabase, _ body: (FileAccount) async throws -> Value
     ) async throws -> Value {
@@ -160,7 +163,7 @@ extension Cloud {
         }
     }
 
-    /// How much a user may send into a database. Costs a call of the store.
+    /// Returns how much a user may send into a database. Costs a call of the store.
     func fileRoom(of sender: String, in database: CallerDatabase) async throws -> FileRoom {
         try await withAccount(of: sender, in: database) { account in
             try await stored(of: database.key) { try await self.store.read { try account.room($0) } }
