@@ -14,8 +14,8 @@ package struct UploadOffsetMismatch: Error, Sendable {
 }
 
 extension Cloud {
-    /// Finds the missing chunks of an announced file, and holds the others ready. Those are read and verified, because
-    /// a reused chunk must be whole.
+    /// Finds the missing chunks of an announced file, and holds the others ready. Reused chunks are read and verified,
+    /// because they must be whole.
     ///
     /// Costs a call of the store, and a read of the reused chunks.
     /// - Returns: nil where the file has to be sent without an announcement: nothing is kept about it then.
@@ -79,7 +79,7 @@ extension Cloud {
         return nil
     }
 
-    /// Takes up those of a file's chunks that are there and whole, `Limits.announcedReadsAtOnce` at a time.
+    /// Takes up a file's chunks that are there and whole, `Limits.announcedReadsAtOnce` at a time.
     /// - Returns: their places in the file.
     func takenUp(
         _ places: [Int], of purpose: AnnouncedUpload.Purpose, isNamed: Bool, by receiver: any AssetReceiver

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// The row of an announced file, with which another process goes on where one ended. It holds the file's purpose and
-/// the chunks that were missing. Those that arrived since are in their places in the storage.
+/// the chunks that were missing. Chunks that arrived since are in their places in the storage.
 struct AnnouncedRow: Hashable, Sendable {
     let key: EntryKey
     let purpose: AnnouncedUpload.Purpose
@@ -131,7 +131,7 @@ extension ReadTransaction {
         try entries(in: database, .announcedUpload, keys: keys).map { try AnnouncedRow($0) }
     }
 
-    /// Returns those of the names that are missing chunks of a database's announced files, arrived or not.
+    /// Filters the names: keeps the missing chunks of a database's announced files, arrived or not.
     func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID, paidBy meter: WorkMeter?) throws -> Set<ChunkName> {
         try announcedChunks(in: database, paidBy: meter) { names.contains($0) }
     }

@@ -13,7 +13,7 @@ import NacreCloudWire
 /// - No call blocks the caller's thread.
 package protocol AssetStorage: Sendable {
     /// Begins to receive a file.
-    /// - Parameter key: of the database, 32 bytes.
+    /// - Parameter key: the key of the database, 32 bytes.
     func receiver(under key: [UInt8]) -> any AssetReceiver
 
     /// Returns the name of a chunk whose bytes have this SHA-256.
@@ -28,8 +28,8 @@ package protocol AssetStorage: Sendable {
     /// chunk without a file here.
     func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk]
 
-    /// Removes those of the chunks that are not needed. A chunk that does not exist is no error.
-    /// - Parameter needed: returns those of these names that rows refer to. It is called once no receiver has them. A
+    /// Removes the chunks that are not needed. A chunk that does not exist is no error.
+    /// - Parameter needed: returns the names among these that rows refer to. It is called once no receiver has them. A
     ///   receiver that takes one up meanwhile keeps it.
     func remove(
         _ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>

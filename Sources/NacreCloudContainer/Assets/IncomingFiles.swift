@@ -4,7 +4,7 @@ import NacreLocks
 /// Bytes of files that are on their way through this process, by database and sender. Thread-safe.
 ///
 /// Bytes that have arrived count in the store (`UnsavedFiles`). Each of several servers knows only its own: a user may
-/// have as much on the way to each. The store refuses what is too much on its arrival.
+/// have as much on the way to each. The store refuses bytes beyond the limit on their arrival.
 final class IncomingFiles: Sendable {
     struct Sender: Hashable, Sendable {
         var database: DatabaseID

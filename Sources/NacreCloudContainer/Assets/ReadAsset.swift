@@ -79,7 +79,8 @@ package final class AssetReader: Sendable {
         state.withLock { $0.ahead = first }
     }
 
-    /// Returns the next bytes; nil at the end of the range. Each chunk that is read is read once, and verified whole.
+    /// Returns the next bytes; nil at the end of the range. Each chunk that is read here is read once, and verified
+    /// whole.
     /// - Throws: `ServerError` in place of bytes that are not as they were sent, or cannot be read now. The log is
     ///   told.
     package func next() async throws -> AssetPiece? {

@@ -96,7 +96,7 @@ extension ReadTransaction {
     }
 
     /// Returns the copies of assets, for any field of the zone.
-    /// - Parameter ids: of assets that exist, each with the ID of its copy.
+    /// - Parameter ids: the IDs of assets that exist, each with the ID of its copy.
     fileprivate func copies(
         _ ids: [(from: AssetID, to: AssetID)], in zone: ZoneRow, sender: String, at now: Timestamp
     ) throws -> [(asset: StoredAsset, inline: [UInt8]?)] {

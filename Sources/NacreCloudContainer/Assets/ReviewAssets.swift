@@ -182,7 +182,7 @@ extension Cloud {
         return orphans.withLock { orphans in there.filter { orphans.contains($0.name) } }
     }
 
-    /// Returns those of the chunks that assets have though no row of uses says it. The rows are written anew.
+    /// Returns the chunks among these that assets have although no row of uses names them. Writes these rows anew.
     private func usedByAssets(of names: Set<ChunkName>) async throws -> Set<ChunkName> {
         var used: Set<ChunkName> = []
         var place: AssetPlace? = .start
@@ -213,8 +213,8 @@ extension Cloud {
         return used
     }
 
-    /// Returns those of a page of a database's assets that have one of the chunks, or the position in the next
-    /// database.
+    /// Reads a page of a database's assets, or goes to the next database.
+    /// - Returns: the position behind the page, and the assets of the page that have one of the chunks.
     private func assetPage(
         at place: AssetPlace, having names: Set<ChunkName>
     ) async throws -> (next: AssetPlace?, found: [(StoredAsset, DatabaseID)]) {

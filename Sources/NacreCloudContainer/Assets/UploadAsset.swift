@@ -112,7 +112,7 @@ extension Cloud {
         if !names.isEmpty { try? await remove(names, from: database) }
     }
 
-    /// Removes those of the chunks that no asset has and no announced file waits for.
+    /// Removes the chunks that no asset has and no announced file waits for.
     func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
         let meter = WorkMeter.current
         try await assets?.remove(names) { names in

@@ -174,7 +174,7 @@ extension ChangeToken {
             })
     }
 
-    /// - Parameter tokens: of the views of one zone.
+    /// - Parameter tokens: the tokens of the views of one zone.
     init(of tokens: [OfZone]) {
         if tokens.count == 1, tokens[0].view == .owner { self = .zone(tokens[0]) } else { self = .views(tokens) }
     }

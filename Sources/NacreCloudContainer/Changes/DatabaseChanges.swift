@@ -7,7 +7,7 @@ extension Cloud {
     /// A zone that was deleted and made again shows as changed. Its old token is refused as expired, and its client
     /// begins anew.
     ///
-    /// - Parameter database: opened for its changes.
+    /// - Parameter database: the caller's database, opened for its changes.
     package func databaseChanges(_ request: ChangesDatabaseRequest, in database: CallerDatabase) async throws -> ChangesDatabaseResponse {
         let (key, id) = (database.key, database.id)
         let token = try databaseToken(request.syncToken)

@@ -37,7 +37,7 @@ struct FeedPage: Sendable {
     }
 
     /// Joins the pages of some views of a zone to one.
-    /// - Parameter tokens: of all views, behind these pages.
+    /// - Parameter tokens: the tokens of all views, behind these pages.
     private init(_ pages: [FeedPage], tokens: [ChangeToken.OfZone], moreComing: Bool, of zone: ZoneRow) {
         clientChangeToken = zone.clientChangeToken
         entries = pages.flatMap(\.entries)
@@ -64,7 +64,7 @@ struct FeedPage: Sendable {
     }
 
     /// Returns the tombstone of a record that left a view; nil for a reader who still sees it in another. A record that
-    /// left several of the reader's views is told once, with the last of them that tells it.
+    /// left several of the reader's views is told of once, with its last departure since the reader began there.
     private func departure(of entry: Entry, from showing: ShownRecords) -> RecordResult? {
         let (record, views) = (entry.record, showing.rule.views ?? [])
         if record.isLive, showing.shows(record) { return nil }
@@ -119,7 +119,7 @@ extension FeedPage {
     /// and say that there is more.
     ///
     /// - Parameters:
-    ///   - room: for records, on all pages of an answer; what they take is subtracted.
+    ///   - room: the room for records on all pages of an answer; what they take is subtracted.
     ///   - keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
     static func read(
         _ asked: [AskedFeed], room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
@@ -172,8 +172,8 @@ extension FeedPage {
 
 extension ReadTransaction {
     /// Reads portions of feeds, as far as there is room.
-    /// - Parameter room: for records, as `StoredRecord.pageBytes` counts them; what they take is subtracted. Only the
-    ///   first record of all may need more than there is.
+    /// - Parameter room: the room for records, as `StoredRecord.pageBytes` counts them; what they take is subtracted.
+    ///   Only the first record of all may need more than there is.
     fileprivate func portions(of scans: [FeedScan], in room: inout Int) throws -> [FeedRead] {
         guard !scans.isEmpty else { return [] }
         var isFull = false

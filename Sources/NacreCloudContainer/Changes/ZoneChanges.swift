@@ -61,8 +61,8 @@ extension Cloud {
         return AskedZone(zone: zone, item: item, tokens: try zoneTokens(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
     }
 
-    /// - Parameter room: for records, on all pages; 0: the pages are empty, and their tokens stand where the pages
-    ///   begin.
+    /// - Parameter room: the room for records on all pages; 0: the pages are empty, and their tokens stand where the
+    ///   pages begin.
     /// - Returns: a page for each zone, in their order.
     private func pages(of asked: [AskedZone], room: Int) async throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
@@ -93,7 +93,7 @@ extension Cloud {
         return asked.indices.compactMap { pages[$0] }
     }
 
-    /// - Parameter room: for records, on all pages of the answer.
+    /// - Parameter room: the room for records on all pages of the answer.
     private static func pages(
         ofOneDatabase asked: [AskedZone], room: inout Int, _ transaction: any ReadTransaction
     ) throws -> [Result<FoundPage, ServerError>] {
@@ -178,7 +178,7 @@ extension Array {
         compactMap { try? $0.get() }
     }
 
-    /// - Parameter results: of the successes, in their order.
+    /// - Parameter results: the results of the successes, in their order.
     /// - Returns: these results and the failures, in the order of the array.
     fileprivate func replacingSuccesses<Success, Value>(by results: [Result<Value, ServerError>]) -> [Result<Value, ServerError>]
     where Element == Result<Success, ServerError> {

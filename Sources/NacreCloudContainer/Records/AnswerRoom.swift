@@ -21,7 +21,7 @@ extension ReadTransaction {
     }
 
     /// Reads the records of a lookup. Where it wants some fields, or the caller does not see everything, it reads a
-    /// portion at a time. What is unwanted or hidden takes no room and is not kept.
+    /// portion at a time. Unwanted fields and hidden records take no room and are not kept.
     /// - Returns: the records, and the bytes of bodies that were read and are not in the answer.
     /// - Throws: `ServerError.answerTooLarge` and `.looksAtTooMuch`, never for a single name.
     func found(

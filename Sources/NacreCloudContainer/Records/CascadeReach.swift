@@ -7,7 +7,7 @@ struct CascadeReach: Sendable {
     /// holders[target]: names of the records that refer to a target with `.deleteSelf`, for each target that was asked
     /// for. Records of the batch count as they were before it.
     var holders: [String: Set<String>] = [:]
-    /// The part of `holders` outside the batch whose creator is not the target's, where a public database makes the
+    /// The part of `holders` outside the batch whose creator is not the target's. Only a public database makes the
     /// difference.
     var othersHolders: [String: Set<String>] = [:]
     /// Names of records that may go and that a record beyond the reach has as its parent or refers to with `.validate`.
@@ -153,7 +153,7 @@ struct CascadeWalk {
         }
     }
 
-    /// Divides the held records that may go into those that only pending records hold, and the others.
+    /// Sets `heldByPending` to the held records that only pending records hold, and `heldOutside` to the others.
     private mutating func askHeld(_ transaction: any ReadTransaction) throws {
         func held(_ names: Set<String>, outside known: [String]) throws -> Set<String> {
             Set(

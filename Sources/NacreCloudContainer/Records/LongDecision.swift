@@ -26,7 +26,7 @@ struct Patience: Sendable {
     /// No bound: another limit holds for what the decision looks at.
     static let endless = Patience(bytes: .max)
 
-    /// - Parameter meter: of the request that pays for the bytes, each time that they are looked at.
+    /// - Parameter meter: the meter of the request that pays for the bytes, each time that they are looked at.
     func paid(by meter: WorkMeter?) -> Patience {
         var patience = self
         patience.meter = meter
@@ -46,7 +46,8 @@ struct Patience: Sendable {
 }
 
 extension ReadTransaction {
-    /// Returns what `WriteTransaction.advance` starts from, without a change number; nil where there is no such zone.
+    /// Returns the rows from which `WriteTransaction.advance` starts, without a new change number; nil where there is
+    /// no such zone.
     ///
     /// Costs one call of the store each for the zone, the database and the operation, and one for each kind of entries
     /// in a database.

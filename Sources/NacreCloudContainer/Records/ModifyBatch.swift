@@ -284,8 +284,8 @@ struct ModifyBatch {
         return fell
     }
 
-    /// A target and one of its two counts of records that go with it. `isOwn` counts those that bind the target; in a
-    /// public database the other counts all others.
+    /// A count of the records that go with a target. In a public database there are two: `isOwn` counts the records of
+    /// the target's creator, the other those of all others. Elsewhere all count as own.
     private struct Room: Hashable {
         var target: String
         var isOwn: Bool

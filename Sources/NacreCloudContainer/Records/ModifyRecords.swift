@@ -3,8 +3,8 @@ package import NacreCloudWire
 extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction. Nothing is written when nothing was changed.
     ///
-    /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, dependents of
-    /// deleted records and targets, and one plan. Further calls:
+    /// Costs at most five calls of the store, whatever the batch: advance, its records, their targets, the dependents
+    /// of deleted records and targets, and one plan. Further calls:
     /// - two for each level of a cascade;
     /// - one where a private database has a quota;
     /// - one where a file is saved in a record for the first time;
@@ -16,7 +16,7 @@ extension Cloud {
     /// twice, and once more where something is to be written.
     ///
     /// - Parameters:
-    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
+    ///   - digest: the digest of the request's bytes; two requests with one operation ID must have one digest.
     ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     ///   - place: where the request is decided; nil: at the writer, after a snapshot where that would look at much.
     /// - Throws: `ServerError` for the request as a whole; an error of one record is its own result. `LongDecision`,

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// The key under which a request is logged. A retry finds by it what the request did.
+/// The key under which a request is logged. A retry finds the result of the request by it.
 struct OperationLog: Hashable, Sendable {
     /// The operation's ID with the caller's name: an ID that one user chose has no meaning for another user of the
     /// database.
@@ -76,7 +76,7 @@ enum OperationHorizon {
 }
 
 extension OperationResult {
-    /// Reads what a logged operation did.
+    /// Reads the result of a logged operation.
     /// - Throws: `ServerError.operationReused` when another request had its ID. `.responseLost` when the result was
     ///   damaged.
     init(_ row: OperationRow, of log: OperationLog?) throws {

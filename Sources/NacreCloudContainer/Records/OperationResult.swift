@@ -77,7 +77,7 @@ struct OperationResult: Equatable, Sendable {
         return (errors, numbers)
     }
 
-    /// The texts that replace those without room.
+    /// The texts that replace texts without room.
     private static let lostReason = "the item failed, and the reason is not kept for repetitions of a request"
     private static let lostRemedy = "Go by the error code, or send the item in a new request."
 

@@ -50,8 +50,8 @@ package struct ReadRule: Sendable {
     /// The rule of a public database whose schema is not known yet. It refuses every record, as a safeguard.
     static let nothing = ReadRule(.nothing)
 
-    /// Replaces `everything` by `nothing` for a user of a public database whose schema is not known yet. Other rules
-    /// stay.
+    /// Replaces `everything` by `nothing` in a public database, until its schema is known. Other rules stay, as do
+    /// those of the server and of administrators.
     func or(ruleOf database: DatabaseKey, for caller: Caller) -> ReadRule {
         guard case .everything = kind, database.scope == .public, !caller.isServer, !caller.isAdministrator else { return self }
         return .nothing

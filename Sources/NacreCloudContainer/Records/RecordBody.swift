@@ -165,7 +165,7 @@ enum RecordBody {
         damage.text == lostText
     }
 
-    /// - Throws: `StoreError.corrupt` when the row is not what was written.
+    /// - Throws: `StoreError.corrupt` when the row is not as it was written.
     static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

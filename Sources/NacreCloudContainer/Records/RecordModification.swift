@@ -437,7 +437,8 @@ struct RecordModification: Sendable {
             return OperationResult.Failure(place: place, error: error)
         }
         plan.operations.append(log.row(OperationResult(number: number, madeNames: madeNames, failures: failures), in: database, at: now))
-        // Trims the log once in `commitsPerTask` commits. The number was drawn at random for another purpose.
+        // Trims the log once in `commitsPerTask` commits on average. The number was drawn at random for another
+        // purpose.
         if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
     }
 
@@ -486,7 +487,7 @@ struct RecordModification: Sendable {
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
         do {
-            // The first answer had room for what the request found and for what it brought.
+            // The first answer had room for the records that the request found and those that it brought.
             try add(names, from: row, to: &stored, within: 2 * Limits.answerBytes, &patience, transaction)
         } catch let error as ServerError where error == .answerTooLarge {
             // Other writes made the records larger since. The request was done, and must not be split and sent again.

@@ -53,7 +53,7 @@ enum RecordVerdict: Equatable, Sendable {
         let fields: RecordFields
         /// The references in `fields` that do more than point.
         let references: [BindingReference]
-        /// The record or tombstone that the save replaces; nil: the name was never used.
+        /// The record or tombstone that the save replaces; nil: the zone has no row with the name.
         let over: StoredRecord?
         /// The permissions of a share from now on; nil for a record that is no share.
         let sharing: ShareState?

@@ -55,7 +55,7 @@ struct ShownRecords: Sendable {
     }
 
     /// Answers for a record that the caller has just saved, or asks about again after a save. A caller who may not read
-    /// it gets its new tag and no field. After another user's change such a caller gets an error.
+    /// it gets its new tag and no field; after another user's change, an error.
     func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
         switch rule.verdict(on: stored, of: database, by: caller) {
         case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))

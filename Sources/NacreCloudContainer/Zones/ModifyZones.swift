@@ -35,8 +35,8 @@ extension Cloud {
     /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows
     /// until a task has reclaimed them.
     /// - Parameters:
-    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest
-    ///     the ID is ignored.
+    ///   - digest: the digest of the request's bytes; two requests with one operation ID must have one digest. Without
+    ///     a digest the ID is ignored.
     ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     package func modifyZones(
         _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil

@@ -1,9 +1,9 @@
 import NacreCloudWire
 
 extension Cloud {
-    /// Deletes a zone for a user who acts outside the app. CloudKit: removing an app's data in the storage settings
-    /// purges its zones, and losing the keys of encrypted fields resets them. Apps learn the reason from the database's
-    /// changes.
+    /// Deletes a zone for a user who acts outside the app. CloudKit: a user who removes an app's data in the storage
+    /// settings purges its zones. One who loses the keys of encrypted fields has the zones reset. Apps learn the reason
+    /// from the database's changes.
     ///
     /// - Returns: false where the owner has no zone of that name.
     package func removeZone(
