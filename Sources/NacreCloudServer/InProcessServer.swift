@@ -4,9 +4,11 @@ import NacreCrypto
 package import NacreHTTPServer
 import NacreTelemetry
 
-/// The public listener's routes over a store, in the process of who asks: no socket, no thread, no file, no log. For tests of apps.
+/// Routes of the public listener over a store, inside the caller's process: no socket, no thread, no file, no log.
+/// Meant for tests of apps.
 ///
-/// Tasks that requests leave are done before their answers, so that nothing is under way when nobody asks. Nobody sends mail or pushes.
+/// Tasks that a request leaves behind run before its answer, so nothing is under way between requests. No mail is sent
+/// and nothing is pushed.
 package final class InProcessServer: Sendable {
     package let cloud: Cloud
     private let router: Router
@@ -14,8 +16,8 @@ package final class InProcessServer: Sendable {
     private let hub: ChangeHub
 
     /// - Parameters:
-    ///   - clock: its `sleep` holds questions open.
-    ///   - url: with which the URLs of files begin.
+    ///   - clock: its `sleep` is how long requests wait for a change.
+    ///   - url: the beginning of every file's URL.
     package init(
         over store: any Store, _ assets: any AssetStorage, clock: ServerClock, random: @escaping @Sendable () -> UInt64, url: String
     ) async throws {
@@ -35,26 +37,26 @@ package final class InProcessServer: Sendable {
         router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher(cost: .least)) { true }
     }
 
-    /// Answers as over HTTP. Cancelling the task ends what it waits for.
+    /// Answers as over HTTP. Cancelling the task ends whatever the request waits for.
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let response = await router.respond(to: request)
         await runDueTasks()
         return response
     }
 
-    /// The answer that says an error, as the server writes it.
+    /// The answer for an error, as the server writes it.
     package func refusal(_ error: ServerError, of request: HTTPRequest) -> HTTPResponse {
         router.onError(error, request)
     }
 
-    /// Does what is due until nothing is. What fails is due again later.
+    /// Runs due tasks until none is left. A task that fails becomes due again later.
     package func runDueTasks() async {
         while let turns = try? await cloud.runDueTasks(), turns.taken > 0, !Task.isCancelled {}
     }
 
     // MARK: Accounts
 
-    /// Makes an account that no password opens, and vouches for its address.
+    /// Creates an account without a password, with its address marked as vouched for.
     /// - Returns: its ID.
     package func addAccount(email: String) async throws -> String {
         try await cloud.registry.createAccount(email: email, passwordHash: "", isVouched: true).id
@@ -82,7 +84,7 @@ package final class InProcessServer: Sendable {
         return entry
     }
 
-    /// Ends all waiting, and closes the store.
+    /// Ends every wait and closes the store.
     package func close() async {
         hub.close()
         await cloud.store.close()

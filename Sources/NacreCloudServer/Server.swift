@@ -8,28 +8,28 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// The whole server: a store, the cloud over it, and two listeners. The one place that knows every part.
+/// The whole server: a store, the cloud over it, and two listeners. Only this type knows every part.
 ///
-/// One life: `start`, then `shutdown`. Both may be called from anywhere.
+/// A server is used once: `start`, then `shutdown`. Both may be called from any thread.
 package final class Server: Sendable {
-    /// Where a started server is reached.
+    /// The addresses of a started server.
     package struct Addresses: Hashable, Sendable {
         package var publicURL: String
-        /// Where the same listener is reached on this machine, whatever stands before it.
+        /// URL of the public listener on this machine, past any proxy.
         package var localURL: String
         package var adminURL: String
-        /// The backup that was made before older data were rewritten.
+        /// The backup made before older data were rewritten; nil if nothing was rewritten.
         package var migrationBackup: String?
     }
 
-    /// How long requests under way may take to end; then they are cancelled. On this server SIGTERM ends within 10 s, whatever runs; the rest is for
-    /// what was cancelled, and for emptying the log.
+    /// Time that requests under way have to end before they are cancelled. On this server SIGTERM ends within 10 s; the
+    /// remaining 3 s are for cancelled requests and for emptying the log.
     package static let shutdownGrace: Duration = .seconds(7)
 
     private let configuration: ServerConfiguration
     private let life = Locked(Life.new)
     private let migrationBackup = Locked<String?>(nil)
-    /// Of an emulator.
+    /// Faults that an emulator injects; nil for a real server.
     private let faults: FaultQueue?
 
     private enum Life: Sendable {
@@ -39,7 +39,7 @@ package final class Server: Sendable {
         case ended(Task<Void, Never>)
     }
 
-    /// What a started server consists of.
+    /// The parts of a started server.
     private struct Running: Sendable {
         var store: any Store
         var assets: any AssetStorage
@@ -60,8 +60,8 @@ package final class Server: Sendable {
     }
 
     /// Opens the store and listens.
-    /// - Throws: `StoreError` (the folder is in use, or newer; backups cannot be written), `ServerStartError` (the port is taken), or what the system says. Nothing
-    ///   stays open then.
+    /// - Throws: `StoreError` (the folder is in use, or newer; backups cannot be written), `ServerStartError` (the port
+    ///   is taken), or the system's error. Nothing stays open then.
     package func start() async throws -> Addresses {
         try configuration.backups?.makeFolder()
         let store = try await openStore()
@@ -92,7 +92,7 @@ package final class Server: Sendable {
         }
     }
 
-    /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
+    /// Serves a given store: called by `start`, and by tests that bring their own store.
     package func start(over store: any Store) async throws -> Addresses {
         let assets = try await openAssets(store)
         do {
@@ -152,7 +152,7 @@ package final class Server: Sendable {
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
-        // An administrator waits for a backup or a check as long as it takes.
+        // Backups and checks take as long as they need, so an administrator's request has a day.
         adminHTTP.workDeadline = .seconds(24 * 3600)
         let adminServer = HTTPServer(
             adminHTTP,
@@ -187,7 +187,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Nobody else has the store: what the process before was doing when it died is done at once.
+    /// Releases the leases of tasks that the previous process held when it died. No other process has the store, so
+    /// they can run at once.
     private func takeUpTasks(_ cloud: Cloud) async {
         do {
             let count = try await cloud.endLeases()
@@ -199,8 +200,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk. Idempotent: every call
-    /// returns when that is done, and the first one's grace counts.
+    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk.
+    /// Idempotent: every call returns when the shutdown is done, and the first call's grace counts.
     package func shutdown(grace: Duration = Server.shutdownGrace) async {
         let end = life.withLock { life -> Task<Void, Never>? in
             switch life {
@@ -230,7 +231,8 @@ package final class Server: Sendable {
         logger.tellFolded()
     }
 
-    /// Requests of clients that send, are answered or read their answers. A request that waits for a change is none.
+    /// Requests whose client sends, is being answered or reads its answer. A request that waits for a change does not
+    /// count.
     package var requestsUnderWay: Int {
         life.withLock { if case .running(let parts) = $0 { parts.requestsUnderWay.reduce(0) { $0 + $1.value } } else { 0 } }
     }
@@ -241,7 +243,7 @@ package final class Server: Sendable {
         life.withLock { if case .running = $0 { true } else { false } }
     }
 
-    /// The public listener's router: everything that a client can reach.
+    /// The public listener's router, with every route that a client can reach.
     func publicRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ hub: ChangeHub, _ passwords: PasswordHasher, _ rates: RequestRates = .off,
         _ overload: OverloadLog = .silent, isRunning: @escaping @Sendable () -> Bool
@@ -298,7 +300,7 @@ package final class Server: Sendable {
         return router
     }
 
-    /// As many connections as are wanted, or as descriptors allow, which the log tells then.
+    /// The number of connections to allow: `wanted`, or fewer if descriptors do not suffice, which the log then says.
     private func connectionsMax(_ wanted: Int) -> Int {
         let descriptors = DescriptorLimit.raise()
         let connections = DescriptorLimit.connections(descriptors, wanted: wanted)
@@ -319,14 +321,15 @@ package final class Server: Sendable {
         return http
     }
 
-    /// Names under which the server answers, besides every address: loopback's, the one it listens on, the public one, and those that the operator gives.
+    /// Host names that the server answers besides every IP address: loopback's, the listening one, the public one, and
+    /// those that the operator adds.
     private var hosts: Set<String> {
         var hosts = Set(["localhost", configuration.listen.host.lowercased()] + configuration.hosts.map { $0.lowercased() })
         if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
         return hosts
     }
 
-    /// The host of `scheme://[user@]host[:port][/…]`, lower case; nil where there is none.
+    /// The host of `scheme://[user@host]:port/…` in lower case; nil if there is none.
     static func host(of url: String) -> String? {
         guard let separator = url.firstRange(of: "://") else { return nil }
         var authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -336,21 +339,22 @@ package final class Server: Sendable {
         return host.isEmpty ? nil : host.lowercased()
     }
 
-    /// Where a listener is reached on this machine, and where by others, who are told `given` where it is set. One that takes all of the machine's addresses
-    /// is told to them by that which the network knows.
+    /// The listener's URL on this machine, and the URL for others: `given`, if set. A listener on all of the machine's
+    /// addresses is announced by the address that the network knows.
     private static func urls(of listener: (host: String, port: Int), _ given: String? = nil) -> (local: String, others: String) {
         func url(_ host: String) -> String { "http://\(ListenAddress(host: host, port: listener.port))" }
         guard IPAddress.isAny(listener.host) else { return (url(listener.host), given ?? url(listener.host)) }
         return (url("127.0.0.1"), given ?? url(MachineAddress.onNetwork ?? "127.0.0.1"))
     }
 
-    /// 64 random bits for names and keys. The system's generator serves when OpenSSL's does not: both are the kernel's.
+    /// 64 random bits for names and keys. If OpenSSL's generator fails, the system's is used: both draw from the
+    /// kernel.
     private static func random() -> UInt64 {
         (try? SecureRandom.uint64()) ?? UInt64.random(in: .min ... .max)
     }
 }
 
-/// What a store says of itself, as lines of the log.
+/// Writes the store's events into the log.
 private struct StoreLog: Sendable {
     let logger: Logger
 

@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The endpoints of CloudKit Web Services, as `/openapi.json` tells them.
+/// Descriptions of CloudKit Web Services' endpoints for `/openapi.json`.
 extension API {
     static let descriptions: [EndpointDescription] =
         ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofUsers
@@ -26,7 +26,7 @@ extension API {
             answers: [.init(status: 200, schema: answer)], errors: errors)
     }
 
-    /// 403: the host is not served. What is wrong with one record or zone stands in its place of an answer with status 200.
+    /// 403: the host is not served. Errors of single records or zones are items of an answer with status 200.
     static let errors = [400, 401, 403, 404, 421, 429]
     private static let currentSyncToken: [EndpointDescription.QueryValue] = [.optional("getCurrentSyncToken", .word(["true", "True", "false"]))]
 

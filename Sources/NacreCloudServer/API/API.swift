@@ -4,36 +4,40 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
+/// CloudKit Web Services: every endpoint decodes its request, calls the cloud, and encodes the answer.
 struct API: Sendable {
-    /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
-    /// Two are left for short answers, and of the others one asker has four queries at most: two that are read, as the engine's readers allow, and two
-    /// that are written down meanwhile or are next. With fewer a reader falls asleep between two pages of one asker, which costs a third of their rate.
-    /// Pages of feeds are larger, and lose nothing with two.
+    /// Places for pages of records that are made at the same time. On this server: 8, enough to keep one loop and its
+    /// readers busy; a page may take 8 MB in several forms. Two places are left for short answers. One asker holds at
+    /// most four of the other six with queries: two being read, as many as the engine has readers, and two being
+    /// encoded or next. With fewer, a reader falls asleep between two pages of one asker, which costs a third of its
+    /// rate. Pages of feeds are larger, and two at a time lose nothing.
     private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
-    /// A larger body is decoded beside the loop, which serves others meanwhile. On this server: 0.2 ms, where it is all short numbers.
+    /// Bodies with more bytes are decoded on another thread, while the loop serves others. On this server: 0.2 ms for a
+    /// body of short numbers only.
     private static let decodedOnLoopBytesMax = 32 * 1024
-    /// An answer with more bytes of values is written down beside the loop. On this server: 0.1 ms.
+    /// Answers with more bytes of values are encoded on another thread. On this server: 0.1 ms.
     private static let encodedOnLoopBytesMax = 128 * 1024
-    /// Larger bodies and answers are long work, which steps back for all others; a batch of 200 notes is none.
+    /// Bodies and answers from this size on are long work, which yields to all other work; a batch of 200 notes is
+    /// smaller.
     private static let longBytesMin = 512 * 1024
-    /// Large bodies that are decoded at the same time. On this server: the values take several times the bytes.
+    /// Large bodies that are decoded at the same time. On this server: 2, because decoded values take several times the
+    /// body's bytes.
     private static let decodedAtATime = LanePlaces(all: 2, long: 2, longOfOneKind: 2, shortOfOneAsker: 1, longOfOneAsker: 1)
 
     let cloud: Cloud
     let authenticator: Authenticator
     let hub: ChangeHub
     let errors: ErrorAnswer
-    /// That one page of a query may look at.
+    /// Rows that one page of a query may look at.
     let queryScanRows: Int
     let rates: RequestRates
     let pages = Gate(pagesAtATime)
     let largeBodies = Gate(decodedAtATime)
     let courier = CourierAnswers()
 
-    /// Where its paths begin.
+    /// First segments of the paths that this API serves.
     static let roots = databaseRoots.union(["assets", "push"])
-    /// Of those that name a container and an environment.
+    /// First segments of the paths that name a container and an environment.
     static let databaseRoots: Set = ["database", "device"]
 
     func addRoutes(to router: inout Router) {
@@ -69,7 +73,7 @@ struct API: Sendable {
         post(database + "/subscriptions/list", to: &router, subscriptionsList)
         post(database + "/subscriptions/lookup", to: &router, subscriptionsLookup)
         post(database + "/subscriptions/modify", to: &router, subscriptionsModify)
-        // CloudKit documents them under `database`, and serves them under `device`.
+        // CloudKit documents these under `database`, and serves them under `device`.
         for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
             post(root + "/tokens/create", to: &router, tokensCreate)
             post(root + "/tokens/register", to: &router, tokensRegister)
@@ -82,16 +86,16 @@ struct API: Sendable {
         addAssetRoutes(to: &router)
     }
 
-    /// One request whose sender is known.
+    /// A request whose sender is known.
     struct Call: Sendable {
         var request: HTTPRequest
         var target: DatabaseTarget
         var caller: Caller
-        /// The body, where it was read to know who sends it.
+        /// The body, if it was already read to authenticate the sender.
         fileprivate var readBody: [UInt8]?
-        /// Asks again who sends the request, where it has taken long. To be called before it goes on after waiting for something.
+        /// Authenticates the sender again if the request has taken long. Call it before going on after a wait.
         fileprivate(set) var requireCaller: @Sendable () async throws -> Void
-        /// From whose rates its work is taken.
+        /// The payers whose rates the request's work is charged to.
         fileprivate(set) var payers: [RequestRates.Payer]
 
         func body() async throws -> [UInt8] {
@@ -102,7 +106,8 @@ struct API: Sendable {
             return body
         }
 
-        /// To whom the request's bytes are counted: the user, or the address where the request has only an API token.
+        /// The holder that the request's bytes are counted to: the user, or the address if the request has only an API
+        /// token.
         var holder: Holder {
             switch caller.identity {
             case .world: Holder(.guest, IPAddress.customer(request.clientAddress))
@@ -128,8 +133,9 @@ struct API: Sendable {
         }
     }
 
-    /// Answers a request within the rates, the budgets and the turns of all that is its sender's.
-    /// - Parameter credential: shows who sends it, where its URL was given to the sender; nil: the request carries what shows it.
+    /// Answers a request within the rates, budgets and turns of its sender.
+    /// - Parameter credential: authenticates the sender of a URL that the server handed out; nil: the request carries
+    ///   its credential.
     func answer(
         _ request: HTTPRequest, in target: DatabaseTarget, by credential: Credential? = nil, _ endpoint: Endpoint
     ) async throws -> HTTPResponse {
@@ -166,10 +172,10 @@ struct API: Sendable {
             defer { request.account.zone = meter.zone }
             response = try await answer(call, endpoint)
         } catch let error as CancellationError {
-            // The client went away: nobody reads an answer, and nothing failed.
+            // The client went away: no answer can be read, and nothing failed.
             throw error
         } catch {
-            // Not thrown on, because the token goes back with an error too.
+            // Not rethrown, because the web auth token goes back with an error too.
             response = errors.response(to: error, request)
         }
         meter.count(response, to: request)
@@ -178,14 +184,14 @@ struct API: Sendable {
         return response
     }
 
-    /// As the request of its sender, in whose turn the store works.
+    /// Runs the endpoint in a turn of the request's holder.
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
         try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: call.request.isAmongMany)) { try await endpoint(call) }
     }
 }
 
 extension HTTPResponse {
-    /// Names the page that may read it, by its origin: an API token that has origins is for no other.
+    /// Allows the page of this origin to read the answer: an API token that has origins is valid for no other.
     mutating func letRead(by origin: String) {
         headers["Access-Control-Allow-Origin"] = origin
         headers.addItem("Vary", "Origin")
@@ -193,8 +199,9 @@ extension HTTPResponse {
 }
 
 extension DatabaseTarget {
-    /// - Parameter isOfDatabase: the path names one; else it is about a container, as its public database is.
-    /// - Throws: what is wrong with the path's parts.
+    /// - Parameter isOfDatabase: whether the path names a database; otherwise the target is the container's public
+    ///   database.
+    /// - Throws: an error that names the part of the path at fault.
     fileprivate init(_ parameters: RouteParameters, isOfDatabase: Bool) throws {
         let container = try parameters.require("container")
         if let fault = Names.containerFault(container) { throw fault }
@@ -210,15 +217,16 @@ extension DatabaseTarget {
     }
 }
 
-/// An error of a request whose extension was read: the answer may carry our details.
+/// An error of a request whose extension was decoded, so that the answer may carry this server's details.
 struct DetailedError: Error {
     var error: any Error
     var wantsDetails: Bool
 }
 
 extension API {
-    /// Decode, ask, encode. Errors from here on know whether the client wants our details.
-    /// - Parameter turn: says how much work the request is.
+    /// Decodes the request, asks the cloud and encodes the answer. Errors from here on know whether the client wants
+    /// this server's details.
+    /// - Parameter turn: sets how much work the request is.
     func answer<Request: ReadableRequest, Answer: WritableAnswer>(
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) },
         turn: (Request, inout Turn) -> Void = { _, _ in }, ask: (Request) async throws -> Answer
@@ -226,8 +234,8 @@ extension API {
         try await respond(to: body, as: type, form: form, turn: turn) { .json(try await ask($0).json($1)) }
     }
 
-    /// As `answer`, for answers that may be large.
-    /// - Parameter turn: says how much work the request is, and of which kind.
+    /// Does the same as `answer`, for answers that may be large.
+    /// - Parameter turn: sets how much work the request is, and of which kind.
     func page<Request: ReadableRequest, Answer: RecordAnswerMessage>(
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
         ask: (Request) async throws -> Answer
@@ -254,10 +262,11 @@ extension API {
         }
     }
 
-    /// Charges the names of wanted fields, which are sorted and compared. On this server: 32 take as long as a record.
+    /// Charges for the names of wanted fields, which are sorted and compared. On this server: 32 names cost as much as
+    /// a record.
     func charge(names: [String]?) { WorkMeter.current?.add(rows: (names?.count ?? 0) / 32) }
 
-    /// Runs what answers a request in a turn of its own kind.
+    /// Runs `body` in a turn that `change` adapts, and charges the turn's rows.
     func inTurn<Value>(_ change: (inout Turn) -> Void, run body: () async throws -> Value) async rethrows -> Value {
         var turn = Turn.current
         change(&turn)
@@ -265,13 +274,14 @@ extension API {
         return try await Turn.$current.withValue(turn) { try await body() }
     }
 
-    /// Makes an answer that may be large: few at a time, none for a client that has not read those before, and its JSON beside the loop where it is long.
+    /// Makes an answer that may be large. Few are made at a time, and none for a client with too many unread answers;
+    /// long JSON is encoded on another thread.
     func page<Answer: RecordAnswerMessage>(
         of call: Call, turn: Turn = .current, _ make: () async throws -> Answer, isDone: (Answer) -> Bool = { _ in false },
         json: @escaping @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {
         try await pages.pass(turn) {
-            // Its client may have gone while it waited for its turn.
+            // The client may have gone while the request waited for its turn.
             try Task.checkCancellation()
             try call.request.account.requireAnswerRoom()
             let answer = try await make()
@@ -280,20 +290,20 @@ extension API {
         }
     }
 
-    /// Makes an answer's JSON, beside the loop where it is long.
-    /// - Parameter isDone: something was written, and who asked for it hears so whatever room there is.
+    /// Encodes an answer as JSON, on another thread if it is long.
+    /// - Parameter isDone: something was written, so the answer is sent whatever room there is.
     func encoded<Answer: RecordAnswerMessage>(
         _ answer: consuming Answer, of call: Call, isDone: Bool, json: @escaping @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {
         let account = call.request.account
         let valueBytes = answer.valueBytes
         guard valueBytes > Self.encodedOnLoopBytesMax else {
-            // To look how much room it needs would cost as much as to make it.
+            // Measuring the room it needs would cost as much as making it.
             let bytes = json(answer)
             account.countAnswer(bytes.count)
             return .json(bytes)
         }
-        // As much at least, before the answer waits for a thread with all that is in it.
+        // Takes the least that the answer needs before it waits for a thread with all its values.
         if !isDone { try account.takeAnswer(valueBytes) }
         var handedOn: Answer? = consume answer
         return try await withTaskExecutorPreference(Self.executor(for: valueBytes)) {
@@ -301,8 +311,8 @@ extension API {
         }
     }
 
-    /// Room is taken before the bytes are made. The answer ends here: to free what is in it would keep the loop for a millisecond.
-    /// - Parameter answer: never nil, which only lets it be taken from who has it.
+    /// Takes room for the bytes, then makes them. The answer is freed here: on the loop that would take a millisecond.
+    /// - Parameter answer: never nil; it is optional so that it can be moved out of the caller.
     @concurrent
     private static func encodedElsewhere<Answer: RecordAnswerMessage>(
         _ answer: consuming Answer?, _ account: RequestAccount, isDone: Bool, _ json: @Sendable (Answer) -> [UInt8]
@@ -323,7 +333,7 @@ extension API {
         }
     }
 
-    /// Threads beside the loop for so many bytes of JSON.
+    /// The threads that encode or decode `bytes` of JSON.
     static func executor(for bytes: Int) -> any TaskExecutor { bytes < longBytesMin ? globalConcurrentExecutor : LongWork.shared }
 
     @concurrent
@@ -331,12 +341,12 @@ extension API {
         try Request(json: body)
     }
 
-    /// Runs what answers a request; its errors know whether the client wants our details.
+    /// Runs `answer` and wraps its errors with whether the client wants this server's details.
     func detailed(_ wantsDetails: Bool, _ answer: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         do {
             return try await answer()
         } catch let error as CancellationError {
-            // The request was given up: nobody hears details of that.
+            // The request was cancelled: no client reads its details.
             throw error
         } catch {
             throw DetailedError(error: error, wantsDetails: wantsDetails)

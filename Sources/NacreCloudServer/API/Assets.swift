@@ -20,7 +20,7 @@ extension API {
         }
     }
 
-    /// The routes that URLs in answers lead to. They ask for no credential: the URL tells whose it is.
+    /// Adds the routes that URLs in answers lead to. They take no credential: the URL itself says whose it is.
     func addAssetRoutes(to router: inout Router) {
         router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
@@ -49,7 +49,7 @@ extension API {
 
     // MARK: Upload
 
-    /// Takes the raw bytes of a body, whatever it says they are.
+    /// Takes a body's raw bytes, whatever its content type.
     private func receive(_ call: Call, _ permit: UploadPermit) async throws -> HTTPResponse {
         var pieces = call.request.body.makeAsyncIterator()
         let uploaded = try await cloud.upload(permit, by: call.caller, length: call.request.body.length) {
@@ -60,14 +60,14 @@ extension API {
         return .json(uploaded.json(AnswerForm()))
     }
 
-    /// Asked also where it was known just now: a credential that ended meanwhile saves no file.
+    /// Authenticates again even if that was done just now: a credential that has ended meanwhile must not save a file.
     private func requireStill(_ call: Call, _ permit: UploadPermit) async throws {
         let now = try await authenticator.identify(
             call.request, by: permit.credential, container: call.target.container, environment: call.target.environment)
         guard now.caller == call.caller else { throw ServerError.authenticationFailed }
     }
 
-    /// Takes a part of an announced file.
+    /// Takes one part of an announced file.
     private func receivePart(_ call: Call, _ permit: UploadPermit) async throws -> HTTPResponse {
         let request = call.request
         guard let offset = request.header(PartHeader.offset).flatMap({ Int64($0) }), offset >= 0 else {
@@ -105,8 +105,8 @@ extension API {
 
     // MARK: Download
 
-    /// The bytes as a file of an unknown kind: a browser keeps it and does not show it, whatever is in it.
-    /// They are taken from the rates as they go out.
+    /// Sends the bytes as a file of an unknown kind, so that a browser saves it and never shows it. The rates are
+    /// charged as the bytes go out.
     private func response(of content: AssetContent, named name: String, to call: Call) async throws -> HTTPResponse {
         try call.request.account.takeAnswer(Int(clamping: min(content.size, Int64(content.bytesInMemory + ServerLimits.bufferedBytesMax))))
         var response = HTTPResponse()
@@ -124,13 +124,13 @@ extension API {
         case .unmodified, .behindTheEnd: range = 0..<0
         }
         let reader = content.reader(of: Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound), mayBeResident: true)
-        // Before the answer begins, damage is an error of its own.
+        // Damage found before the answer begins gets an error answer.
         try await reader.begin()
         response.body = .content(
             HTTPContent(length: length) { _, writer in
                 var piece = try await reader.next()
                 while let current = piece {
-                    // The next chunk is read and held against its name while this one goes out.
+                    // The next chunk is read and verified against its name while this one goes out.
                     async let following = reader.next()
                     rates.take(current.count / 1000, from: call.payers)
                     try await send(current, of: content, to: writer)
@@ -146,13 +146,13 @@ extension API {
         case .resident(let chunks, let range):
             let parts = chunks.map { ResidentPart(descriptor: $0.chunk.descriptor, bytes: $0.bytes, isSound: $0.chunk.isSound) }
             let taken = Int64(try await writer.write(parts))
-            // The rest has left the kernel's memory, or may go out no more without being read.
+            // The rest has left the kernel's memory, or may not be sent on without being read.
             let rest = content.reader(of: range.lowerBound + taken..<range.upperBound)
             while case .bytes(let bytes)? = try await rest.next() { try await writer.write(bytes) }
         }
     }
 
-    /// RFC 6266: the name that the client put into the URL, where it is one.
+    /// RFC 6266: the file name that the client put into the URL, if it put one there.
     private static func disposition(_ name: String) -> String {
         guard name != AssetLinks.fileName else { return "attachment" }
         let plain = name.utf8.map { byte in

@@ -17,7 +17,7 @@ extension API {
                     try await cloud.zoneChanges(request, in: call.target, by: call.caller)
                 } json: { answer in
                     var writer = JSONWriter()
-                    // Every zone says for itself how it wants its numbers; results stand in the order of the request.
+                    // Each zone of the request says how it wants its numbers; results stand in the request's order.
                     answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
                     return writer.finish()
                 }

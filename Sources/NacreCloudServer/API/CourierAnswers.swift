@@ -2,22 +2,24 @@ import NacreCloudContainer
 import NacreHTTPServer
 import NacreLocks
 
-/// Answers of the web courier that are under way, one for each device. A notification is taken out of its queue when the client's kernel has the answer; one
-/// that broke off is the next poll's. A device's polls come one after the other, so that each notification is in one of them.
+/// Answers of the web courier that are under way, one for each device. A notification leaves its queue when the
+/// client's kernel has the answer; after a broken connection the next poll gets it. A device's polls run one after the
+/// other, so that each notification is in one of them.
 ///
-/// Other servers over the same store know nothing of it: who polls two at once may get a notification from both, with one `nid`. So does who polls again
-/// after a server was killed in that moment.
+/// Other servers over the same store do not see these answers: a device that polls two servers at once may get a
+/// notification from both, with one `nid`. The same happens to a device that polls again after a server was killed in
+/// that moment.
 final class CourierAnswers: Sendable {
     private struct Answer {
-        /// nil: the queue is being asked, or told what was taken.
+        /// nil: the queue is being read, or told what was taken.
         weak var receipt: AnswerReceipt?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let answers = Locked<[DeviceAddress: Answer]>([:])
 
-    /// The oldest of a device's notifications, once it is known what became of the answer before; nil: none waits.
-    /// - Parameter cloud: whose queue it is in.
+    /// The oldest of a device's notifications, once the outcome of the previous answer is known; nil if none waits.
+    /// - Parameter cloud: has the queue.
     func next(for device: DeviceAddress, of cloud: Cloud) async throws -> (notification: QueuedNotification, receipt: AnswerReceipt)? {
         await begin(device)
         do {
@@ -29,7 +31,7 @@ final class CourierAnswers: Sendable {
                 guard isTaken else { return self.end(device) }
                 self.answers.withLock { $0[device]?.receipt = nil }
                 Task {
-                    // The next poll gets it again if the store cannot take that.
+                    // If the store cannot record this, the next poll gets the notification again.
                     _ = try? await cloud.acknowledge(through: next.number, for: device)
                     self.end(device)
                 }
@@ -46,7 +48,8 @@ final class CourierAnswers: Sendable {
         }
     }
 
-    /// Waits until no other answer of the device is under way. Its connection has a second or two to say what became of it.
+    /// Waits until no other answer of the device is under way. A connection takes a second or two to report the
+    /// outcome.
     private func begin(_ device: DeviceAddress) async {
         while true {
             let isFree = answers.withLock { answers in

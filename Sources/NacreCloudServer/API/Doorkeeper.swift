@@ -5,11 +5,13 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// What every request passes on its way in and out: the host it asks for, the headers of its answer, what it costs, and its line in the log.
+/// Steps that every request passes on its way in and out: its host, the headers of its answer, its cost, and its line
+/// in the log.
 struct Doorkeeper: Sendable {
     /// Host names that are answered, lower case, without ports.
     let hosts: Set<String>
-    /// The first parts of the paths whose answers a page from anywhere may read (CORS) and nobody may keep: those that hold users' data.
+    /// First segments of the paths that hold users' data: pages of any origin may read their answers (CORS), and
+    /// nothing may cache them.
     let appRoots: Set<String>
     let errors: ErrorAnswer
     let rates: RequestRates
@@ -38,15 +40,16 @@ struct Doorkeeper: Sendable {
         router.onOptions = { request, methods in preflight(request, methods) }
     }
 
-    /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name. With an address instead of a name that cannot
-    /// be, so every address is answered; and so is who asks whether the server lives, by whatever name.
+    /// Whether the request's host is served, against DNS rebinding: a page elsewhere can point its own name at this
+    /// server, and the browser sends that name. An IP address cannot be rebound, so every address is answered. The
+    /// paths that tell whether the server lives answer to any name.
     private func isAnswered(_ request: HTTPRequest) -> Bool {
         guard let host = request.header("Host") else { return true }
         return serves(host) || Self.openPaths.contains(request.route ?? "")
     }
 
     private func serves(_ host: String) -> Bool {
-        // What follows the name can only be a port; anything else is part of a name that is not ours.
+        // Only a port can follow the name; anything else is part of a foreign name.
         let bytes = host.utf8
         let end = host.hasPrefix("[") ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.lastIndex(of: UInt8(ascii: ":"))
         let name = String(host[..<(end ?? host.endIndex)])
@@ -73,14 +76,15 @@ struct Doorkeeper: Sendable {
         return errors.response(to: ServerError.unknownHost, request)
     }
 
-    /// Also for paths under an app's root that lead nowhere, so that a page can read what is wrong, and for paths that cannot be read.
+    /// Whether a page may read the answer. That includes unknown paths under an app's root, so that a page can read its
+    /// error, and unreadable paths.
     private func isForApps(_ request: HTTPRequest) -> Bool {
         guard let root = try? request.segment(0) else { return true }
         return appRoots.contains(root)
     }
 
-    /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere. An answer that says itself that it differs by the
-    /// origin has settled who may read it.
+    /// Adds the headers of every answer. Credentials travel in the query, never in cookies, so a page that has them may
+    /// ask from anywhere. An answer that already varies by origin has settled who may read it.
     private func addHeaders(to response: inout HTTPResponse, _ request: HTTPRequest) {
         let id = request.id
         response.headers["X-Apple-Request-UUID"] = id
@@ -107,8 +111,9 @@ struct Doorkeeper: Sendable {
         return response
     }
 
-    /// Takes what no route has taken from the address that asks. A route that costs no more than its refusal asks for no rate itself, and counts all the
-    /// same. A refusal for a rate takes nothing: with it, a client that keeps asking would never be let in again.
+    /// Charges what no route has charged to the address that asks. Cheap routes check no rate themselves, but their
+    /// cost counts here. A refusal for a rate costs nothing: otherwise a client that keeps asking would never be let in
+    /// again.
     private func charge(_ meter: WorkMeter, for response: HTTPResponse, to request: HTTPRequest) {
         meter.count(response, to: request)
         guard response.status != .tooManyRequests else { return }
@@ -116,14 +121,14 @@ struct Doorkeeper: Sendable {
         rates.take(meter.takeUnpaid(), from: payers)
     }
 
-    /// Of a body whose length is known before it is sent; 0 for others.
+    /// The bytes of a body whose length is known before it is sent; 0 for others.
     private static func bytes(of body: HTTPResponse.Body) -> Int {
         if case .bytes(let bytes) = body { bytes.count } else { 0 }
     }
 
-    /// Never the target: its query carries tokens.
+    /// Logs the request, but never its target: the query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, cost: Int, took duration: Duration) {
-        // 503 is not logged as an error: the part that is full logs it once, with what to do.
+        // 503 is not logged as an error: the part that is full logs it once, with the remedy.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard logger.takes(level) else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
@@ -143,7 +148,8 @@ struct Doorkeeper: Sendable {
 }
 
 extension WorkMeter {
-    /// Counts an answer's bytes, and half of them again where gzip makes them: what hardly shrinks takes it longest.
+    /// Counts an answer's bytes, and half as many again if it is sent as gzip, because data that hardly shrinks takes
+    /// gzip longest.
     func count(_ response: HTTPResponse, to request: HTTPRequest) {
         guard case .bytes(let bytes) = response.body else { return answer(bytes: 0) }
         let isZipped = response.mayCompress && request.header("Accept-Encoding")?.contains("gzip") == true
@@ -152,7 +158,7 @@ extension WorkMeter {
 }
 
 extension Logger {
-    /// Whose lines name the group that a request says it belongs to, as far as it says something.
+    /// A logger whose lines name the request's operation group, with the values that the group gives.
     fileprivate func with(_ group: OperationGroupNote) -> Logger {
         var logger = with(.groupID, .string(group.id.onOneLine))
         if let name = group.name { logger = logger.with(.group, .string(name.onOneLine)) }
@@ -163,7 +169,8 @@ extension Logger {
     }
 }
 
-/// Names that were refused, so that each is told once. Beyond `most` none is told any more: somebody makes them up.
+/// Refused host names, so that each is logged once. After `most` names no more are logged, because a client is making
+/// them up.
 private final class RefusedHosts: Sendable {
     private static let most = 20
     private let names = Locked<Set<String>>([])

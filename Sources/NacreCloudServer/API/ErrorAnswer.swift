@@ -4,13 +4,13 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// The container, environment and database that a path names; empty where it names none. Nobody has said that there are such. Of other paths nothing is
-/// taken: the URL of a file is a credential.
+/// The container, environment and database that a path names, whether or not they exist; empty where it names none.
+/// Other paths yield nothing, because the URL of a file is a credential.
 struct RequestPlace {
     let container: String
     let environment: String
     let database: String
-    /// What is asked of it, such as `records/modify`.
+    /// The operation after the database, such as `records/modify`.
     let operation: String
 
     init(_ request: HTTPRequest) {
@@ -23,7 +23,7 @@ struct RequestPlace {
     }
 }
 
-/// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
+/// Turns any error into CloudKit's error dictionary. What the client is not told goes into the log.
 struct ErrorAnswer: Sendable {
     let logger: Logger
     var signIn = SignInAddress(publicURL: nil)
@@ -32,11 +32,11 @@ struct ErrorAnswer: Sendable {
         if let detailed = error as? DetailedError {
             return response(detailed.error, request, details: detailed.wantsDetails)
         }
-        // The framework asks for details in its body; where that was not read, its credential tells.
+        // The framework asks for details in its body; if that was not read, its bearer token tells.
         return response(error, request, details: Authenticator.bearer(request) != nil)
     }
 
-    /// The error dictionary with its status, and `Retry-After` where there is one.
+    /// The error dictionary with its status, and with `Retry-After` if the error has one.
     private func response(_ cause: any Error, _ request: HTTPRequest, details: Bool) -> HTTPResponse {
         var error = heard(cause, request)
         if error.code == .authenticationRequired { error.redirectURL = signIn.url(for: request) }
@@ -52,7 +52,7 @@ struct ErrorAnswer: Sendable {
         return response
     }
 
-    /// What a client hears of an error, and nothing more; the log hears the rest.
+    /// The part of an error that a client is told; the log gets the rest.
     func heard(_ cause: any Error, _ request: HTTPRequest) -> ServerError {
         let error = Self.serverError(cause, request)
         log(cause, as: error, request)
@@ -60,7 +60,8 @@ struct ErrorAnswer: Sendable {
         return error
     }
 
-    /// A header's value: what a remedy names of a client's own stays one line of visible characters. On this server: 500 of them.
+    /// A remedy as a header's value: one line of visible ASCII, because it may quote the client. On this server: 500
+    /// characters at most.
     private static func onOneLine(_ text: String) -> String {
         String(decoding: text.utf8.prefix(500).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
@@ -71,14 +72,15 @@ struct ErrorAnswer: Sendable {
         logRefusal("A request was refused", error, request)
     }
 
-    /// Tells why items of a request were refused whose answer has status 200: the first of them, and how many there are.
+    /// Logs why items of a request were refused although its answer has status 200: the first refusal, and their
+    /// number.
     func logRefusals(_ items: [ServerError], _ request: HTTPRequest) {
-        // What failed with its batch has another item's error to thank.
+        // Skip ATOMIC_ERROR: it only repeats that another item failed.
         guard let first = items.first(where: { $0.code != .atomicError }) ?? items.first else { return }
         logRefusal("Items of a request were refused", first, request, count: items.count)
     }
 
-    /// At `notice` in development, where its developer looks on; at `info` elsewhere.
+    /// Logs at `notice` in development, where the developer reads along, and at `info` elsewhere.
     private func logRefusal(_ message: StaticString, _ error: ServerError, _ request: HTTPRequest, count: Int = 1) {
         let place = RequestPlace(request)
         logger.log(
@@ -92,7 +94,7 @@ struct ErrorAnswer: Sendable {
             ])
     }
 
-    /// What a client hears of an error. What it need not know is `internalError`, and stands in the log.
+    /// The error as the client sees it. Causes that a client need not know become `internalError` and stand in the log.
     private static func serverError(_ error: any Error, _ request: HTTPRequest) -> ServerError {
         switch error {
         case let error as ServerError: error
@@ -102,7 +104,7 @@ struct ErrorAnswer: Sendable {
         }
     }
 
-    /// A line for every error that is the server's own: it fails, or it cannot now.
+    /// Logs an error that is the server's own: it failed, or it cannot answer now.
     private func log(_ cause: any Error, as error: ServerError, _ request: HTTPRequest) {
         guard error.code == .internalError || error.code == .tryAgainLater else { return }
         let text: String

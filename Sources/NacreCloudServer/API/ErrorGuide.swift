@@ -1,25 +1,27 @@
 package import NacreCloudWire
 
-/// What an error means to the developer who meets it. One table for `nacre explain`, the server's page `/errors` and `docs/errors.md`.
+/// An explanation of an error for the developer who meets it. One table serves `nacre explain`, the server's page
+/// `/errors` and `docs/errors.md`.
 package struct ErrorGuide: Hashable, Sendable {
     /// A code of CloudKit Web Services, or the name of a case of `CKError.Code`.
     package let name: String
-    /// Status of an answer that is this error as a whole; nil: only the framework has it.
+    /// Status of an answer whose whole content is this error; nil for an error that only the framework has.
     package let status: Int?
-    /// The raw value of the `CKError.Code` that the framework throws for it, where the error does not carry a more exact one.
+    /// The raw value of the `CKError.Code` that the framework throws, unless the error carries a more exact one.
     package let native: NativeErrorCode
-    /// When it comes.
+    /// The situation that causes the error.
     package let cause: String
-    /// What to do.
+    /// The remedy.
     package let fix: String
 
-    /// `CKError.serverRecordChanged (14)`
+    /// The framework's notation, such as `CKError.serverRecordChanged (14)`.
     package var framework: String { "CKError.\(native) (\(native.rawValue))" }
 
-    /// The codes of CloudKit Web Services in the order of the alphabet, then the framework's by number.
+    /// The codes of CloudKit Web Services in alphabetical order, then the framework's by number.
     package static let all = ServerErrorCode.allCases.map(ErrorGuide.init) + NativeErrorCode.allCases.map(ErrorGuide.init)
 
-    /// By the code of either kind, in any case of letters, or by the number of a `CKError.Code`. A code of CloudKit Web Services comes first.
+    /// Finds an error by either kind of code, ignoring case, or by the number of a `CKError.Code`. A code of CloudKit
+    /// Web Services comes first.
     package static func find(_ text: String) -> ErrorGuide? {
         if let number = Int(text) { return NativeErrorCode(rawValue: number).map(ErrorGuide.init) }
         return all.first { $0.name.lowercased() == text.lowercased() }

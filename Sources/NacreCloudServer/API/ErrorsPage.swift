@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// `/errors`: what every error means and what to do. `X-Nacre-Help` of a refusal leads to its code here.
+/// `/errors`: the page that explains every error. `X-Nacre-Help` of a refusal links to its code here.
 enum ErrorsPage {
     static let path = "/errors"
 
@@ -10,7 +10,7 @@ enum ErrorsPage {
         router.get(path) { _, _ in try SignInAnswer.page(.ok, SignInViews.page(title: "Errors", style: style, body)) }
     }
 
-    /// Where a code is explained, from the root of the server.
+    /// The path and fragment of a code's explanation, from the root of the server.
     static func place(of code: ServerErrorCode) -> String { "\(path)#\(code.rawValue)" }
 
     private static let body: HTML = """

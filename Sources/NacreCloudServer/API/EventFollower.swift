@@ -2,20 +2,20 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The event stream of one device. Of a request it keeps what it needs, and nothing of that lies in its task's frames: of such streams there are thousands,
-/// and each holds its deepest frames for as long as it waits.
+/// The event stream of one device. It keeps only what it needs of its request, and none of that in its task's frames:
+/// there are thousands of streams, and each holds its deepest frames for as long as it waits.
 final class EventFollower: Sendable {
     private let address: DeviceAddress
-    /// The last event that the device has.
+    /// Number of the last event that the device has.
     private let start: Int64
     private let cloud: Cloud
     private let hub: ChangeHub
-    /// Whose it is.
+    /// The name of the user whose stream it is.
     private let holder: String
     private let account: RequestAccount
     private let requireCaller: @Sendable () async throws -> Void
 
-    /// After which a client connects again.
+    /// Milliseconds after which a client connects again.
     private static let retryMilliseconds = 1000
     /// Events that are read and sent together. On this server: 80 KB.
     private static let eventsAtATime = 20
@@ -29,16 +29,17 @@ final class EventFollower: Sendable {
         let pen = EventPen(writer, after: start)
         let stream = cloud.listening.beginStream(of: address, pen.hear)
         defer { cloud.listening.end(stream, of: address) }
-        // A stream that this one ends is waiting.
+        // The stream that this one replaces is waiting, and has to wake up to end.
         hub.signal(address.database)
         try await Turn.$current.withValue(Turn(asker: holder)) { try await follow(pen, stream, writer) }
     }
 
-    /// Sends what comes until the stream is to end: it is old, another one follows the device, its user is signed out, or the server ends.
+    /// Sends events until the stream has to end: it is too old, another stream follows the device, its user is signed
+    /// out, or the server ends.
     private func follow(_ pen: EventPen, _ stream: UInt64, _ writer: HTTPStreamWriter) async throws {
         try await writer.write(Array("retry: \(Self.retryMilliseconds)\n\n".utf8))
         let end = cloud.now + Limits.eventStreamSeconds
-        // What waited when it began is looked at whole, for some may have waited too long.
+        // The first read looks at the whole queue, because some events may have waited too long.
         var isFirst = true
         while cloud.now < end, !Task.isCancelled, !hub.isClosed {
             let found = try await hub.read(address.database, waiting: Limits.eventHeartbeatSeconds, by: holder, account: account) {

@@ -2,13 +2,13 @@ import NacreCloudContainer
 import NacreHTTPServer
 import NacreLocks
 
-/// Writes a device's events into its stream, each once and in their order: those that the stream reads of the queue, and those that come to it as they are
-/// put there, which nobody reads.
+/// Writes a device's events into its stream, each once and in order. Events come from two sources: the stream reads the
+/// queue, and `hear` gets new events as they enter the queue, without a read.
 final class EventPen: Sendable {
     private struct State {
-        /// Up to which number all are written that there are.
+        /// The number up to which all events are written.
         var last: Int64
-        /// The queue is read, or what was found there is written: what comes meanwhile is found there.
+        /// The queue is being read or its events are being written; new events will be found by that read.
         var isReading = true
     }
 
@@ -20,9 +20,10 @@ final class EventPen: Sendable {
         state = Locked(State(last: last))
     }
 
-    /// Writes what was just put into the queue, if nothing of the queue before it is unwritten. At once, on any thread.
-    /// - Parameter before: the number of the last one before them.
-    /// - Returns: whether it did; else the queue is to be read.
+    /// Writes events that were just put into the queue, unless an earlier one is still unwritten. Does so at once, on
+    /// any thread.
+    /// - Parameter before: the number of the event before them.
+    /// - Returns: whether they were written; if not, the queue has to be read.
     func hear(_ events: [QueuedNotification], after before: Int64) -> Bool {
         state.withLock { state in
             guard !state.isReading, state.last == before, let newest = events.last, writer.offer(Self.text(of: events)) else { return false }
@@ -31,7 +32,8 @@ final class EventPen: Sendable {
         }
     }
 
-    /// - Returns: behind which number it reads.
+    /// Begins a read of the queue.
+    /// - Returns: the number after which to read.
     func beginReading() -> Int64 {
         state.withLock { state in
             state.isReading = true
@@ -39,10 +41,10 @@ final class EventPen: Sendable {
         }
     }
 
-    /// Nothing was found.
+    /// Ends a read that found nothing.
     func endReading() { state.withLock { $0.isReading = false } }
 
-    /// Writes what was found, which is not empty.
+    /// Writes the events that a read found, and does not allow an empty list.
     func write(_ events: [QueuedNotification]) async throws {
         try await writer.write(Self.text(of: events))
         guard let newest = events.last else { return }

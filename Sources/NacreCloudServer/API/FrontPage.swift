@@ -1,6 +1,6 @@
 import NacreHTTPServer
 
-/// `/`: says what this is and where to go on, to people as a page and to programs as JSON.
+/// `/`: describes the server and links to its pages, as HTML for people and as JSON for programs.
 enum FrontPage {
     static let path = "/"
 

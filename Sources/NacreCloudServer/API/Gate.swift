@@ -1,10 +1,10 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// Lets so many in at a time; others wait for their turn, as `Lanes` says. Costs a lock.
+/// Lets a limited number of callers in at a time; others wait for their turn, as `Lanes` decides. Costs a lock.
 ///
-/// A page of records passes through many forms before it is bytes: rows, values, text. Readers of the store make them faster than the one loop
-/// can write them down, so without a gate 200 clients at once would have 200 pages lying about in every form.
+/// A page of records takes many forms before it is bytes: rows, values, text. The store's readers make pages faster
+/// than the one loop can encode them. Without a gate, 200 clients at once would have 200 pages in memory in every form.
 final class Gate: Sendable {
     private struct State {
         var lanes: Lanes
@@ -18,11 +18,11 @@ final class Gate: Sendable {
     private let state: Locked<State>
 
     init(_ places: LanePlaces) {
-        // Requests under way are bounded already.
+        // The number of waiting requests is bounded elsewhere.
         state = Locked(State(lanes: Lanes(places, room: .unbounded)))
     }
 
-    /// Whoever the turn is of comes in as soon as there is a place for it.
+    /// Runs `body` when there is a place for the turn's asker.
     func pass<Value>(_ turn: Turn = .current, _ body: () async throws -> Value) async rethrows -> Value {
         await enter(turn)
         defer { leave(turn) }
@@ -43,7 +43,7 @@ final class Gate: Sendable {
     }
 
     private func leave(_ turn: Turn) {
-        // Nobody else can go in by this than the one who takes the place.
+        // Each place that becomes free lets one waiting caller in.
         let next = state.withLock { state in
             state.lanes.end(turn)
             return state.next()

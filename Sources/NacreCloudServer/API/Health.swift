@@ -3,19 +3,21 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Whether the process lives, whether it can serve, what it is, and what it takes.
+/// Routes that tell whether the process lives, whether it can serve, its version, and its limits.
 struct Health: Sendable {
     let registry: Registry
-    /// As it is set; nil where nobody is kept to a rate.
+    /// Requests per second as configured; nil if there is no rate.
     let requestRate: Int?
     var quotas = Quotas.none
     var assetSizes = AssetSizes()
     var connectionsMax = ServerConfiguration.usualConnections
-    /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
+    /// Whether the server has fully started and is not ending: both listeners are open, and the administrator's file
+    /// names them.
     let isRunning: @Sendable () -> Bool
 
-    /// Bytes that may lie in memory together, request bodies until they are handled and answers until they are read, and requests whose handlers work.
-    /// One holder, a user or an address, gets as much of its part as would still be left for all others.
+    /// Budgets of bytes in memory and of requests under way. Bytes are request bodies until they are handled and
+    /// answers until they are read. One holder, a user or an address, gets as much of its part as would remain for all
+    /// others.
     private static let budgets: [Limit] = [
         ("bodyBytes", ServerLimits.bodyBudget), ("answerBytes", ServerLimits.answerBudget), ("requestsUnderWay", ServerLimits.placeBudget),
     ].flatMap { name, parts in
@@ -25,7 +27,7 @@ struct Health: Sendable {
         ]
     }
 
-    /// What the public listener takes of a client and gives to it.
+    /// Limits of the public listener for a client's requests and answers.
     private static let listener: [Limit] = {
         let http = HTTPServerConfiguration()
         let times = [
@@ -39,7 +41,7 @@ struct Health: Sendable {
     }()
 
     private var limits: [Limit] {
-        // 0 says that there is none.
+        // 0 means no limit.
         let set = [
             "requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes),
             "webAssetBytes": assetSizes.web, "nativeAssetBytes": assetSizes.native, "connections": connectionsMax,
@@ -53,11 +55,11 @@ struct Health: Sendable {
         router.get("/healthz", isAlwaysAnswered: true) { _, _ in .text("ok\n") }
         router.get("/readyz", isAlwaysAnswered: true) { _, _ in
             guard isRunning() else { throw ServerError.notReady }
-            // A read that touches the store: the server is ready when the store answers.
+            // Reads from the store: the server is ready when the store answers.
             _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        // The limits never change, and take half a millisecond to write down.
+        // The limits never change, and encoding them takes half a millisecond, so it is done once.
         let table = Result { try LimitTable(limits: limits).json }
         router.get("/limits") { _, _ in .json(try table.get()) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
@@ -65,7 +67,7 @@ struct Health: Sendable {
 }
 
 extension Health {
-    /// As `/openapi.json` tells them.
+    /// Descriptions for `/openapi.json`.
     static let descriptions = [
         description("/healthz", "Whether the process lives.", .init(status: 200, type: "text/plain")),
         description("/readyz", "Whether it can serve.", .init(status: 200, type: "text/plain")),

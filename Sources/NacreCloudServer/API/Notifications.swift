@@ -3,12 +3,12 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `GET notifications`: the event stream of a device, which is ours; see docs/wire.md.
+    /// `GET notifications`: the event stream of a device, an addition of this server; see docs/wire.md.
     func notifications(_ call: Call) async throws -> HTTPResponse {
         let last = try Self.lastEventID(of: call.request)
         let address = try await cloud.registerDevice(
             call.request.query("clientId"), in: call.target.container, call.target.environment, by: call.caller)
-        // One that comes again takes the place of its stream before.
+        // A device that connects again takes the place of its previous stream.
         if !cloud.listening.hasStream(of: address) { try hub.requireRoom(for: call.holder.name) }
         var start: Int64 = 0
         if let last { start = try await cloud.acknowledge(through: last, for: address) }
@@ -19,7 +19,7 @@ extension API {
         return response
     }
 
-    /// `POST notifications`, which is ours: what the device has, and what its badge shows.
+    /// `POST notifications`, an addition of this server: which events the device has, and what its badge shows.
     func noteOfDevice(_ call: Call) async throws -> HTTPResponse {
         try await answer(call, try await call.body(), as: DeviceNoteRequest.self) { request in
             try await cloud.takeNote(request, in: call.target.container, call.target.environment, by: call.caller)

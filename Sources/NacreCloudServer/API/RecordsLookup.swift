@@ -17,7 +17,7 @@ extension API {
             let token = try await currentSyncToken(of: request.zoneID, for: call)
             var answer = try await cloud.lookupAnswer(request, in: call.target, by: call.caller)
             answer.syncToken = token
-            // The turn took each name for a record.
+            // The turn charged each name as a record; absent names cost less.
             WorkMeter.current?.add(rows: answer.absent / Limits.absentNamesCountAsRow - answer.absent)
             return answer
         }

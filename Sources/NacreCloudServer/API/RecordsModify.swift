@@ -18,7 +18,7 @@ extension API {
                 let isDone = answer.isDone
                 return try await encoded(answer, of: call, isDone: isDone) { $0.json(form) }
             } catch is LongDecision {}
-            // Most of these are refused, and their answers have room for as many records as a page.
+            // Most long decisions end as refusals, whose answers have room for as many records as a page.
             var turn = Turn.current
             turn.lane = .bulk
             return try await page(of: call, turn: turn) {
@@ -40,12 +40,12 @@ extension API {
             if case .failure(_, let error) = result { error } else { nil }
         }
         errors.logRefusals(refused, call.request)
-        // What is saved is answered so, whether or not the token can be had.
+        // A successful save is reported even if the token cannot be read.
         answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
         return answer
     }
 
-    /// Seconds since a request that is repeated was sent for the first time, as its client says; nil: it is not repeated.
+    /// Seconds since the client first sent a repeated request, as the client says; nil for a first sending.
     func age(of request: HTTPRequest) throws -> Double? {
         guard let text = request.header(OperationAge.header) else { return nil }
         guard let age = OperationAge(text) else {
@@ -56,7 +56,7 @@ extension API {
         return age.seconds
     }
 
-    /// Of a request's bytes, by which a retry is known; nothing where the request names no operation.
+    /// The digest of a request's bytes, by which a retry is recognised; empty if the request names no operation.
     func digest(of body: [UInt8], in request: RequestExtension) async -> [UInt8] {
         guard request.operationID != nil else { return [] }
         guard body.count > Authenticator.verifiedOnLoopBytesMax else { return SHA256.digest(body) }
@@ -68,7 +68,7 @@ extension API {
 }
 
 extension RecordsResponse {
-    /// Something of the request was done, now or when it was sent before.
+    /// Whether some item of the request was carried out, now or by an earlier sending.
     fileprivate var isDone: Bool {
         records.contains { result in
             if case .failure = result { false } else { true }

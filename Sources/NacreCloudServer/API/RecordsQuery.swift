@@ -4,8 +4,8 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `POST records/query`. A page that gets nowhere without an index is held back until that is ready, at most `Limits.indexWaitSeconds`, and looked for
-    /// once more.
+    /// `POST records/query`. A page that finds nothing for want of an index waits until the index is ready, at most
+    /// `Limits.indexWaitSeconds`, and is then read again.
     func recordsQuery(_ call: Call) async throws -> HTTPResponse {
         let body = try await call.body()
         let (first, waiting) = try await queryPage(call, body)
@@ -17,8 +17,9 @@ extension API {
         }.page
     }
 
-    /// - Parameter marker: in place of the request's.
-    /// - Returns: `waiting`: the page is empty, and so is the next one, behind that marker, as long as this database is not signalled.
+    /// - Parameter marker: replaces the request's continuation marker; nil keeps it.
+    /// - Returns: the page. `waiting` is set if the page is empty and stays empty behind that marker until the `index`
+    ///   database is signalled.
     private func queryPage(
         _ call: Call, _ body: [UInt8], after marker: String? = nil
     ) async throws -> (page: HTTPResponse, waiting: (index: DatabaseID, marker: String?)?) {

@@ -4,18 +4,19 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// Keeps everybody who asks within a rate of work: addresses, users, containers and those who have only an API token of one have a bucket each.
-/// Nothing that nobody has looked up is the key of one. Thread-safe; one lock a question.
+/// Keeps each payer within a rate of work. Addresses, users, containers and the callers with only an API token of a
+/// container have a bucket each. Buckets are keyed only by values that have been looked up. Thread-safe; one lock for
+/// each call.
 package final class RequestRates: Sendable {
-    /// Whose work is counted together.
+    /// A payer: the callers whose work is counted together.
     package struct Payer: Hashable {
         enum Kind: Int, CaseIterable {
             case user
-            /// Not of this machine itself: a proxy there is everybody.
+            /// An address, except this machine's own: a proxy there stands for all clients.
             case address
-            /// An address, among those who have an API token of a container and no user.
+            /// An address, for callers with an API token of a container and no user.
             case guest
-            /// All of those.
+            /// All guests of a container together.
             case guests
             case container
         }
@@ -23,7 +24,7 @@ package final class RequestRates: Sendable {
         var kind: Kind
         var container = ""
         var name = ""
-        /// Costs a second. It is the same payer whatever is set.
+        /// Cost that is allowed each second. It does not count for equality.
         var rate: Int
 
         package static func == (left: Payer, right: Payer) -> Bool {
@@ -37,14 +38,14 @@ package final class RequestRates: Sendable {
         }
     }
 
-    /// Buckets of one kind that are remembered. On this server: 10 MB.
+    /// Buckets of one kind that are kept. On this server: 10 MB.
     private static let bucketsMax = 50_000
 
-    /// Costs a second of one user; nil: nobody is kept to a rate but those for whom one is set.
+    /// Cost that one user is allowed each second; nil: only containers with a rate of their own have one.
     private let perSecond: Int?
     private let clock: ServerClock
     private let overload: OverloadLog
-    /// What administrators have set, by container.
+    /// The rates that administrators have set, by container.
     private let entries = Remembered<String, RateEntry>()
     private let buckets = Locked([TokenBuckets<Payer>](repeating: TokenBuckets(most: bucketsMax), count: Payer.Kind.allCases.count))
 
@@ -58,10 +59,10 @@ package final class RequestRates: Sendable {
         self.overload = overload
     }
 
-    /// Nobody is kept to a rate.
+    /// Rates that limit no caller.
     static let off = RequestRates(perSecond: nil, clock: .system)
 
-    /// Whose work a request is before its sender is known.
+    /// The payers of a request before its sender is known.
     package func payers(of address: String) -> [Payer] {
         guard let perSecond, Self.isKept(address) else { return [] }
         return [Payer(kind: .address, name: address, rate: perSecond * Limits.requestRateOfAddress)]
@@ -69,12 +70,13 @@ package final class RequestRates: Sendable {
 
     private static func isKept(_ address: String) -> Bool { !address.isEmpty && !IPAddress.isLoopback(address) }
 
-    /// What is set for a container, as it was within the last seconds.
+    /// The rates set for a container, at most a few seconds old.
     package func entry(of container: String, in registry: Registry) async throws -> RateEntry {
         try await entries.value(container, at: clock.now()) { try await registry.rates(of: container) } ?? RateEntry()
     }
 
-    /// Whose work it is besides, once its sender is known, by what is set for the container: a user's own, and not that of the API token that came with it.
+    /// Further payers once the sender is known, by the rates of the container. A user pays for itself, and not for the
+    /// API token that came with it.
     package func payers(of caller: Caller, at address: String, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
         let rates = Rates(requestRate: perSecond).with(own)
         func payer(_ kind: Payer.Kind, _ name: String, _ rate: Int?) -> Payer? {
@@ -86,7 +88,7 @@ package final class RequestRates: Sendable {
         return [guest, payer(.guests, "", rates.guestsRate), container].compactMap(\.self)
     }
 
-    /// - Throws: `THROTTLED` with the seconds to wait, where one of them has had more than its rate.
+    /// - Throws: `THROTTLED` with the seconds to wait, if a payer has used more than its rate.
     package func require(_ payers: [Payer]) throws(ServerError) {
         guard !payers.isEmpty else { return }
         let now = clock.now()
@@ -98,7 +100,7 @@ package final class RequestRates: Sendable {
         throw .tooManyRequests(seconds: pause)
     }
 
-    /// Takes the cost of what was done from all of them.
+    /// Charges a cost to each of the payers.
     package func take(_ cost: Int, from payers: [Payer]) {
         guard !payers.isEmpty else { return }
         let now = clock.now()
@@ -107,7 +109,7 @@ package final class RequestRates: Sendable {
         }
     }
 
-    /// Takes the cost of what was done for a user after its requests; of nobody where no rate can be found.
+    /// Charges a user for work done after its requests. Charges nothing if the rate cannot be read.
     func take(_ cost: Int, from place: AccountPlace, in registry: Registry) async {
         guard cost > 0, !place.userRecordName.isEmpty, let own = try? await entry(of: place.container, in: registry) else { return }
         let target = DatabaseTarget(container: place.container, environment: place.environment, scope: .private)

@@ -20,7 +20,7 @@ extension API {
         }
     }
 
-    /// `POST records/request-access`, an endpoint of ours: Apple's systems ask by themselves.
+    /// `POST records/request-access`, an endpoint of this server's own: Apple's systems request access by themselves.
     func recordsRequestAccess(_ call: Call) async throws -> HTTPResponse {
         let turn: (SharesRequest, inout Turn) -> Void = { $1.rows = $0.shortGUIDs.count }
         return try await answer(call, try await call.body(), as: SharesRequest.self, turn: turn) { request in

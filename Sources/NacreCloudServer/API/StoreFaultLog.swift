@@ -1,11 +1,11 @@
 import NacreCloudContainer
 import NacreTelemetry
 
-/// A line for each failure of the store and each damaged record that a request met: where it was, what is wrong, and for which request.
+/// Logs each failure of the store and each damaged record that a request met: the place, the fault, and the request.
 struct StoreFaultLog: Sendable {
     let logger: Logger
 
-    /// A value that there is not is empty; background work has no request.
+    /// Logs a failure. Unknown values are empty; background work has no request ID.
     func log(_ error: StoreError) {
         logger.log(
             .error, "The store failed",
@@ -16,7 +16,7 @@ struct StoreFaultLog: Sendable {
             ])
     }
 
-    /// What is wrong, with what is known of it besides its place.
+    /// The error's text with its values, except those that name its place.
     static func text(of error: StoreError) -> String {
         let places: Set = ["database", "zone", "recordName"]
         let rest = error.values.filter { !places.contains($0.key) }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

@@ -23,7 +23,8 @@ extension API {
         }
     }
 
-    /// `GET tokens/web-push`, which is ours: what pages subscribe with at their browser's push service.
+    /// `GET tokens/web-push`, an endpoint of this server's own: the key that pages subscribe with at their browser's
+    /// push service.
     func tokensWebPushKey(_ call: Call) async throws -> HTTPResponse {
         let key = try await cloud.applicationServerKey(in: call.target.container, call.target.environment, by: call.caller)
         return .json(WebPushKeyResponse(applicationServerKey: key).json(AnswerForm()))
@@ -39,11 +40,12 @@ extension API {
         }
     }
 
-    /// Where a `webcourierURL` leads.
+    /// The path of a `webcourierURL`.
     static let courierPath = "/push/1/aps"
 
-    /// Answers with the next notification of a token's device, one JSON object, as soon as there is one; with nothing where none comes in
-    /// `Limits.waitSeconds`. CloudKit: the token is all that is asked for, and a notification that a client has is gone. `HEAD` takes none.
+    /// Answers with the next notification of a token's device as one JSON object, as soon as there is one, or with an
+    /// empty body after `Limits.waitSeconds`. CloudKit: the token is the only credential, and a notification that a
+    /// client has is gone. `HEAD` takes none.
     func addCourierRoute(to router: inout Router) {
         router.get(Self.courierPath) { request, _ in
             let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
@@ -73,7 +75,7 @@ extension API {
 }
 
 extension WebPushAddress {
-    /// Keys that are none are empty, and refused as such.
+    /// Malformed keys become empty, and are refused for that.
     fileprivate init(_ subscription: WebPushRegisterRequest.Subscription) {
         self.init(
             endpoint: subscription.endpoint, point: Base64URL.decode(subscription.p256dh) ?? [],

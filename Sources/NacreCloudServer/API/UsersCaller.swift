@@ -4,7 +4,7 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `GET users/caller`: in any database, as the live service does.
+    /// `GET users/caller`, which works in any database, as on the live service.
     func usersCaller(_ call: Call) async throws -> HTTPResponse {
         .json(try await identity(of: call).json(AnswerForm()))
     }

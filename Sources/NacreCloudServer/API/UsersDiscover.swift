@@ -12,12 +12,12 @@ extension API {
         }
     }
 
-    /// `GET users/discover`: those of the caller's address book.
+    /// `GET users/discover`: the users in the caller's address book.
     func usersDiscoverAll(_ call: Call) async throws -> HTTPResponse {
         .json(try cloud.discoverContacts(in: call.target, by: call.caller).json(AnswerForm()))
     }
 
-    /// `GET users/contact-key`, which is ours.
+    /// `GET users/contact-key`, an endpoint of this server's own.
     func usersContactKey(_ call: Call) async throws -> HTTPResponse {
         .json(try await cloud.contactKey(in: call.target, by: call.caller).json(AnswerForm()))
     }

@@ -15,7 +15,7 @@ extension API {
         try await lookUpUsers(call) { request throws(ServerError) in try request.byID() }
     }
 
-    /// `POST users/lookup/contacts`: those of the caller's address book, whatever the body says.
+    /// `POST users/lookup/contacts`: the users in the caller's address book, whatever the body says.
     func usersLookupContacts(_ call: Call) async throws -> HTTPResponse {
         .json(try UsersLookupResponse(cloud.discoverContacts(in: call.target, by: call.caller)).json(AnswerForm()))
     }

@@ -3,7 +3,8 @@ import NacreCloudServerWire
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Whether others of the container may find the caller: an endpoint of ours, for what Apple's systems ask their users themselves.
+/// Whether other users of the container may find the caller. The endpoint is this server's own: Apple's systems ask
+/// their users themselves.
 extension API {
     /// `GET users/permission`
     func usersPermission(_ call: Call) async throws -> HTTPResponse {

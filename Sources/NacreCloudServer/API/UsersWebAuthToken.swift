@@ -4,7 +4,7 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `POST users/web-auth-token`, which is ours: what `CKFetchWebAuthTokenOperation` asks for.
+    /// `POST users/web-auth-token`, an endpoint of this server's own, which `CKFetchWebAuthTokenOperation` calls.
     func usersWebAuthToken(_ call: Call) async throws -> HTTPResponse {
         if let fault = webAuthTokenVerdict(call.target, by: call.caller) { throw fault }
         return try await answer(call, try await call.body(), as: WebAuthTokenRequest.self) { request in

@@ -9,7 +9,7 @@ extension API {
         .json(try await cloud.listZones(in: call.target, by: call.caller).json(AnswerForm()))
     }
 
-    /// `POST zones/list`: CloudKit JS and others ask so, with an empty object, or with nothing.
+    /// `POST zones/list`, as CloudKit JS and others send it, with an empty object or an empty body.
     func zonesListPosted(_ call: Call) async throws -> HTTPResponse {
         let body = try await call.body()
         if body.isEmpty { return try await zonesList(call) }

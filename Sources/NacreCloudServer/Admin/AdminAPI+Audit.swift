@@ -4,12 +4,12 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
 
-/// The log of what administrators did. See `docs/decisions/what-administrators-do-is-noted-first.md`.
+/// The log of administrators' actions. See `docs/decisions/what-administrators-do-is-noted-first.md`.
 extension AdminAPI {
-    /// Routes that change nothing and show nobody's records, though they have a body.
+    /// Routes that change nothing and show no user's records, although their requests have a body.
     private static let readingRoutes: Set = ["/admin/1/schema/diff", "/admin/1/roles/why"]
 
-    /// Has each request that changes something, or looks into a database, noted before it is done.
+    /// Logs each request that changes something or reads a database, before it is carried out.
     @Sendable func audit(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         guard request.method != .get, request.method != .head, let route = request.route, !Self.readingRoutes.contains(route) else {
             return await next(request)
@@ -33,7 +33,7 @@ extension AdminAPI {
     }
 }
 
-/// A request that the log of what administrators did has, or will have once its body is read.
+/// A request that is in the log of administrators' actions, or will be once its body is read.
 final class AuditedRequest: Sendable {
     @TaskLocal static var current: AuditedRequest?
 
@@ -48,8 +48,8 @@ final class AuditedRequest: Sendable {
             author: ManagementCaller.current?.author)
     }
 
-    /// Notes the request. A part of a check behind the first is the same check.
-    /// - Throws: what keeps it from being noted: it must not be done then.
+    /// Logs the request. Later parts of a check belong to its first request and are not logged.
+    /// - Throws: an error if it cannot be logged; the request must not be carried out then.
     func begin(with body: Data) async throws {
         let subject = Self.subject(of: body)
         if Self.inParts.contains(entry.action), subject["after"] != nil { return }
@@ -59,7 +59,8 @@ final class AuditedRequest: Sendable {
         number.withLock { $0 = given }
     }
 
-    /// What cannot be noted any more leaves the entry without a status: whether it was done is open then.
+    /// Adds the status to the entry. If that fails, the entry stays without one: whether the request was carried out is
+    /// then unknown.
     func end(_ status: Int) async {
         guard let number = number.withLock({ $0 }) else { return }
         try? await registry.end(auditEntry: number, status: status)
@@ -67,7 +68,7 @@ final class AuditedRequest: Sendable {
 
     private static let inParts: Set = ["POST /admin/1/check", "POST /admin/1/assets/verify", "POST /admin/1/assets/collect"]
 
-    /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
+    /// Fields that name the subject of a request. Passwords, keys and codes are not among them.
     private static let fields: Set = [
         "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
         "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "lifeSeconds", "name", "newEmail", "operation", "options", "origins",
@@ -76,10 +77,10 @@ final class AuditedRequest: Sendable {
         "publicBytes", "record", "recordType", "redirect", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes",
         "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
     ]
-    /// Longer values are cut. On this server: as long as a container's name may be.
+    /// Characters of a value; longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255
 
-    /// The body's own members; those that are objects are left out.
+    /// The body's own members; objects are left out.
     private static func subject(of body: Data) -> [String: String] {
         guard let members = try? JSONDecoder().decode([String: AuditedValue].self, from: body) else { return [:] }
         return members.filter { fields.contains($0.key) }.compactMapValues { $0.text.map { String($0.onOneLine.prefix(valueCharacters)) } }

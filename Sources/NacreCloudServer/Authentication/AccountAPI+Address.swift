@@ -2,9 +2,9 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Whether who has an account reads the mail to its address.
+/// Verification of an account's address by mail.
 extension AccountAPI {
-    /// Says whether the address is verified, and sends a link that verifies it where that is wanted.
+    /// Answers whether the address is verified, and sends a link that verifies it if asked to.
     func verifyEmail(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.AddressQuestion.self, of: request)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
@@ -18,23 +18,25 @@ extension AccountAPI {
         return try answer(AccountMessages.AddressState(email: account.email, isVerified: account.isEmailVerified, isSent: isSent))
     }
 
-    /// Leaves the letter that verifies an address in the outbox, whether it is the address of a new account or not: nobody learns which. Where too many went to
-    /// the address, or wait, none is sent, and its user asks for one later.
+    /// Puts a verification letter for an address into the outbox. It does so whether or not the address is new, so that
+    /// a caller cannot learn which addresses have accounts. If too many letters went to the address, or wait, none is
+    /// sent, and its user can ask for one later.
     func mailVerification(to address: String, _ request: HTTPRequest) async {
         guard mayMail(address, request) else { return }
         try? await cloud.registry.post(Letter(.verifyAddress, to: address, at: clock.now()))
     }
 
-    /// Whether a mail may go to an address now, which counts then.
+    /// Whether a mail may go to an address now; if so, it counts at once.
     func mayMail(_ email: String, _ request: HTTPRequest) -> Bool {
         guard cloud.mail != nil, let address = try? Registry.normalized(email) else { return false }
         return (try? countLetter(to: address, request)) != nil
     }
 
-    /// - Throws: `THROTTLED` with the seconds to wait, where too many mails were asked for, to the address or from the one that asks.
+    /// - Throws: `THROTTLED` with the seconds to wait, if too many mails were asked for to the address or by the
+    ///   sender.
     func countLetter(to address: String, _ request: HTTPRequest) throws {
         let now = clock.now()
-        // Each ends at once, so none waits.
+        // Each attempt ends at once, so none waits.
         guard let attempt = try letters.beginNow(email: address, address: request.clientAddress, at: now) else { throw ServerError.tooManyLetters }
         letters.end(attempt, .wrong, at: now)
         WorkMeter.current?.add(rows: Limits.letterCost)

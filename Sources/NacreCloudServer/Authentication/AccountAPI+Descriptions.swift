@@ -1,6 +1,6 @@
 import NacreHTTPServer
 
-/// The endpoints of accounts, as `/openapi.json` tells them.
+/// Descriptions of the endpoints of accounts for `/openapi.json`.
 extension AccountAPI {
     static let descriptions: [EndpointDescription] = [
         post("sign-up", "Makes an account.", AccountMessages.SignUp.self, AccountMessages.SignedUp.self),

@@ -3,20 +3,20 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Another address for an account, and its end. Both want the password.
+/// Change of an account's address, and deletion of an account. Both require the password.
 extension Cloud {
-    /// Gives an account another address, in what others of its containers find it by too.
+    /// Changes the address of an account, also in the identity by which other users of its containers find it.
     /// - Parameters:
-    ///   - verifies: mails a link that verifies the new one.
-    ///   - isVouched: an administrator vouches for the new one.
+    ///   - verifies: whether a link that verifies the new address is mailed.
+    ///   - isVouched: whether an administrator vouches for the new address.
     func changeEmail(of account: AccountEntry, to email: String, verifies: Bool, isVouched: Bool = false) async throws -> AccountEntry {
         do {
             let changed = try await registry.changeEmail(of: account, to: email, notifies: mail != nil, verifies: verifies, isVouched: isVouched)
-            // Where this fails, the task does it.
+            // If this fails, a task does it later.
             try? await refreshIdentity(of: account.id)
             return changed
         } catch var error as ServerError where error.field == "email" {
-            // The rule is the sign-up's; here the address stands in another field.
+            // The rule is that of the sign-up; in this request the address is in another field.
             error.field = "newEmail"
             throw error
         }
@@ -36,7 +36,7 @@ extension AccountAPI {
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         defer { authenticator.forget(account: account.id) }
         try await cloud.registry.deleteAccount(account)
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await cloud.concealIdentity(of: account.id)
         logger.log(
             .notice, "An account was deleted",

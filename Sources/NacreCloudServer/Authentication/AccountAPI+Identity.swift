@@ -2,7 +2,8 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What others see of a user, and where they do. Both want the password: an app does not rename its user in all others.
+/// A user's name and its visibility to others. Changes of both require the password: an app must not rename its user in
+/// all other apps.
 extension AccountAPI {
     func changeName(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.NameChange.self, of: request)
@@ -10,7 +11,7 @@ extension AccountAPI {
         if let fault = names.fault { throw fault }
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let changed = try await cloud.registry.changeNames(of: account, to: names)
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await cloud.refreshIdentity(of: account.id)
         return try answer(
             AccountMessages.NameChanged(email: changed.email, givenName: changed.givenName, familyName: changed.familyName))

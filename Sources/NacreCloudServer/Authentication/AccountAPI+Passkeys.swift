@@ -3,8 +3,9 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// The passkeys of an account, for the one whose it is. Both want the password: an app's token takes nobody's way in.
-/// They are added on the sign-in page alone, where a browser keeps them by the server's name.
+/// An account's list of passkeys, for its user. Both endpoints require the password, so that an app's token cannot
+/// remove a user's way to sign in. Passkeys are added on the sign-in page only, where a browser keeps them under the
+/// server's name.
 extension AccountAPI {
     func listPasskeys(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PasskeysQuestion.self, of: request)
@@ -22,7 +23,7 @@ extension AccountAPI {
         return try answer(AccountMessages.Passkey(removed))
     }
 
-    /// A passkey that came or went, in the log.
+    /// Logs that a passkey was added or removed.
     func tellPasskey(
         _ reason: String, _ passkey: PasskeyEntry, of account: String, _ request: HTTPRequest
     ) {

@@ -4,7 +4,7 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Another password: by the old one, or by a code that an administrator makes.
+/// Change of a password, either by the old one or by a code from an administrator.
 extension AccountAPI {
     func changePassword(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PasswordChange.self, of: request)
@@ -20,7 +20,8 @@ extension AccountAPI {
         return try answer(AccountMessages.SessionsEnded(count: count))
     }
 
-    /// An unknown address, an address without a code and a wrong code cost the same time, a hash among it, and get the same answer.
+    /// Sets a new password by a code. An unknown address, an address without a code and a wrong code take the same
+    /// time, including a hash, and get the same answer.
     func resetPassword(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PasswordByCode.self, of: request)
         if let fault = PasswordRule.fault(asked.newPassword, field: "newPassword") { throw fault }
@@ -31,12 +32,12 @@ extension AccountAPI {
         let digest = ResetCode.digest(asked.code)
         let account = try await cloud.registry.account(email: asked.email)
         outcome = .wrong
-        // Looked at before anything is written: a write would tell by its time that there is an account.
+        // Checked before anything is written: the time of a write would tell that there is an account.
         guard let account, account.reset?.isOpened(by: digest, at: clock.now()) == true else { throw refused(account, request) }
         defer { authenticator.forget(account: account.id) }
         guard let count = try await cloud.registry.resetPassword(of: account.id, digest: digest, to: hash) else { throw refused(account, request) }
         outcome = .right
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         if !account.isEmailVerified { try? await cloud.refreshIdentity(of: account.id) }
         tellChange("reset", account, request)
         return try answer(AccountMessages.SessionsEnded(count: count))
@@ -54,7 +55,7 @@ extension AccountAPI {
     }
 }
 
-/// A code that lets a user set a new password. The server keeps its digest alone.
+/// A code that lets a user set a new password. The server keeps only its digest.
 enum ResetCode {
     /// 128 random bits as hexadecimal digits.
     static func make() throws -> String {

@@ -2,9 +2,9 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The phone number of an account, which is there once its user has typed a code that was sent to it.
+/// The phone number of an account, which is stored once its user has typed a code that was sent to it.
 extension AccountAPI {
-    /// Says whether the account has a number, and sends a code to it where that is wanted.
+    /// Answers whether the account has the number, and sends a code to it if asked to.
     func verifyPhone(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PhoneQuestion.self, of: request)
         let number = try Self.number(asked.phone)
@@ -13,20 +13,20 @@ extension AccountAPI {
         let isSent = asked.sends == true && !isVerified
         if isSent {
             guard cloud.texts != nil else { throw ServerError.sendsNoTexts }
-            // A number as an address: whoever asks, it is not to be flooded.
+            // A number is limited like an address: no caller may flood it.
             try countLetter(to: number, request)
             try await cloud.registry.sendPhoneCode(to: number, of: account)
         }
         return try answer(AccountMessages.PhoneState(phone: number, isVerified: isVerified, isSent: isSent))
     }
 
-    /// Takes the code that was sent.
+    /// Checks the code that was sent, and stores the number.
     func confirmPhone(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.PhoneCode.self, of: request)
         let number = try Self.number(asked.phone)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         _ = try await cloud.registry.confirmPhone(number, code: asked.code, of: account)
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await cloud.refreshIdentity(of: account.id)
         return try answer(AccountMessages.PhoneState(phone: number, isVerified: true, isSent: false))
     }

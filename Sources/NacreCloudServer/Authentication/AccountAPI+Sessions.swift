@@ -2,13 +2,13 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What an account is signed in with, for the one whose it is.
+/// An account's sessions and devices, for its user.
 ///
-/// Who asks with a token hears of those that allow no more than the token does; who asks with the password, of all.
+/// A caller with a token sees the sign-ins that allow no more than the token does; a caller with the password sees all.
 extension AccountAPI {
     struct Asker {
         var account: String
-        /// The sign-in that asks; nil: it was the password.
+        /// The sign-in that the request belongs to; nil: the request has the password.
         var own: String?
         var place: SignIn.Place?
     }
@@ -37,7 +37,7 @@ extension AccountAPI {
         return try answer(AccountMessages.SessionsEnded(count: count))
     }
 
-    /// Who asks, by a token in the request or by address and password.
+    /// Identifies the caller, by a token in the request or by address and password.
     func asker(_ email: String?, _ password: String?, _ request: HTTPRequest) async throws -> Asker {
         if email == nil, password == nil {
             let signedIn = try await authenticator.signedIn(request)

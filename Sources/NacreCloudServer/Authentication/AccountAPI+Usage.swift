@@ -1,9 +1,9 @@
 import NacreCloudContainer
 import NacreHTTPServer
 
-/// What an account's private databases hold, for the one whose they are.
+/// The bytes that an account's private databases hold, for its user.
 ///
-/// Who asks with a token hears of its own container and environment; who asks with the password, of all.
+/// A caller with a token sees its own container and environment; a caller with the password sees all.
 extension AccountAPI {
     func usage(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.UsageQuestion.self, of: request)

@@ -5,7 +5,8 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Sign-up, sign-in, sign-out and what belongs to them: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
+/// Sign-up, sign-in, sign-out and related endpoints. They are this server's own, because Apple's are not a part of
+/// CloudKit. See `docs/wire.md`, "Accounts".
 struct AccountAPI: Sendable {
     let cloud: Cloud
     let authenticator: Authenticator
@@ -17,10 +18,10 @@ struct AccountAPI: Sendable {
     let rates: RequestRates
     let errors: ErrorAnswer
     let attempts = SignInGuard()
-    /// Mails that were asked for, as wrong passwords are counted.
+    /// Counts requests for mails by the same rules as wrong passwords.
     let letters = SignInGuard()
 
-    /// Where its paths begin.
+    /// First segments of the paths that this API serves.
     static let roots: Set = ["account"]
 
     func addRoutes(to router: inout Router) {
@@ -42,7 +43,8 @@ struct AccountAPI: Sendable {
 
     private typealias Endpoint = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
-    /// All requests from an address share its rate; one with a password costs far more than the others.
+    /// Runs `body` within the rate of the request's address, which all its requests share. A request with a password
+    /// costs far more than others.
     func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
@@ -62,8 +64,9 @@ struct AccountAPI: Sendable {
         return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password, names: names, request)))
     }
 
-    /// Makes an account where the address has none. Whether it had one is told by neither answer nor time: the password is hashed and as much is written.
-    /// - Returns: the address as it is kept.
+    /// Makes an account if the address has none. Neither the answer nor its time tells whether it had one: the password
+    /// is hashed and as much is written in both cases.
+    /// - Returns: the address as it is stored.
     func signUp(
         email: String, password: String, names: NameComponents = NameComponents(), _ request: HTTPRequest
     ) async throws -> String {
@@ -76,7 +79,7 @@ struct AccountAPI: Sendable {
         return address
     }
 
-    /// Makes an account, for administrators, who vouch for its address.
+    /// Makes an account for an administrator, who vouches for its address.
     static func createAccount(
         email: String, password: String, names: NameComponents = NameComponents(), in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
@@ -99,7 +102,7 @@ struct AccountAPI: Sendable {
         }
     }
 
-    /// An answer that pages of one origin alone may read, a refusal too.
+    /// Limits an answer, or a refusal, to pages of one origin.
     /// - Parameter origin: nil: any.
     private func readable(by origin: String?, _ request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         guard let origin else { return try await body() }
@@ -109,14 +112,14 @@ struct AccountAPI: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // Not thrown on: who answers it there does not know the API token.
+            // Not rethrown, because the outer handler does not know the API token.
             response = errors.response(to: error, request)
         }
         response.letRead(by: origin)
         return response
     }
 
-    /// The token that is asked for.
+    /// The answer with a new token of the kind that the request names.
     private func signedIn(
         _ account: AccountEntry, to entry: APITokenEntry, _ environment: DatabaseKey.Environment, _ asked: AccountMessages.SignIn
     ) async throws -> HTTPResponse {
@@ -134,7 +137,8 @@ struct AccountAPI: Sendable {
         }
     }
 
-    /// The account whose password this is. An unknown address costs the same time, and gets the same answer.
+    /// The account that the password belongs to. An unknown address takes the same time and gets the same answer as a
+    /// wrong password.
     func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
         let attempt = try await begin(email: email, request)
         var outcome = SignInGuard.Outcome.unknown
@@ -152,16 +156,18 @@ struct AccountAPI: Sendable {
         return account
     }
 
-    /// The hash of a new password, made in its turn as passwords are checked: one address takes no more places than it does by signing in.
-    /// - Parameter email: of the account whose password was just checked; nil: none was, and a stranger waits.
+    /// Hashes a new password, in the same queue as password checks: one address takes no more places than it does by
+    /// signing in.
+    /// - Parameter email: the account whose password was just checked; nil: none was, and the attempt counts as a
+    ///   stranger's.
     func hash(_ password: String, of email: String?, _ request: HTTPRequest) async throws -> String {
         let attempt = try await begin(email: email, request)
         defer { attempts.end(attempt, .unknown, at: clock.now()) }
         return try await Self.hashed(overload) { try await passwords.hash(password) }
     }
 
-    /// Waits for the turn of an attempt, which is to be ended.
-    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before anything is looked at.
+    /// Waits for an attempt's turn. The caller has to end the attempt.
+    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before any password is checked.
     func begin(email: String?, _ request: HTTPRequest) async throws -> SignInGuard.Attempt {
         do {
             return try await attempts.begin(email: email, address: request.clientAddress, clock)
@@ -171,7 +177,7 @@ struct AccountAPI: Sendable {
         }
     }
 
-    /// Never the e-mail address, which is a person's; an account is told by its ID.
+    /// Logs a refused sign-in with the account's ID, never with its e-mail address, which is personal.
     func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
         logger.log(
             .notice, "A sign-in was refused",
@@ -195,7 +201,7 @@ struct AccountAPI: Sendable {
 
     // MARK: Sign-out
 
-    /// Ends what the request's own credential allows: an account token, or the session of a web auth token.
+    /// Ends the sign-in of the request's own credential: an account token, or the session of a web auth token.
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
         if let token = Authenticator.bearer(request) {
             try await authenticator.signOut(accountToken: token)
@@ -226,7 +232,7 @@ struct AccountAPI: Sendable {
 }
 
 extension HTTPRequest {
-    /// A body that is about accounts, JSON or a form, which is paid for.
+    /// Reads a body of an account endpoint, JSON or a form, and charges its bytes.
     func accountBody() async throws -> [UInt8] {
         let bytes = try await body.collect(upTo: Limits.accountBodyBytes)
         WorkMeter.current?.add(bytes: bytes.count)
@@ -242,7 +248,7 @@ extension ServerError {
     static let signInBusy = ServerError(
         .tryAgainLater, "too many sign-ins are under way", remedy: "Try again in a moment: the password was not looked at.", retryAfter: 2)
 
-    /// What is wrong with the JSON of an endpoint of our own.
+    /// An error for JSON that an endpoint of this server's own cannot decode.
     init(_ error: any Error) {
         let path: ([any CodingKey]) -> String = { $0.map(\.stringValue).joined(separator: ".") }
         switch error {

@@ -6,16 +6,16 @@ extension AccountMessages {
     }
 
     package struct Passkeys: Codable, Hashable, Sendable {
-        /// The oldest first.
+        /// Passkeys, the oldest first.
         package var passkeys: [Passkey]
     }
 
     package struct Passkey: Codable, Hashable, Sendable {
         package var id: String
         package var name: String
-        /// Milliseconds since 1970.
+        /// Time of creation, in milliseconds since 1970.
         package var created: Int64
-        /// When it signed in last; absent: never.
+        /// Time of the last sign-in, in milliseconds since 1970; absent: never.
         package var used: Int64?
     }
 

@@ -1,4 +1,5 @@
-/// What the endpoints of accounts take and give: JSON objects with these keys. Server and command line share them.
+/// Requests and answers of the account endpoints: JSON objects with these keys. The server and the command line share
+/// them.
 package enum AccountMessages {
     /// `POST /account/1/sign-up`
     package struct SignUp: Codable, Hashable, Sendable {
@@ -26,7 +27,7 @@ package enum AccountMessages {
         package var apiToken: String
         package var container: String
         package var environment: String
-        /// nil: `web`.
+        /// nil means `web`.
         package var kind: Kind?
         /// For an account token: the device that will hold it.
         package var device: String?
@@ -58,16 +59,16 @@ package enum AccountMessages {
 
     /// `POST /account/1/sessions/list`
     package struct SessionsQuestion: Codable, Hashable, Sendable {
-        /// Address and password, or neither where the request has a token.
+        /// The e-mail address. Both it and the password are absent if the request has a token.
         package var email: String?
         package var password: String?
-        /// `next` of the page before.
+        /// The `next` of the previous page.
         package var after: String?
     }
 
     package struct Sessions: Codable, Hashable, Sendable {
         package var sessions: [Session]
-        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        /// The position of the next page; absent on the last page. A page before the last may be empty.
         package var next: String?
 
         package init(sessions: [Session], next: String? = nil) {
@@ -79,15 +80,15 @@ package enum AccountMessages {
     /// A session on the web, or a device.
     package struct Session: Codable, Hashable, Sendable {
         package var id: String
-        /// As the sign-in's: `web` or `account`.
+        /// `web` or `account`, as in a sign-in.
         package var kind: String
         package var containers: [String]
         package var environment: String
         /// The device's name; absent on the web.
         package var device: String?
-        /// Milliseconds since 1970.
+        /// Time of the sign-in, in milliseconds since 1970.
         package var created: Int64
-        /// true of the one that asks.
+        /// true for the session of the request itself.
         package var isCurrent: Bool?
     }
 
@@ -105,7 +106,7 @@ package enum AccountMessages {
     }
 
     package struct SessionsEnded: Codable, Hashable, Sendable {
-        /// How many sessions and devices were ended.
+        /// The number of sessions and devices that were ended.
         package var count: Int
     }
 
@@ -119,12 +120,12 @@ package enum AccountMessages {
         package var databases: [PlaceUsage]
     }
 
-    /// What the account's private database of a container and environment holds.
+    /// The use of the account's private database in a container and environment.
     package struct PlaceUsage: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
         package var bytes: Int64
-        /// Absent: as much as the server has room for.
+        /// The quota in bytes; absent: no limit but the server's disk.
         package var limit: Int64?
     }
 
@@ -166,7 +167,7 @@ package enum AccountMessages {
     package struct AddressState: Codable, Hashable, Sendable {
         package var email: String
         package var isVerified: Bool
-        /// A mail is on its way.
+        /// true: a mail is on its way.
         package var isSent: Bool
     }
 
@@ -180,10 +181,10 @@ package enum AccountMessages {
     }
 
     package struct PhoneState: Codable, Hashable, Sendable {
-        /// As in `+49301234567`.
+        /// The number in the form `+49301234567`.
         package var phone: String
         package var isVerified: Bool
-        /// A message is on its way.
+        /// true: a message is on its way.
         package var isSent: Bool
     }
 
@@ -209,7 +210,7 @@ package enum AccountMessages {
     package struct NameChange: Codable, Hashable, Sendable {
         package var email: String
         package var password: String
-        /// nil: the account has none from now on.
+        /// nil removes the account's name.
         package var givenName: String?
         package var familyName: String?
     }
@@ -241,7 +242,7 @@ package enum AccountMessages {
     }
 
     package struct Deleted: Codable, Hashable, Sendable {
-        /// Of the account that is no more.
+        /// The address of the deleted account.
         package var email: String
     }
 }

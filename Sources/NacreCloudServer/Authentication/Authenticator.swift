@@ -3,32 +3,33 @@ import NacreCloudWire
 import NacreCrypto
 package import NacreHTTPServer
 
-/// Finds out who sends a request.
+/// Authenticates requests.
 ///
-/// An account token (`Authorization: Bearer`) is the framework's; an API token (`ckAPIToken`) is the world's; a web auth token
-/// (`ckWebAuthToken`) beside it is a user's. It reads the registry at most every few seconds for each, and writes nothing.
+/// An account token (`Authorization: Bearer`) is the framework's; an API token (`ckAPIToken`) alone is the world's; a
+/// web auth token (`ckWebAuthToken`) beside it is a user's. The registry is read at most every few seconds for each
+/// credential. Written are only notes of use, prolonged sessions and missing user records.
 package final class Authenticator: Sendable {
-    /// Who it is, and the web auth token that goes back with the answer.
+    /// The sender of a request, and the web auth token that goes back with the answer.
     package struct Identity: Sendable {
         package var caller: Caller
         var webAuthToken: String?
-        /// The one origin whose pages may read the answer; nil: any.
+        /// The only origin whose pages may read the answer; nil: any.
         var readableBy: String?
-        /// The body, where it had to be read to know who it is.
+        /// The body, if it was read to authenticate the sender.
         var body: [UInt8]?
-        /// When the request came.
+        /// The time of the authentication.
         fileprivate var known: Timestamp
     }
 
-    /// Who asks about an account, known by a token.
+    /// The sender of an account request, known by a token.
     struct SignedIn: Sendable {
         var account: String
-        /// Of the session, or of the account token.
+        /// The ID of the session, or of the account token.
         var id: String
         var place: SignIn.Place
     }
 
-    /// A server-to-server key whose user is let in.
+    /// A server-to-server key whose user has been admitted.
     fileprivate struct ServerKey: Sendable {
         var entry: ServerKeyEntry
         var container: String
@@ -49,19 +50,19 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// A web auth token's inside, and the API token that it opens with.
+    /// The content of a web auth token, and the API token that it is bound to.
     private struct OpenedToken: Sendable {
         var token: WebAuthToken
         var apiToken: String
     }
 
-    /// Text as a client sent it, which may be any.
+    /// A text as the client sent it, not verified in any way.
     private struct SentText: Hashable {
         var text: String
         init(_ text: String) { self.text = text }
     }
 
-    /// The ID of an entry: from a seal that this server made, or from the registry. It opens nothing by itself.
+    /// The ID of an entry, from a seal that this server made or from the registry. It is no credential by itself.
     private struct EntryID: Hashable {
         var id: String
         init(_ id: String) { self.id = id }
@@ -73,7 +74,7 @@ package final class Authenticator: Sendable {
         var id: String
     }
 
-    /// What an account token allows: containers, and who its account is in each.
+    /// The rights of an account token: containers, and the account's user in each.
     private struct Device: Sendable {
         var id: String
         var account: String
@@ -112,8 +113,9 @@ package final class Authenticator: Sendable {
         self.clock = clock
     }
 
-    /// - Parameter credential: where the request's URL was given for one: it shows who sends the request, as it does now. One that has ended shows nobody.
-    ///   nil: what the request carries shows it.
+    /// Authenticates a request and adds the state of its account.
+    /// - Parameter credential: the credential that the request's URL was made for, which has to be valid still; nil:
+    ///   the request carries its credential.
     package func identify(
         _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
@@ -126,7 +128,7 @@ package final class Authenticator: Sendable {
         return identity
     }
 
-    /// Who sends a request, whatever the state of the account.
+    /// Authenticates a request whatever the state of its account.
     private func shown(
         _ request: HTTPRequest, by credential: Credential?, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
@@ -148,8 +150,9 @@ package final class Authenticator: Sendable {
             webAuthToken: try renewed(token, text, apiToken), readableBy: origin, known: now)
     }
 
-    /// The one origin whose pages may read the answer; nil: any.
-    /// - Throws: where there is no such API token, or a page asks whose origin it is not for.
+    /// The only origin whose pages may read the answer; nil: any.
+    /// - Throws: an error if there is no such API token, or if the request comes from a page of an origin that the
+    ///   token does not allow.
     private func origin(
         of request: HTTPRequest, for apiToken: String, container: String, environment: DatabaseKey.Environment
     ) async throws -> String? {
@@ -195,9 +198,10 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
-    /// within those seconds in the middle of a request too. A signed request is not asked again: its date bounds it.
-    /// - Throws: as `identify`.
+    /// Authenticates the sender again if the request has taken longer than a value of `Remembered` is kept, because its
+    /// body came slowly or it waited. An ended credential is thus refused within those seconds even in the middle of a
+    /// request. A signed request is not checked again: its date bounds it.
+    /// - Throws: the errors of `identify`.
     package func requireStill(
         _ identity: Identity, _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws {
@@ -207,12 +211,12 @@ package final class Authenticator: Sendable {
         guard again.caller == identity.caller else { throw ServerError.authenticationFailed }
     }
 
-    /// Whether a request shows a token that a sign-in gave.
+    /// Whether a request carries a token that a sign-in gave.
     static func hasToken(_ request: HTTPRequest) -> Bool {
         bearer(request) != nil || request.query("ckWebAuthToken") != nil
     }
 
-    /// Who asks about an account: the holder of an account token, or of a web auth token beside its API token.
+    /// Authenticates an account request by an account token, or by a web auth token beside its API token.
     func signedIn(_ request: HTTPRequest) async throws -> SignedIn {
         if let text = Self.bearer(request) {
             guard let token = sealer.open(AccountToken.self, text, for: .account),
@@ -229,15 +233,15 @@ package final class Authenticator: Sendable {
             account: session.account, id: session.id, place: SignIn.Place(containers: [session.container], environment: session.environment))
     }
 
-    /// To be called after a commit that ended sign-ins of an account: here they are refused from now on, and by other processes over the same store within
-    /// the seconds of `Remembered`.
+    /// Forgets the sign-ins of an account. Call it after a commit that ended some: this process refuses them from now
+    /// on, other processes over the same store within the seconds of `Remembered`.
     func forget(account: String) {
         sessions.forget { $0.account == account }
         devices.forget { $0.account == account }
         accountStates.forget(EntryID(account))
     }
 
-    /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
+    /// - Throws: `authenticationFailed` unless the token exists for that container and environment.
     func apiTokenEntry(_ token: String, container: String, environment: DatabaseKey.Environment) async throws -> APITokenEntry {
         guard let entry = try await apiTokenEntry(token), entry.container == container, entry.environment == environment.rawValue else {
             throw ServerError.authenticationFailed
@@ -246,7 +250,8 @@ package final class Authenticator: Sendable {
         return entry
     }
 
-    /// Notes that a token or key is in use, once in a while. Where the server cannot write nothing is noted, and that is tried again after some seconds.
+    /// Notes from time to time that a token or key is in use. If the server cannot write, it tries again after some
+    /// seconds.
     func noteUse(of entry: some UsedEntry, _ id: String) async {
         let now = clock.now()
         guard entry.isUseToBeNoted(at: now) else { return }
@@ -260,7 +265,7 @@ package final class Authenticator: Sendable {
         try await apiTokens.value(SentText(token), at: clock.now()) { try await cloud.registry.apiToken(token) }
     }
 
-    /// The one origin whose pages may read what is answered to a request, also where it is refused; nil: any.
+    /// The only origin whose pages may read the answer, including a refusal; nil: any.
     func reader(of request: HTTPRequest) async -> String? {
         guard let token = request.query("ckAPIToken"), let origin = request.header("Origin"), let entry = try? await apiTokenEntry(token) else {
             return nil
@@ -268,7 +273,7 @@ package final class Authenticator: Sendable {
         return entry.origins != nil && entry.allows(origin: origin) ? origin : nil
     }
 
-    /// - Throws: `originRefused` where a page asks whose origin the API token is not for.
+    /// - Throws: `originRefused` if the request comes from a page of an origin that the API token does not allow.
     static func requireOrigin(of request: HTTPRequest, for entry: APITokenEntry) throws(ServerError) {
         guard entry.origins == nil || entry.allows(origin: request.header("Origin")) else { throw .originRefused }
     }
@@ -299,8 +304,8 @@ package final class Authenticator: Sendable {
         return (token, session)
     }
 
-    /// What is inside a web auth token: the same for as long as its text is, whatever becomes of the session. To open the seal and read what is inside would cost
-    /// each request more than all else that finds its sender.
+    /// The content of a web auth token. It depends on the text alone, not on the session's state, so it is cached:
+    /// opening and decoding it for each request would cost more than the rest of the authentication.
     /// - Returns: nil for a text that was not made for that API token.
     private func opened(_ text: String, apiToken: String, at now: Timestamp) async throws -> WebAuthToken? {
         let known = try await openedTokens.value(SentText(text), at: now) { () -> OpenedToken? in
@@ -309,7 +314,7 @@ package final class Authenticator: Sendable {
         return known?.apiToken == apiToken ? known?.token : nil
     }
 
-    /// A session of somebody who has a user record, also where it began before there were any.
+    /// The session of a token. Its user record is created if the session is older than user records.
     private func admitted(_ token: WebAuthToken) async throws -> SessionEntry? {
         guard let session = try await cloud.registry.session(token.session, of: token.account),
             let environment = DatabaseKey.Environment(rawValue: session.environment)
@@ -318,7 +323,7 @@ package final class Authenticator: Sendable {
         return session
     }
 
-    /// Lets a session that is in use live on. Where the server cannot write it lives as long as it would have.
+    /// Extends the life of a session in use. If the server cannot write, the session keeps its old end.
     private func prolong(_ session: SessionEntry, at now: Timestamp) async {
         guard now.secondsSince2001 - (session.prolonged ?? session.created) >= Limits.sessionProlongSeconds else { return }
         try? await cloud.registry.prolongSession(session.id, of: session.account)
@@ -339,7 +344,7 @@ package final class Authenticator: Sendable {
         try sealer.seal(encoding: AccountToken(id: entry.id, account: entry.account), for: .account)
     }
 
-    /// Ends what an account token allows.
+    /// Revokes an account token, and forgets its sessions.
     func signOut(accountToken text: String) async throws {
         guard let token = sealer.open(AccountToken.self, text, for: .account) else { throw ServerError.authenticationFailed }
         try await cloud.registry.revokeAccountToken(token.id, of: token.account)
@@ -347,8 +352,8 @@ package final class Authenticator: Sendable {
         sessions.forget { $0.device == token.id }
     }
 
-    /// The device that records show as their author's: steady for a session or an account token, and not its ID, because the whole world reads
-    /// the records of a public database.
+    /// The device ID that records show as their author's. It is constant for a session or an account token, and not the
+    /// credential's ID, because the whole world reads the records of a public database.
     private static func deviceID(_ credential: String) -> String {
         Hex.encode(SHA256.digest(Array("device \(credential)".utf8)))
     }
@@ -357,21 +362,21 @@ package final class Authenticator: Sendable {
         let scheme = "bearer"
         guard let value = request.header("Authorization"), Substring(value.utf8.prefix(scheme.utf8.count)).lowercased() == scheme else { return nil }
         let rest = value.utf8.dropFirst(scheme.utf8.count)
-        // Where no token follows, the space went with those around the header.
+        // Without a token, the space after the scheme was trimmed with the header's value.
         guard rest.isEmpty || rest.first == UInt8(ascii: " ") else { return nil }
         return String(Substring(rest.dropFirst()))
     }
 
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
         let now = clock.now()
-        // Kept by the text: to open its seal and read what is inside would cost each request more than all else that finds its sender.
-        // What is inside is the same for as long as the text is, whatever becomes of the device.
+        // Cached by the text, on which the content alone depends, not on the device's state: opening and decoding it
+        // for each request would cost more than the rest of the authentication.
         let token = try await openedAccountTokens.value(SentText(text), at: now) { sealer.open(AccountToken.self, text, for: .account) }
         guard let token else { throw ServerError.authenticationFailed }
         return try Self.user(of: try await device(token.id, of: token.account, at: now), container: container, environment: environment)
     }
 
-    /// - Returns: nil where the account has no such device, or none any more.
+    /// - Returns: nil if the account has no such device, or no longer.
     private func device(_ id: String, of account: String, at now: Timestamp) async throws -> Device? {
         let device = try await devices.value(EntryID(id), at: now) {
             guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
@@ -393,8 +398,9 @@ package final class Authenticator: Sendable {
 extension Authenticator {
     // MARK: Server-to-server keys
 
-    /// CloudKit does not say what is wrong with a signed request, and the order of the questions does not tell either: a key that is not there, a date
-    /// of another hour and a wrong signature are one error. The body is read once the key and the date are good, because anybody can send one.
+    /// Authenticates a signed request. CloudKit does not say what is wrong with one, and neither does the order of the
+    /// checks here: an unknown key, a date of another hour and a wrong signature are one error. The body is read only
+    /// after the key and the date are found good, because any client can send one.
     private func signer(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
         let now = clock.now()
         guard let signed = SignedRequest(request), signed.isFresh(at: now),
@@ -425,7 +431,8 @@ extension Authenticator {
         return caller
     }
 
-    /// A larger body is hashed beside the loop, which serves others meanwhile. On this server: a tenth of a millisecond.
+    /// Larger bodies are hashed on another thread, while the loop serves others. On this server: 0.1 ms for a body of
+    /// this size.
     static let verifiedOnLoopBytesMax = 64 * 1024
 
     @concurrent
@@ -442,14 +449,14 @@ extension Authenticator {
 }
 
 extension ServerError {
-    /// As `authenticationFailed`, for who signs.
+    /// The same as `authenticationFailed`, with a remedy for signed requests.
     static let signatureFailed = ServerError(
         .authenticationFailed, "Authentication failed",
         remedy:
             "Check the key ID, that it was made for this container and environment and not revoked, the date (UTC, within ten minutes), and that the "
             + "key signs DATE:BASE64(SHA256(BODY)):PATH.")
 
-    /// CloudKit does not say which part of a credential is wrong; neither do we.
+    /// CloudKit does not say which part of a credential is wrong; neither does this server.
     static let authenticationFailed = ServerError(
         .authenticationFailed, "Authentication failed",
         remedy: "Check that the token was made for this container and environment, and that it was not revoked.")

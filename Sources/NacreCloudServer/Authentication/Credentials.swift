@@ -1,15 +1,16 @@
 import FoundationEssentials
 import NacreCloudWire
 
-/// What is inside a web auth token: a session, and when this token was made. Bound to the API token it was made for.
+/// The content of a web auth token: a session, and the time when this token was made. The seal is bound to the token's
+/// API token.
 struct WebAuthToken: Codable, Hashable, Sendable {
-    /// A token is made anew after this many seconds; until then the answer carries the one that came. On this server: reads do not write, and
-    /// few answers need a new seal.
+    /// Seconds after which a token is renewed; until then the answer returns the token that came. On this server: reads
+    /// do not write, and few answers need a new seal.
     static let renewalSeconds: Double = 5 * 60
 
     var session: String
     var account: String
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
     enum CodingKeys: String, CodingKey {
@@ -19,7 +20,7 @@ struct WebAuthToken: Codable, Hashable, Sendable {
     }
 }
 
-/// What is inside an account token. What it allows is in the registry, where it can be revoked.
+/// The content of an account token. Its rights are in the registry, where they can be revoked.
 struct AccountToken: Codable, Hashable, Sendable {
     var id: String
     var account: String

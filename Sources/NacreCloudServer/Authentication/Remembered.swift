@@ -1,13 +1,14 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Values read from the registry, kept for a few seconds: what was revoked is refused that much later.
+/// A cache of values from the registry, kept for a few seconds: a revoked credential is refused that much later.
 ///
-/// A memory has keys of one kind. Text that a client sends and text that this server makes are never keys of one memory, since the one may look like the other.
+/// All keys of one cache are of one kind. Text that a client sends and text that this server makes never share a cache,
+/// since one may look like the other.
 final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// On this server: what was signed out is refused five seconds later at most.
+    /// Seconds that a value is kept. On this server: a signed-out credential is refused within five seconds.
     static var secondsMax: Double { 5 }
-    /// Beyond it the memory starts afresh. On this server.
+    /// Values that are kept; the cache is emptied when there are more. On this server.
     static var countMax: Int { 20_000 }
 
     private struct Entry {
@@ -17,13 +18,13 @@ final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// How often something was forgotten: what was read before that is not kept.
+        /// The number of calls of `forget`: a value whose read began before the last call is not kept.
         var forgotten = 0
     }
 
     private let state = Locked(State())
 
-    /// The value kept, or the one that `read` finds, which is then kept; nothing is kept of a nil.
+    /// The cached value, or the one that `read` finds, which is then cached unless it is nil.
     func value(_ key: Key, at now: Timestamp, _ read: () async throws -> Value?) async throws -> Value? {
         let (known, forgotten) = state.withLock { ($0.entries[key], $0.forgotten) }
         if let known, abs(now.secondsSince2001 - known.read.secondsSince2001) < Self.secondsMax { return known.value }
@@ -40,7 +41,7 @@ final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return value
     }
 
-    /// To be called after a commit that ends something: who asks from now on does not meet it, and nor does a value come back that somebody reads just now.
+    /// Forgets a value, also one that is being read just now. Call it after a commit that ends something.
     func forget(_ key: Key) {
         state.withLock { state in
             state.forgotten += 1
@@ -48,7 +49,7 @@ final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// The same for all values that are to be forgotten. Looks at each one: for what happens seldom.
+    /// Forgets all values that match. Looks at each value, so it is for rare events.
     func forget(where isEnded: (Value) -> Bool) {
         state.withLock { state in
             state.forgotten += 1

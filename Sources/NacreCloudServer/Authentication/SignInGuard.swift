@@ -3,18 +3,18 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
 
-/// The rules for who may have a password checked: how long a guesser pauses, and how many checks go on at once.
+/// The rules for password checks: how long a guesser pauses, and how many checks run at once.
 enum SignInPause {
-    /// What is judged apart, and how soon.
+    /// A subject whose failures are counted on their own, with its limits.
     enum Key: Hashable {
         /// An account, for all devices from which it never signed in.
         case account(String)
         /// An address, for all accounts that never signed in from it.
         case address(String)
-        /// An account from an address from which it has signed in before: a stranger's guesses do not concern it.
+        /// An account from an address from which it has signed in before: strangers' guesses do not affect it.
         case known(account: String, address: String)
 
-        /// Wrong passwords before there are pauses.
+        /// Wrong passwords before pauses begin.
         var freeFailures: Int {
             switch self {
             case .account, .known: Limits.wrongPasswordsPerAccount
@@ -30,7 +30,7 @@ enum SignInPause {
             }
         }
 
-        /// Passwords that may be checked at the same time, where few were wrong.
+        /// Passwords that may be checked at the same time, after few failures.
         var checksAtOnce: Int {
             switch self {
             case .account, .known: Limits.passwordChecksPerAccount
@@ -39,44 +39,47 @@ enum SignInPause {
         }
     }
 
-    /// What becomes of an attempt now.
+    /// The decision about an attempt.
     enum Verdict: Hashable {
         /// The password is checked.
         case goes
-        /// Others are checked before it. They may all be right, so nobody hears of a wrong password.
+        /// Other attempts are checked first. All of them may be right, so no wrong password is reported.
         case waits
-        /// Wrong passwords came before it.
+        /// The attempt is refused because of earlier wrong passwords.
         case pauses(seconds: Double)
     }
 
     /// - Parameters:
     ///   - failures: wrong passwords so far.
-    ///   - checks: passwords that are being checked. All of them may be wrong: together with `failures` they begin the pause at most.
-    ///   - left: seconds of the pause that are left.
+    ///   - checks: passwords that are being checked. All of them may be wrong: together with `failures` they reach at
+    ///     most the pause's beginning.
+    ///   - left: remaining seconds of the pause.
     static func verdict(failures: Int, checks: Int, left: Double, for key: Key) -> Verdict {
         if left > 0 { return .pauses(seconds: left) }
         return checks < max(1, min(key.checksAtOnce, key.freeFailures - failures)) ? .goes : .waits
     }
 
-    /// Seconds after the last of so many failures: none at first, then one, two, four, …
+    /// Seconds of the pause after so many failures: none at first, then one, two, four, …
     static func seconds(after failures: Int, for key: Key) -> Double {
         guard failures >= key.freeFailures else { return 0 }
         return min(key.longest, Double(1 << min(failures - key.freeFailures, 30)))
     }
 }
 
-/// Lets sign-ins through to the check of their passwords: fewer and fewer of those who guess, and always some of others.
+/// Admits sign-ins to the check of their passwords: fewer and fewer from guessers, and always some from others.
 ///
-/// A device from which an account has signed in is known by its address, until the server ends. It is judged for itself, so that nobody locks a
-/// user out by guessing, and a part of the queue for passwords is kept for such devices. An attempt that finds as many others as may be checked at once
-/// waits for its turn, in the order of arrival; only a wrong password counts. Each of several servers over one store counts for itself. Thread-safe.
+/// A device from which an account has signed in is known by its address until the server ends. It is judged on its own,
+/// so that guesses from elsewhere cannot lock a user out. A part of the password queue is kept for known devices. An
+/// attempt waits, in order of arrival, while as many others as allowed are being checked. Only wrong passwords count.
+/// Each of several servers over one store counts for itself. Thread-safe.
 final class SignInGuard: Sendable {
-    /// Seconds without a failure after which all is forgotten. On this server: a day.
+    /// Seconds without a failure after which failures are forgotten. On this server: a day.
     private static let forgetSeconds: Double = 24 * 3600
-    /// Accounts, addresses and devices that are remembered; the one whose last attempt is longest ago goes first. On this server: 2 MB.
+    /// Accounts, addresses and devices that are remembered; the one unused for longest is dropped first. On this
+    /// server: 2 MB.
     static let entriesMax = 20_000
 
-    /// One attempt that was let through, to be ended with what became of it.
+    /// An admitted attempt, which has to be ended with its outcome.
     struct Attempt {
         fileprivate var keys: [SignInPause.Key]
         fileprivate var device: SignInPause.Key
@@ -105,10 +108,10 @@ final class SignInGuard: Sendable {
 
     fileprivate struct State {
         var entries: [SignInPause.Key: Entry] = [:]
-        /// When each known device signed in last.
+        /// The time of each known device's last sign-in.
         var devices: [SignInPause.Key: Double] = [:]
         var strangers = 0
-        /// The attempts that wait, the oldest first: `Limits.signInsWaiting` at most.
+        /// Waiting attempts, the oldest first: at most `Limits.signInsWaiting`.
         var waiting: [Waiter] = []
         var lastNumber = 0
         var strangersAtOnce: Int
@@ -116,15 +119,15 @@ final class SignInGuard: Sendable {
 
     private let state: Locked<State>
 
-    /// - Parameter strangersAtOnce: attempts from unknown devices that go at the same time.
+    /// - Parameter strangersAtOnce: attempts from unknown devices that are checked at the same time.
     init(strangersAtOnce: Int = Limits.strangersPasswordChecks) {
         state = Locked(State(strangersAtOnce: strangersAtOnce))
     }
 
-    /// Lets an attempt through, now or after others.
-    /// - Throws: `THROTTLED` with the seconds to wait, before any password is looked at; `ServerError.signInBusy` where too many wait, or after
-    ///   `Limits.signInWaitSeconds`; `CancellationError`.
-    /// - Parameter email: nil: nobody's password is checked, and the address alone is judged, as a stranger's.
+    /// Admits an attempt, now or when its turn comes.
+    /// - Throws: `THROTTLED` with the seconds to wait, before any password is checked; `ServerError.signInBusy` if too
+    ///   many attempts wait, or after `Limits.signInWaitSeconds`; `CancellationError`.
+    /// - Parameter email: nil: no account's password is checked, and only the address is judged, as a stranger's.
     func begin(email: String?, address: String, _ clock: ServerClock) async throws -> Attempt {
         if let attempt = try beginNow(email: email, address: address, at: clock.now()) { return attempt }
         let (attempt, number) = state.withLock { state in
@@ -136,7 +139,8 @@ final class SignInGuard: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let known = state.withLock { state -> Result<Void, any Error>? in
-                    // A place may have become free meanwhile. Where the task was cancelled before this, nobody else ends the waiting.
+                    // A place may have become free meanwhile. If the task was cancelled before this, its cancellation
+                    // handler found no waiter to end.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if let result = state.enter(attempt, clock.now().secondsSince2001) { return result }
                     guard state.hasRoom(for: attempt) else { return .failure(ServerError.signInBusy) }
@@ -155,8 +159,8 @@ final class SignInGuard: Sendable {
         return attempt
     }
 
-    /// Lets an attempt through now.
-    /// - Returns: nil where it has to wait for others.
+    /// Admits an attempt if it does not have to wait.
+    /// - Returns: nil if it has to wait for others.
     /// - Throws: `THROTTLED` with the seconds to wait.
     func beginNow(email: String?, address: String, at now: Timestamp) throws -> Attempt? {
         try state.withLock { state in
@@ -168,7 +172,7 @@ final class SignInGuard: Sendable {
         }
     }
 
-    /// Ends the waiting of an attempt that waits still.
+    /// Ends the wait of an attempt with an error, if it still waits.
     private func leave(_ number: Int, _ reason: any Error) {
         let waiter = state.withLock { state in
             state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
@@ -187,7 +191,7 @@ final class SignInGuard: Sendable {
                     entry.failures = now - entry.last > Self.forgetSeconds ? 1 : entry.failures + 1
                     entry.last = now
                 }
-                // What others tried to guess is not forgiven by one who knew.
+                // A right password clears only the device's own failures, not those of strangers' guesses.
                 if outcome == .right, key == attempt.device { entry.failures = 0 }
                 state.entries[key] = entry.failures == 0 && entry.checks == 0 ? nil : entry
             }
@@ -204,15 +208,16 @@ extension SignInGuard.State {
             let customer = IPAddress.customer(address)
             return SignInGuard.Attempt(keys: [.address(customer)], device: .known(account: "", address: customer))
         }
-        // No account has a longer address. One character more, of four bytes at most, keeps a long text apart from the address that it begins with.
+        // No account has a longer address. One character more, of four bytes at most, keeps a long text apart from an
+        // address that is its prefix.
         let account = String(decoding: email.lowercased().utf8.prefix(4 * (Limits.emailCharacters + 1)), as: UTF8.self)
         let address = IPAddress.customer(address)
         let device = SignInPause.Key.known(account: account, address: address)
         return SignInGuard.Attempt(keys: devices[device] != nil ? [device] : [.account(account), .address(address)], device: device)
     }
 
-    /// Takes the places of an attempt, where it goes.
-    /// - Returns: nil where it waits.
+    /// Takes the places of an attempt, if it is admitted.
+    /// - Returns: nil if it has to wait.
     fileprivate mutating func enter(_ attempt: SignInGuard.Attempt, _ now: Double) -> Result<Void, any Error>? {
         var (pause, waits) = (0.0, attempt.isStranger && strangers >= strangersAtOnce)
         for key in attempt.keys {
@@ -242,7 +247,8 @@ extension SignInGuard.State {
             && attempt.keys.allSatisfy { key in waiting.count { $0.attempt.keys.contains(key) } < Limits.signInsWaitingTogether }
     }
 
-    /// The attempts that wait no more, since another has ended: those that go now, and those that a wrong password has made pause.
+    /// Removes the attempts whose wait is over, because another has ended: those admitted now, and those refused
+    /// because of a wrong password.
     fileprivate mutating func next(_ now: Double) -> [(waiter: SignInGuard.Waiter, result: Result<Void, any Error>)] {
         var (done, left) = ([(waiter: SignInGuard.Waiter, result: Result<Void, any Error>)](), [SignInGuard.Waiter]())
         for waiter in waiting {

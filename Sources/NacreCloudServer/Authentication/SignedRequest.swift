@@ -4,23 +4,23 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// What a request says that a server-to-server key has signed.
+/// The parts of a request that a server-to-server key has signed.
 ///
 /// CloudKit: Web Services Reference, "Accessing CloudKit Using a Server-to-Server Key".
 struct SignedRequest: Sendable {
     static let keyIDHeader = "X-Apple-CloudKit-Request-KeyID"
     static let dateHeader = "X-Apple-CloudKit-Request-ISO8601Date"
     static let signatureHeader = "X-Apple-CloudKit-Request-SignatureV1"
-    /// A longer one is none: a signature on P-256 has at most 72 bytes.
+    /// Characters of the longest signature: on P-256 it has at most 72 bytes.
     private static let signatureCharactersMax = 200
 
     let keyID: String
-    /// As it came: it is signed so.
+    /// The date as it came, since that text is signed.
     private let date: String
     private let time: Timestamp
     private let signature: [UInt8]
 
-    /// nil where a part is missing or malformed.
+    /// Reads the headers; nil if one is missing or malformed.
     init?(_ request: HTTPRequest) {
         guard let keyID = request.header(Self.keyIDHeader), let date = request.header(Self.dateHeader),
             let text = request.header(Self.signatureHeader), text.utf8.count <= Self.signatureCharactersMax,
@@ -32,15 +32,16 @@ struct SignedRequest: Sendable {
         self.signature = signature
     }
 
-    /// Whether it was signed about now. On this server: ten minutes, `Limits.signatureSeconds`; Apple prints no number.
+    /// Whether the request was signed recently. On this server: within ten minutes, `Limits.signatureSeconds`; Apple
+    /// prints no number.
     func isFresh(at now: Timestamp) -> Bool {
         abs(now.secondsSince2001 - time.secondsSince2001) <= Limits.signatureSeconds
     }
 
-    /// What the key has signed, if it has: the text that verifies, which is the same for each sending of the same request.
+    /// The text that the key has signed, the same for each sending of the same request; nil if the signature is wrong.
     ///
-    /// Clients differ, and Apple's service takes both: the path is signed with its query and without, an empty body as the digest of nothing and as
-    /// nothing.
+    /// Clients differ, and Apple's service takes all forms: the path with or without its query, an empty body as its
+    /// digest or as nothing.
     /// - Throws: `CryptoError.libraryFailure`. Takes 50 µs for each of four texts at most.
     func verifiedText(of request: HTTPRequest, body: [UInt8], by key: P256.PublicKey) throws -> [UInt8]? {
         var digests = [Base64.encode(SHA256.digest(body))]

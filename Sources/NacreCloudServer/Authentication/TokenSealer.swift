@@ -2,30 +2,30 @@ package import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
 
-/// Makes tokens of this server's: deterministic authenticated encryption under keys that live in the database.
+/// Makes this server's tokens: deterministic authenticated encryption under keys that are kept in the database.
 ///
-/// The text is standard base64 with padding, since clients decode it to keep the bytes. The bytes are the length of the key's ID, the ID, and
-/// what the key sealed. Thread-safe.
+/// A token is standard base64 with padding, since clients decode it to keep the bytes: the length of the key's ID, the
+/// ID, and the sealed content. Thread-safe.
 package struct TokenSealer: TokenSealing {
-    /// What a token is for. One made for one purpose does not open as another.
+    /// The purpose of a token. A token made for one purpose does not open for another.
     enum Purpose: String, Sendable {
         case change
         case webAuth
         case account
-        /// What a sign-in page was opened for.
+        /// The request that a sign-in page was opened for.
         case signIn
-        /// What a click on it grants.
+        /// The consent that a click on the page gives.
         case consent
-        /// What a browser takes to the issuer of a team's accounts, and brings back.
+        /// The state that a browser takes to the issuer of a team's accounts, and brings back.
         case openID
-        /// What a link in a mail opens.
+        /// The content of a link in a mail.
         case mail
-        /// What a link in a mail verifies.
+        /// The address that a link in a mail verifies.
         case mailAddress
         case assetUpload
         case assetDownload
         case assetReceipt
-        /// A key by which push services know an app, or the server.
+        /// Private keys for push services.
         case applePushKey
         case browserPushKey
 
@@ -38,14 +38,15 @@ package struct TokenSealer: TokenSealing {
         }
     }
 
-    /// Longer texts are no tokens of ours, and are not even decoded. The longest one is a query's marker: a key for each of its sorts, a record's name
-    /// of 255 characters, which may be 1,020 bytes, and some numbers; as base64 it is a third longer.
+    /// Bytes of the longest token; longer texts are not even decoded. The longest token is a query's marker: a key for
+    /// each of its sorts, a record name of 255 characters or 1,020 bytes, and some numbers. Base64 makes it a third
+    /// longer.
     private static let textBytesMax = (Limits.sortsPerQuery * (Limits.indexKeyBytes + 16) + 2048) * 4 / 3
 
     private let keys: [[UInt8]: SealingKey]
     private let current: (id: [UInt8], key: SealingKey)
 
-    /// - Parameter keys: newest last; all open, the newest seals.
+    /// - Parameter keys: the newest last. Every key opens tokens; the newest seals them.
     package init(keys: [(id: String, key: [UInt8])]) throws {
         let opened = try keys.map { (id: Array($0.id.utf8), key: try SealingKey($0.key)) }
         guard let newest = opened.last, opened.allSatisfy({ $0.id.count <= Int(UInt8.max) }) else { throw CryptoError(.invalidKeyLength) }
@@ -53,14 +54,14 @@ package struct TokenSealer: TokenSealing {
         current = newest
     }
 
-    /// - Parameter binding: what must be said again to open it, such as the API token of a web auth token.
+    /// - Parameter binding: text that is needed again to open the token, such as the API token of a web auth token.
     func seal(_ bytes: [UInt8], for purpose: Purpose, binding: String = "") throws -> String {
         let sealed = try current.key.seal(bytes, associated: Self.associated(purpose, binding))
         return Base64.encode([UInt8(current.id.count)] + current.id + sealed)
     }
 
-    /// nil for anything that `seal` did not make for this purpose and binding. An account token opens in the older text too: a device keeps it
-    /// for years.
+    /// Opens a token; nil for anything that `seal` did not make for this purpose and binding. An account token opens in
+    /// the older form too: a device keeps it for years.
     func open(_ text: String, for purpose: Purpose, binding: String = "") -> [UInt8]? {
         guard text.utf8.count <= Self.textBytesMax else { return nil }
         if let bytes = Base64.decode(text), let length = bytes.first, bytes.count > Int(length) {
@@ -90,7 +91,7 @@ package struct TokenSealer: TokenSealing {
 // MARK: - The older text
 
 extension TokenSealer {
-    /// Opens the text that earlier versions made: the key's ID, a point, and base64 for URLs. No text of today has a point.
+    /// Opens a token of earlier versions: the key's ID, a point, and base64 for URLs. Tokens of today have no point.
     private func openOlder(_ text: String, for purpose: Purpose, _ binding: String) -> [UInt8]? {
         guard let point = text.firstIndex(of: "."), let sealed = Base64URL.decode(text[text.index(after: point)...]) else { return nil }
         return open(sealed[...], under: text[..<point].utf8, for: purpose, binding)

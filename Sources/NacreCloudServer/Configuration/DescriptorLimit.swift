@@ -1,9 +1,10 @@
 import Glibc
 import NacreHTTPServer
 
-/// How many files and sockets this process may have open.
+/// The number of files and sockets that this process may have open.
 enum DescriptorLimit {
-    /// Raises the limit to the most that the system allows without asking anybody, and tells it. The usual limit is 1,024, for programs with `select`.
+    /// Raises the limit as far as the process may without privileges, and returns it. The usual limit is 1,024, for
+    /// programs with `select`.
     static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
@@ -15,8 +16,8 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The connections that so many descriptors are good for, at most `wanted`: what the store, the log and the admin listener need stays free, so that
-    /// accepting stops before descriptors run out.
+    /// The connections to accept with so many descriptors, at most `wanted`. Some are kept for the store, the log and
+    /// the admin listener, so that accepting stops before descriptors run out.
     static func connections(_ descriptors: Int, wanted: Int) -> Int {
         max(min(wanted, descriptors - ServerLimits.descriptorsKept), min(wanted, 16))
     }

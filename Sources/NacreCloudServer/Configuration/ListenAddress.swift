@@ -1,6 +1,6 @@
 import NacreHTTPServer
 
-/// Where to listen, as `HOST:PORT`; `[::1]:8787` for IPv6. Port 0 is any free one.
+/// An address to listen on, as `HOST:PORT`; `[::1]:8787` for IPv6. Port 0 means any free port.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package var host: String
     package var port: Int
@@ -10,7 +10,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// nil for text that is not `HOST:PORT`.
+    /// Parses `HOST:PORT`; nil for any other text.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
         var host = text[..<colon]
@@ -19,7 +19,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Only this machine reaches it.
+    /// Whether only this machine can reach the address.
     package var isLoopback: Bool { host.lowercased() == "localhost" || IPAddress.isLoopback(host) }
 
     package var description: String {

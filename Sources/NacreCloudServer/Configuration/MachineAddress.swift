@@ -1,9 +1,9 @@
 import Glibc
 import NacreHTTPServer
 
-/// Where other machines of the network reach this one.
+/// This machine's address for other machines of the network.
 enum MachineAddress {
-    /// The first IPv4 address of an interface that is up and no loopback; nil: there is none.
+    /// The first IPv4 address of an interface that is up and not loopback; nil if there is none.
     static var onNetwork: String? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
@@ -13,7 +13,7 @@ enum MachineAddress {
             next = interface.ifa_next
             guard let address = interface.ifa_addr, interface.ifa_flags & UInt32(IFF_UP) != 0, interface.ifa_flags & UInt32(IFF_LOOPBACK) == 0
             else { continue }
-            // An interface has an entry for each family; others than IPv4's have no text, or another one.
+            // An interface has an entry for each family; entries other than IPv4's have no text, or another one.
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
             let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
             guard getnameinfo(address, size, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else { continue }

@@ -4,72 +4,75 @@ package import NacreCrypto
 import NacreHTTPServer
 package import NacreTelemetry
 
-/// How a server is set up. Everything has a default that is safe on a developer's machine.
+/// The configuration of a server. Every default is safe on a developer's machine.
 package struct ServerConfiguration: Sendable {
-    /// Keeps the database and the admin file; made if it is missing, for this user alone.
+    /// Folder of the database and the admin file; created if missing, accessible to this user alone.
     package var dataFolder: String
     package var engine = StorageEngine.sqlite
     /// Whether administrators may order faults for tests of apps: `nacre serve --emulator`.
     package var isEmulator = false
     package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
-    /// Loopback, any free port: its address is written to the data folder.
+    /// The admin listener's address: loopback and any free port, which is written to the data folder.
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
-    /// The URL by which clients reach the server, for answers and for the hosts it answers to; nil: `http://` and where it listens.
+    /// The URL by which clients reach the server, used in answers and for its host name; nil: `http://` and the
+    /// listening address.
     package var publicURL: String?
-    /// Names of hosts besides that of `publicURL` under which the public listener answers.
+    /// Host names besides that of `publicURL` that the public listener answers.
     package var hosts: [String] = []
-    /// Anybody may make an account; otherwise an administrator does.
+    /// Whether clients may create accounts; otherwise only an administrator may.
     package var opensSignUp = false
-    /// Where and when backups are made; nil for none.
+    /// The folder and the times of backups; nil for no backups.
     package var backups: BackupSchedule?
-    /// Whether a start that rewrites older data makes a backup of them first, beside them.
+    /// Whether a start that rewrites older data first makes a backup of them, in the same place.
     package var backsUpBeforeMigration = true
-    /// Whose `X-Forwarded-For` is believed, for pauses of sign-ins, shares of memory and the log.
+    /// Proxies whose `X-Forwarded-For` is believed, for pauses of sign-ins, shares of memory and the log.
     var trustedProxies = TrustedProxies()
-    /// Work that one user may have done a second, in the unit of `Limits.requestRate`; others have a multiple of it. nil: as much as they like.
+    /// Work that one user may have done each second, in the unit of `Limits.requestRate`; other payers get a multiple
+    /// of it. nil: no limit.
     package var requestRate: Int? = ServerConfiguration.usualRequestRate
-    /// Connections that apps may have open together, as far as descriptors allow them; near it those whose clients are awaited longest are closed.
+    /// Connections that apps may have open together, as far as descriptors allow. Near the limit, those that wait
+    /// longest for their clients are closed.
     package var connectionsMax = ServerConfiguration.usualConnections
-    /// The issuer of a team's own accounts; nil: users sign in by what is kept here.
+    /// The issuer of a team's accounts; nil: users sign in with accounts of this server.
     package var openID: OpenIDConfiguration?
-    /// Takes this server's mails; nil: it sends none. Its links begin with `publicURL`.
+    /// The server's way to send mail; nil: it sends none. Links in mails begin with `publicURL`.
     package var mail: MailConfiguration?
-    /// nil: no text messages are sent, and no phone number is verified.
+    /// The service for text messages; nil: none are sent, and no phone number is verified.
     package var texts: TextConfiguration?
-    /// Which push services are sent to.
+    /// The push services that are sent to.
     var pushServices = PushServices()
     package var logger: Logger { didSet { logger = logger.keeping(recentLog) } }
-    /// The last lines of that.
+    /// The last lines of `logger`.
     let recentLog = RecentLog()
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system
-    /// Rows that one page of a query may look at, so that a test can have few.
+    /// Rows that one page of a query may look at; a test can set few.
     package var queryScanRows = Limits.queryScanRows
-    /// Whether the server does the outbox's tasks, so that a test can choose when they are done.
+    /// Whether the server runs the outbox's tasks; a test can turn that off and run them itself.
     var doesTasks = true
 
-    /// Of hashes of new passwords. Nobody's data are behind those of an emulator, and its apps' tests sign in often.
+    /// The cost of hashes of new passwords. An emulator protects no data, and its apps' tests sign in often.
     package var passwordCost: PasswordHash.Cost { isEmulator ? .least : .usual }
 
     package static let usualRequestRate = Limits.requestRate
     package static let usualConnections = HTTPServerConfiguration().connectionsMax
-    /// What `connectionsMax` may be. As many descriptors as Linux gives a process without being told (`fs.nr_open`).
+    /// Valid values of `connectionsMax`, up to the descriptors that Linux allows a process by default (`fs.nr_open`).
     package static let connections = 16...1_048_576
 
-    /// What the databases of each container may hold where nobody has said otherwise of it.
+    /// Quotas of each container's databases, unless others are set for the container.
     var quotas = Quotas.none
 
-    /// The same, in bytes, each at most `Limits.quotaBytes`; 0: as much as the disk.
+    /// Sets `quotas` in bytes, each at most `Limits.quotaBytes`; nil or 0: no limit but the disk.
     package mutating func setQuotas(userBytes: Int?, publicBytes: Int?) {
         quotas = Quotas(userBytes: Int64(userBytes ?? 0), publicBytes: Int64(publicBytes ?? 0))
     }
 
-    /// Where the files of assets are kept; nil: in the data folder.
+    /// The bucket of assets' files; nil: the data folder keeps them.
     var assetBucket: AssetBucket?
 
-    /// The same, as `AssetBucket.init` reads it.
-    /// - Returns: what is wrong with it.
+    /// Sets `assetBucket`, as `AssetBucket.init` reads it.
+    /// - Returns: the fault; nil if there is none.
     package mutating func setAssets(url: String, environment: [String: String]) -> String? {
         do throws(AssetBucket.Fault) {
             assetBucket = try AssetBucket(url: url, environment: environment)
@@ -79,19 +82,20 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
-    /// How large a file may be.
+    /// The largest sizes of files.
     var assetSizes = AssetSizes()
 
-    /// The same, in bytes, each positive and at most `largestAsset`; nil: as usual.
+    /// Sets `assetSizes` in bytes, each positive and at most `largestAsset`; nil keeps a size as it is.
     package mutating func setAssetSizes(web: Int?, native: Int?) {
         assetSizes.web = web ?? assetSizes.web
         assetSizes.native = native ?? assetSizes.native
     }
 
-    /// What one user may have sent and not saved: a larger file would never be taken in.
+    /// The largest file in bytes: what one user may have sent and not saved. A larger file would never be accepted.
     package static let largestAsset = Int(Limits.waitingAssetBytes)
 
-    /// Names the hosts that browsers may have their push services at, in the place of the usual ones: each a name, or `*.` and a name for any below it.
+    /// Replaces the hosts that browsers may have their push services at: each a name, or `*.` and a name for any host
+    /// below it.
     package mutating func setWebPushHosts(_ names: [String]) {
         pushServices.hosts = PushHosts(names: names.map { $0.lowercased() })
     }
@@ -101,7 +105,7 @@ package struct ServerConfiguration: Sendable {
         self.logger = logger.keeping(recentLog)
     }
 
-    /// Whether text is a name of `hosts`: letters, digits, dots and hyphens.
+    /// Whether text is a host name for `hosts`: letters, digits, dots and hyphens.
     package static func isHostName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 253
             && text.utf8.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7a || (0x30...0x39).contains($0) || $0 == 0x2d || $0 == 0x2e }
@@ -111,15 +115,15 @@ package struct ServerConfiguration: Sendable {
     package mutating func trust(proxy: String) -> Bool { trustedProxies.add(proxy) }
 }
 
-/// What keeps a server's data.
+/// The storage of a server's data.
 package enum StorageEngine: String, Hashable, Sendable {
     /// A database in the data folder.
     case sqlite
-    /// Records live in memory and end with the process; the folder holds the admin file only.
+    /// Memory: records end with the process, and the folder holds the admin file only.
     case memory
 }
 
-/// The server's time, so that a test can hold it.
+/// The server's clock, which a test can control.
 package struct ServerClock: Sendable {
     /// Wall time.
     package var now: @Sendable () -> Timestamp

@@ -5,9 +5,9 @@ package import NacreCrypto
 package import NacreHTTPClient
 import NacreLocks
 
-/// A device of Apple's, as it registered.
+/// The address of a device of Apple's, as the device registered it.
 package struct APNsAddress: Hashable, Sendable {
-    /// In hexadecimal digits.
+    /// The device token in hexadecimal digits.
     package var token: String
     package var environment: APNsEnvironment
     /// The app's bundle ID.
@@ -17,7 +17,8 @@ package struct APNsAddress: Hashable, Sendable {
         (self.token, self.environment, self.topic) = (token, environment, topic)
     }
 
-    /// Nothing that would change the request: digits, and a name.
+    /// Whether the address cannot change the meaning of a request: the token has only digits, the topic only characters
+    /// of a name.
     var isWellFormed: Bool {
         !token.isEmpty && token.utf8.count <= 200 && token.utf8.count % 2 == 0 && token.allSatisfy(\.isHexDigit)
             && token.utf8.allSatisfy { $0 < 0x80 }
@@ -26,8 +27,8 @@ package struct APNsAddress: Hashable, Sendable {
     }
 }
 
-/// Who sends, as Apple knows it: a key of a team (`AuthKey_….p8`). Its token is made anew after forty minutes: Apple takes none that is older than an
-/// hour, and none that is younger than twenty minutes too often.
+/// The sender's identity for Apple: a key of a team (`AuthKey_….p8`). Its provider token is renewed after forty
+/// minutes. Apple refuses tokens older than an hour, and tokens that are renewed more often than every twenty minutes.
 package final class APNsIdentity: Sendable {
     private struct Token {
         var text: String
@@ -43,8 +44,8 @@ package final class APNsIdentity: Sendable {
 
     /// - Parameters:
     ///   - pem: the text of the `.p8` file.
-    ///   - keyID: ten characters, as the developer's page names the key.
-    ///   - teamID: likewise.
+    ///   - keyID: the key's ID, ten characters, from Apple's developer page.
+    ///   - teamID: the team's ID, ten characters, from the same page.
     package init(pem: String, keyID: String, teamID: String) throws(CryptoError) {
         key = try P256.PrivateKey(pem: pem)
         (self.keyID, self.teamID) = (keyID, teamID)
@@ -62,13 +63,13 @@ package final class APNsIdentity: Sendable {
         }
     }
 
-    /// Apple found this one too old: the next is another, unless somebody has made one since.
+    /// Drops a provider token that Apple found too old, unless a newer one has replaced it already.
     func forget(_ authorization: String) {
         token.withLock { if let known = $0, authorization == "bearer \(known.text)" { $0 = nil } }
     }
 }
 
-/// Sends to devices of Apple's, over HTTP/2. Follows no redirect.
+/// Sends to devices of Apple's over HTTP/2. Follows no redirect.
 package struct APNsSender: PushSender {
     private let identity: APNsIdentity
     private let client: HTTPClient
@@ -78,7 +79,7 @@ package struct APNsSender: PushSender {
     private static let answerBytes = 16_384
     private static let payloadBytes = 4096
 
-    /// - Parameter url: of Apple's service. Only tests choose it.
+    /// - Parameter url: the URL of Apple's service. Only tests choose another.
     package init(
         _ identity: APNsIdentity, clock: ServerClock, client: HTTPClient = HTTPClient(),
         url: @escaping @Sendable (APNsEnvironment) -> String = Self.apple
@@ -98,7 +99,7 @@ package struct APNsSender: PushSender {
         guard message.expires.secondsSince1970 >= now().secondsSince1970 else { return PushReport(.giveUp(.expired)) }
         guard message.payload.count <= Self.payloadBytes else { return PushReport(.giveUp(.tooLarge)) }
         let first = await attempt(message, to: address)
-        // The token that was made before is too old for Apple's clock: a new one is not.
+        // The first token was too old for Apple's clock; the second attempt makes a new one.
         return first.isTokenTooOld ? await attempt(message, to: address).report : first.report
     }
 
@@ -129,12 +130,12 @@ package struct APNsSender: PushSender {
         return headers + [.init("apns-collapse-id", Hex.encode(SHA256.digest(Array(id.utf8))))]
     }
 
-    /// An answer of Apple's service, and what it means. Source: "Handling notification responses from APNs".
+    /// An answer of Apple's service and its meaning. Source: "Handling notification responses from APNs".
     struct Refusal: Equatable, Sendable {
         var status: Int
-        /// `BadDeviceToken` and the like.
+        /// Apple's reason, such as `BadDeviceToken`.
         var reason: String?
-        /// Since when the device is not reached by its token.
+        /// The time since which the device's token is invalid.
         var since: Timestamp?
         var retryAfter: String?
 
@@ -154,12 +155,12 @@ package struct APNsSender: PushSender {
             self.init(status: status, reason: said?.reason, since: since, retryAfter: retryAfter)
         }
 
-        /// Nobody answered.
+        /// No answer came.
         static let silence = Refusal(status: 0, reason: nil, since: nil, retryAfter: nil)
 
         var report: PushReport { PushReport(outcome, said: status == 0 ? nil : ["\(status)", reason].compactMap(\.self).joined(separator: " ")) }
 
-        /// 403 with this reason alone is mended by a new token.
+        /// Whether a new provider token would help: 403 with this reason only.
         var isTokenTooOld: Bool { status == 403 && reason == "ExpiredProviderToken" }
 
         var outcome: PushOutcome {
@@ -167,7 +168,7 @@ package struct APNsSender: PushSender {
             case 200: .taken
             case 400 where reason == "BadDeviceToken" || reason == "DeviceTokenNotForTopic": .dropAddress(since: nil)
             case 400 where reason == "IdleTimeout": .retry(after: retryAfter)
-            // Who we are was not believed: what is wrong is here, and can be mended.
+            // Apple does not accept this server's identity: an administrator can correct that, so the message waits.
             case 0, 401, 403, 429, 500...: .retry(after: retryAfter)
             case 404, 405, 300..<400: .giveUp(.wrongPlace)
             case 410: .dropAddress(since: since)
@@ -179,7 +180,7 @@ package struct APNsSender: PushSender {
 }
 
 extension PushMessage.Urgency {
-    /// Apple: 10 at once, 5 with regard to the device's power, 1 when nothing else is to be done.
+    /// Apple: 10 sends at once, 5 respects the device's power, 1 comes last.
     fileprivate var apnsPriority: String {
         switch self {
         case .low: "1"

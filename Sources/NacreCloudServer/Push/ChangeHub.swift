@@ -4,11 +4,12 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// Wakes those who wait for a change of a database, in this process. It is only a hint: a request that is woken reads the feed.
+/// Wakes requests of this process that wait for a change of a database. A wake-up is only a hint: the request then
+/// reads the feed.
 final class ChangeHub: Sendable {
     private struct State {
         var watches: [DatabaseID: [ObjectIdentifier: Watch]] = [:]
-        /// How many waits each waiter has under way.
+        /// The number of waits that each user has under way.
         var counts: [String: Int] = [:]
         var isClosed = false
     }
@@ -26,13 +27,13 @@ final class ChangeHub: Sendable {
         self.sleep = sleep
     }
 
-    /// A change was committed. Never blocks.
+    /// Wakes the requests that wait for this database. Never blocks.
     func signal(_ database: DatabaseID) {
         let woken = state.withLock { Array(($0.watches[database] ?? [:]).values) }
         for watch in woken { watch.fire() }
     }
 
-    /// Ends all waiting, now and later.
+    /// Ends all waits, and lets none begin.
     func close() {
         let woken = state.withLock { state in
             state.isClosed = true
@@ -41,13 +42,14 @@ final class ChangeHub: Sendable {
         for watch in woken { watch.expire() }
     }
 
-    /// Nobody waits any more, because the server ends.
+    /// Whether the server is ending, so that no request may wait.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
-    /// - Parameter waiter: the user that waits; no user waits more than `Limits.waitsPerUser` times at once.
-    /// - Parameter account: of the request, which does not count as under way while it waits.
-    /// - Throws: `THROTTLED` where that is so.
+    /// Runs `read` until it finds something, or until `seconds` have passed. The watch begins before the first read, so
+    /// that no change is missed.
+    /// - Parameter waiter: the user that waits, at most `Limits.waitsPerUser` times at once.
+    /// - Parameter account: the request's account, which does not count as under way while it waits.
+    /// - Throws: `THROTTLED` if the user already waits that often.
     func read<Value: Sendable>(
         _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", account: RequestAccount? = nil, until isEnough: (Value) -> Bool,
         _ read: () async throws -> Value
@@ -69,15 +71,15 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// For an answer that begins before it waits.
-    /// - Throws: `THROTTLED` where the user waits as often as anybody may.
+    /// Checks the number of a user's waits, for an answer that begins before it waits.
+    /// - Throws: `THROTTLED` if the user already has all the waits it may have.
     func requireRoom(for waiter: String) throws {
         guard state.withLock({ $0.counts[waiter, default: 0] >= waitsPerUser }) else { return }
         overload.tell(.waits)
         throw ServerError.tooManyWaits
     }
 
-    /// False when nobody waits any more, because the server ends.
+    /// Begins a wait; returns false if the server is ending.
     private func insert(_ watch: Watch, _ database: DatabaseID, _ waiter: String) throws -> Bool {
         let isIn = state.withLock { state -> Bool? in
             if state.isClosed { return false }
@@ -104,7 +106,7 @@ final class ChangeHub: Sendable {
 }
 
 extension ServerError {
-    /// Names no field: event streams wait too, and have none.
+    /// The error names no field: it applies to event streams too, which have none.
     static let tooManyWaits = ServerError(
         .throttled, "too many requests and event streams of this user wait for changes",
         remedy: "Wait once for each device, and end a wait or a stream before the next; \(Limits.waitsPerUser) at once are taken.",

@@ -2,9 +2,10 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
 
-/// A JSON Web Token signed by ECDSA on P-256 (RFC 7519; RFC 7518, 3.4): how a server says to push services who it is.
+/// JSON Web Tokens signed by ECDSA on P-256 (RFC 7519; RFC 7518, 3.4), with which the server identifies itself to push
+/// services.
 enum ES256Token {
-    /// - Parameter claims: writes the members.
+    /// - Parameter claims: writes the token's claims.
     static func text(
         keyID: String?, key: P256.PrivateKey, _ claims: (inout JSONWriter) -> Void
     ) throws(CryptoError) -> String {
@@ -27,6 +28,6 @@ enum ES256Token {
 }
 
 extension Timestamp {
-    /// Whole seconds since 1970, as tokens and push services count.
+    /// Whole seconds since 1970, the unit of tokens and push services.
     var secondsSince1970: Int64 { millisecondsSince1970 / 1000 }
 }

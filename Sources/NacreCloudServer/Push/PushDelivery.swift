@@ -4,12 +4,12 @@ import NacreCrypto
 import NacreHTTPClient
 import NacreLocks
 
-/// Which push services are sent to. Only tests name others than the usual ones of Apple.
+/// The push services that are sent to. Only tests name others than Apple's usual ones.
 struct PushServices: Sendable {
     var hosts = PushHosts.browsers
-    /// `mailto:` or `https:`, where push services of browsers find somebody to complain to.
+    /// Contact of this server for push services of browsers: a `mailto:` or `https:` URL.
     var contact = "mailto:nacre@localhost"
-    /// Whether a browser's endpoint is one; nil: where `hosts` says so.
+    /// Decides whether a browser's endpoint is allowed; nil: `hosts` decides.
     var allows: (@Sendable (String) -> Bool)?
     var reachesPrivateAddresses = false
     var apple: @Sendable (APNsEnvironment) -> String = APNsSender.apple
@@ -18,7 +18,7 @@ struct PushServices: Sendable {
 }
 
 extension ServerConfiguration {
-    /// Sends to browsers, and to devices of Apple's where a container has a key.
+    /// The sender to browsers, and to devices of Apple's if a container has a key.
     func pushes(_ sealer: TokenSealer, _ registry: Registry) -> PushDelivery {
         var services = pushServices
         // RFC 8292, section 2.1.
@@ -27,7 +27,7 @@ extension ServerConfiguration {
     }
 }
 
-/// Sends notifications to devices, whichever service carries them. Its keys are in the registry, sealed.
+/// Sends notifications to devices over the service of each. Its keys are in the registry, sealed.
 final class PushDelivery: PushDelivering {
     private struct Apple: Sendable {
         var entry: PushKeyEntry
@@ -39,10 +39,10 @@ final class PushDelivery: PushDelivering {
     private let sealer: TokenSealer
     private let clock: ServerClock
     private let appleClient = HTTPClient()
-    /// Of its own, because it does not connect to private addresses.
+    /// The client for browsers, separate because it does not connect to private addresses.
     private let browserClient = HTTPClient()
     private let browserIdentity = Locked<WebPushIdentity?>(nil)
-    /// By container and environment: what Apple was told lately is told again.
+    /// APNs identities by container and environment, kept so that Apple gets the same provider token again.
     private let appleIdentities = Locked<[String: Apple]>([:])
 
     init(_ services: PushServices, registry: Registry, sealer: TokenSealer, clock: ServerClock) {
@@ -89,7 +89,7 @@ final class PushDelivery: PushDelivering {
         }
     }
 
-    /// The server's, made at the first use.
+    /// The server's identity for browsers' push services, made at the first use.
     private func identity() async throws -> WebPushIdentity {
         if let known = browserIdentity.withLock({ $0 }) { return known }
         let sealed = try await registry.pushIdentity { [sealer] in
@@ -114,13 +114,13 @@ final class PushDelivery: PushDelivering {
 }
 
 extension PushKeyEntry {
-    /// A key as an administrator gives it.
+    /// Seals a key that an administrator gives.
     /// - Parameters:
     ///   - key: the text of the `.p8` file.
-    ///   - keyID: ten characters, as the developer's page names the key.
-    ///   - teamID: likewise.
+    ///   - keyID: the key's ID, ten characters, from Apple's developer page.
+    ///   - teamID: the team's ID, ten characters, from the same page.
     ///   - topic: the app's bundle ID.
-    /// - Throws: what is wrong with them.
+    /// - Throws: a bad value, by its field.
     init(
         container: String, environment: APNsEnvironment, key: String, keyID: String, teamID: String, topic: String, sealer: TokenSealer,
         at now: Timestamp

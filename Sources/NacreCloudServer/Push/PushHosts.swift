@@ -1,21 +1,22 @@
-/// Which hosts a browser may name as its push service: a server that sends wherever somebody says could be sent at anybody.
+/// Hosts that a browser may name as its push service. Without a list, clients could make the server send requests to
+/// any host.
 package struct PushHosts: Sendable {
-    /// A host, or with `*.` in front any host below it.
+    /// A host name, or `*.` and a name for any host below it.
     package var names: [String]
 
     package init(names: [String]) {
         self.names = names
     }
 
-    /// Those of Chrome, Firefox, Safari and Edge.
+    /// The push services of Chrome, Firefox, Safari and Edge.
     package static let browsers = PushHosts(names: [
         "fcm.googleapis.com", "updates.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
     ])
 
-    /// The longest endpoint, in bytes.
+    /// Bytes of the longest endpoint.
     private static let endpointBytes = 2000
 
-    /// Whether a message may be sent there: over HTTPS, to port 443 of one of the hosts, in a URL that nobody reads in two ways.
+    /// Whether a message may be sent to an endpoint: an unambiguous HTTPS URL to port 443 of one of the hosts.
     package func allows(_ endpoint: String) -> Bool {
         let scheme = "https://"
         guard endpoint.utf8.count <= Self.endpointBytes, endpoint.hasPrefix(scheme),
@@ -25,7 +26,7 @@ package struct PushHosts: Sendable {
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard authority.count < rest.count else { return false }
         let host = authority.hasSuffix(":443") ? authority.dropLast(4) : authority
-        // A name, of which the last part is none of an address: no port, no user, no number.
+        // A host name whose last label begins with a letter: no port, no user, no numeric address.
         guard host.utf8.allSatisfy(Self.isOfName), let last = host.split(separator: ".", omittingEmptySubsequences: false).last,
             last.first?.isLetter == true
         else { return false }

@@ -1,11 +1,11 @@
 package import NacreCloudContainer
 
-/// Hands messages to one service that knows the way to devices.
+/// Sends messages through one push service.
 package protocol PushSender: Sendable {
-    /// What the service knows a device by.
+    /// The service's address of a device.
     associatedtype Address: Sendable
 
-    /// Sends a message once. Never throws: what went wrong is an outcome, and so is a cancelled task (`retry`).
+    /// Sends a message once. Never throws: failures are outcomes, and a cancelled task yields `retry`.
     func report(_ message: PushMessage, to address: Address) async -> PushReport
 }
 

@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// A client that waits for a change.
+/// The wait of one client for a change.
 final class Watch: Sendable {
     private enum State {
         case idle
@@ -19,7 +19,8 @@ final class Watch: Sendable {
         settle(.expired, result: false)
     }
 
-    /// Waits until something happened since the last call. False: time is up, or the task was cancelled.
+    /// Waits until the watch fires, or returns at once if it has fired since the last call. Returns false if time is up
+    /// or the task was cancelled.
     func fired() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -3,12 +3,12 @@ import NacreCloudWire
 package import NacreCrypto
 package import NacreHTTPClient
 
-/// Who sends, as push services of browsers know it (VAPID, RFC 8292).
+/// The server's identity for push services of browsers (VAPID, RFC 8292).
 package struct WebPushIdentity: Sendable {
     let key: P256.PrivateKey
-    /// `mailto:` or `https:`, where the service finds somebody to complain to.
+    /// Contact of this server for the service: a `mailto:` or `https:` URL.
     let contact: String
-    /// What pages give to `pushManager.subscribe` as `applicationServerKey`: base64 for URLs.
+    /// The key that pages pass to `pushManager.subscribe` as `applicationServerKey`, in base64 for URLs.
     package let applicationServerKey: String
 
     package init(key: P256.PrivateKey, contact: String) throws(CryptoError) {
@@ -16,10 +16,10 @@ package struct WebPushIdentity: Sendable {
         applicationServerKey = Base64URL.encode(try key.publicKey().point())
     }
 
-    /// How long a token is good, in seconds. RFC 8292: a day at most; clocks differ.
+    /// Seconds that a token is valid. RFC 8292 allows a day; half of it leaves room for clocks that differ.
     private static let tokenSeconds: Int64 = 43_200
 
-    /// The header `Authorization` of a request to this origin.
+    /// The header `Authorization` of a request to an origin.
     func authorization(for origin: String, at now: Timestamp) throws(CryptoError) -> String {
         let token = try ES256Token.text(keyID: nil, key: key) { writer in
             writer.write("aud", origin)
@@ -30,7 +30,8 @@ package struct WebPushIdentity: Sendable {
     }
 }
 
-/// Sends to browsers (RFC 8030), sealed for each (RFC 8291), over HTTPS to the hosts that are allowed. Follows no redirect.
+/// Sends to browsers (RFC 8030) over HTTPS to the allowed hosts, each message encrypted for its receiver (RFC 8291).
+/// Follows no redirect.
 package struct WebPushSender: PushSender {
     private let identity: WebPushIdentity
     private let client: HTTPClient
@@ -42,7 +43,7 @@ package struct WebPushSender: PushSender {
 
     /// - Parameters:
     ///   - allows: whether messages are sent to an endpoint. Only tests choose it.
-    ///   - reachesPrivateAddresses: whether an allowed host may be one of a private network. Only tests say so.
+    ///   - reachesPrivateAddresses: whether an allowed host may have a private address. Only tests set it.
     package init(
         _ identity: WebPushIdentity, clock: ServerClock, client: HTTPClient = HTTPClient(),
         allows: @escaping @Sendable (String) -> Bool = { PushHosts.browsers.allows($0) }, reachesPrivateAddresses: Bool = false
@@ -87,12 +88,12 @@ package struct WebPushSender: PushSender {
         return headers + [.init("Topic", String(Base64URL.encode(SHA256.digest(Array(id.utf8))).prefix(32)))]
     }
 
-    /// What a push service's answer means. RFC 8030, sections 5 and 7.
+    /// The meaning of a push service's answer. RFC 8030, sections 5 and 7.
     static func outcome(status: Int, retryAfter: String?) -> PushOutcome {
         switch status {
         case 200..<300: .taken
         case 300..<400, 405: .giveUp(.wrongPlace)
-        // Who we are was not believed: what is wrong is here, and can be mended.
+        // The service does not accept this server's identity: an administrator can correct that, so the message waits.
         case 401, 403, 408, 425, 429, 500...: .retry(after: retryAfter)
         case 404, 410: .dropAddress(since: nil)
         case 413: .giveUp(.tooLarge)
@@ -102,7 +103,7 @@ package struct WebPushSender: PushSender {
 }
 
 extension PushMessage.Urgency {
-    /// RFC 8030, section 5.3.
+    /// The urgency's name in RFC 8030, section 5.3.
     fileprivate var webPushName: String {
         switch self {
         case .low: "low"

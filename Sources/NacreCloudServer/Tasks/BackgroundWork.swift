@@ -1,10 +1,10 @@
 import NacreLocks
 
-/// Work beside requests: it begins with the server and goes on until the server ends.
+/// Work outside requests, which runs from the server's start to its end.
 final class BackgroundWork: Sendable {
     private let running = Locked<Task<Void, Never>?>(nil)
 
-    /// Begins, once: further calls do nothing.
+    /// Starts the work once; further calls do nothing.
     func start(_ work: @escaping @Sendable () async -> Void) {
         running.withLock { running in
             guard running == nil else { return }
@@ -12,7 +12,7 @@ final class BackgroundWork: Sendable {
         }
     }
 
-    /// Cancels it, and returns when it has ended.
+    /// Cancels the work, and returns when it has ended.
     func stop() async {
         let task = running.withLock { $0 }
         task?.cancel()

@@ -1,10 +1,11 @@
 import NacreCloudContainer
 import NacreTelemetry
 
-/// After each start, and each day: takes chunks of assets away that no asset has. A process leaves them that ends between keeping them and its
-/// commit, and a disk or a bucket that fails a removal. It counts what the others take on its way. Chunks that a receiver has stay.
+/// Removes chunks that belong to no asset, after each start and once a day. They come from a process that ends between
+/// storing chunks and its commit, and from a disk or bucket that fails a removal. On its way it counts the bytes of all
+/// other chunks. Chunks of uploads under way stay.
 struct OrphanSweep: Sendable {
-    /// From the end of one look to the next. Ours: a look lists all there is, 256 requests of a bucket at least.
+    /// Time between two sweeps. Ours: a sweep lists every chunk, in at least 256 requests of a bucket.
     static let rest: Duration = .seconds(24 * 3600)
 
     let cloud: Cloud
@@ -26,7 +27,7 @@ struct OrphanSweep: Sendable {
                 for chunk in try await cloud.orphans(in: part, removes: true) { gone.add(chunk.size) }
             }
         } catch {
-            // The store has said why; the next look, or nacre assets collect, finds them.
+            // The store has logged the cause; the next sweep, or nacre assets collect, finds the chunks.
             logger.log(.warning, "Chunks that no asset has were not looked for to the end", [.error: .string("\(error)")])
         }
         guard gone.chunks > 0 else { return }

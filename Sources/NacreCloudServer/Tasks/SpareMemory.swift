@@ -1,35 +1,39 @@
 import Glibc
 
-/// Gives back to the system what the allocator keeps after a burst of work.
+/// Returns memory to the system that the allocator keeps after a burst of work.
 ///
-/// glibc frees by itself only what lies at the end of its heaps, and one small value high up keeps all that is free below. After 64 clients had saved
-/// batches of 200, 112 MB stayed resident, and 48 MB when this had run.
+/// glibc by itself frees only the end of its heaps, and one small value high up keeps everything free below it. After
+/// 64 clients had saved batches of 200, 112 MB stayed resident; 48 MB after a return.
 struct SpareMemory {
-    /// CPU seconds since the last time from which it is worth walking the heaps: that is work for thousands of requests.
+    /// CPU seconds since the last return that make another one worth its walk over the heaps: the work of thousands of
+    /// requests.
     private static let workSeconds = 0.2
-    /// CPU seconds between two looks, a rest of the task runner apart, below which nobody waits for an allocation that this might hold up.
+    /// CPU seconds between two looks, one rest of the task runner apart. Below that the server is idle, and no request
+    /// waits for an allocation.
     private static let idleSeconds = 0.02
-    /// Looks after which it is done nevertheless: where a few always ask, a server never idles, and kept 25 MB of an hour ago. Twenty seconds.
+    /// Looks after which memory is returned although the server is busy: 20 seconds. A server with a few constant
+    /// clients never idles, and kept 25 MB from an hour before.
     private static let looksUntilReturn = 10
 
-    /// `malloc_trim`; nil where the C library is another.
+    /// `malloc_trim`; nil if the C library has none.
     private let trim: (@convention(c) (Int) -> Int32)? = dlsym(nil, "malloc_trim").map {
         unsafeBitCast($0, to: (@convention(c) (Int) -> Int32).self)
     }
-    /// Bytes at the end of a heap that the allocator keeps by itself. glibc's own 128 KB are less than a page of a feed takes in its several forms, so each
-    /// page gave them back and took them again: 70 page faults, and a tenth of its CPU. What is kept goes back at the next rest.
+    /// Bytes at the end of a heap that the allocator keeps. A page of a feed takes more than glibc's 128 KB in its
+    /// several forms. Each page then gave the memory back and took it again, with 70 page faults and a tenth of its
+    /// CPU. Kept memory goes back at the next rest.
     private static let keptBytes: Int32 = 4 * 1024 * 1024
-    /// Bytes of one value from which it gets memory of its own, which goes back with it.
+    /// Size from which a value gets memory of its own, which is returned with the value.
     private static let mappedBytes: Int32 = 1024 * 1024
 
-    /// malloc.h, which Swift's module of glibc leaves out: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`.
+    /// Constants of malloc.h that Swift's Glibc module leaves out: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`.
     private static let (trimThreshold, mapThreshold): (Int32, Int32) = (-1, -3)
 
     private var lastLook = SpareMemory.processSeconds()
     private var lastReturn = 0.0
     private var looks = 0
 
-    /// Sets how much the allocator of this process keeps between two bursts.
+    /// Sets how much memory the allocator of this process keeps between bursts.
     init() {
         guard let symbol = dlsym(nil, "mallopt") else { return }
         let set = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
@@ -37,7 +41,8 @@ struct SpareMemory {
         _ = set(Self.mapThreshold, Self.mappedBytes)
     }
 
-    /// To be called at every rest. Costs a system call, and after a burst a few milliseconds.
+    /// Returns memory if a return is due. Call it at every rest; it costs a system call, and a few milliseconds after a
+    /// burst.
     mutating func returnAfterBurst() {
         let now = Self.processSeconds()
         defer { lastLook = now }
@@ -48,9 +53,9 @@ struct SpareMemory {
     }
 
     /// - Parameters:
-    ///   - looks: since memory was returned, this one included.
-    ///   - work: CPU seconds since then.
-    ///   - recentWork: those since the last look.
+    ///   - looks: the number since the last return, including this one.
+    ///   - work: CPU seconds since the last return.
+    ///   - recentWork: CPU seconds since the last look.
     static func isDue(_ looks: Int, work: Double, recentWork: Double) -> Bool {
         work >= workSeconds && (recentWork < idleSeconds || looks >= looksUntilReturn)
     }

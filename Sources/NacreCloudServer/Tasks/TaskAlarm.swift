@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreLocks
 
-/// Wakes the lanes of the task runner when a commit has left tasks that are due before they would look again.
+/// Wakes a lane of the task runner when a commit has left a task that is due before the lane looks again.
 final class TaskAlarm: Sendable {
     private struct Rest {
         var until: Timestamp
@@ -11,15 +11,16 @@ final class TaskAlarm: Sendable {
 
     private let rests = Locked<[TaskLane: Rest]>([:])
 
-    /// Listens for a lane that will look again at `until`. To be called before the lane looks for tasks, so that no hint falls between.
+    /// Listens for a lane that will look again at `until`. Call it before the lane looks for tasks, so that no hint is
+    /// missed.
     func listen(in lane: TaskLane, until: Timestamp) -> Watch {
         let watch = Watch()
         rests.withLock { $0[lane] = Rest(until: until, watch: watch) }
         return watch
     }
 
-    /// Never blocks.
-    /// - Parameter due: when the earliest of each kind is.
+    /// Wakes the lanes that rest too long. Never blocks.
+    /// - Parameter due: the time of the earliest task of each kind.
     func ring(due: [TaskKind: Timestamp]) {
         let woken = rests.withLock { rests in
             due.compactMap { kind, due in rests[kind.lane].flatMap { due < $0.until ? $0.watch : nil } }
@@ -28,7 +29,7 @@ final class TaskAlarm: Sendable {
     }
 }
 
-/// Hints within this process.
+/// Passes the cloud's hints on to waiting requests and lanes of this process.
 struct ServerHints: Hints {
     let hub: ChangeHub
     let alarm: TaskAlarm

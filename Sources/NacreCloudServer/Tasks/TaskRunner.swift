@@ -2,15 +2,15 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreTelemetry
 
-/// Does the outbox's tasks for as long as the server runs: one after the other in each lane, the lanes side by side.
+/// Runs the outbox's tasks for as long as the server runs: one after the other in each lane, the lanes side by side.
 final class TaskRunner: Sendable {
-    /// How long a lane rests at most: tasks that other processes leave are found by then.
+    /// Seconds that a lane rests at most, after which it finds tasks that other processes left.
     static let restSeconds: Double = 60
-    /// How long it rests at least when something should be due and is not, and after the store has failed.
+    /// Seconds that a lane rests at least, also when a due task cannot run yet or the store has failed.
     static let shortestRestSeconds: Double = 2
-    /// How often the server's own upkeep comes: memory, folded log lines.
+    /// Time between two rounds of upkeep: memory, and log lines that were folded.
     static let upkeepRest: Duration = .seconds(2)
-    /// After how many of its rests it drops what has expired.
+    /// Rounds of upkeep between two sweeps of expired entries.
     static let restsPerSweep = 30
 
     private let cloud: Cloud
@@ -19,7 +19,7 @@ final class TaskRunner: Sendable {
     private let logger: Logger
     private let work = BackgroundWork()
 
-    /// - Parameter alarm: rings at what the cloud hints.
+    /// - Parameter alarm: rings when the cloud hints at new tasks.
     init(cloud: Cloud, alarm: TaskAlarm, clock: ServerClock, logger: Logger) {
         self.cloud = cloud
         self.alarm = alarm
@@ -36,7 +36,7 @@ final class TaskRunner: Sendable {
         }
     }
 
-    /// Returns when the chunks under way have ended.
+    /// Stops the runner, and returns when the chunks under way have ended.
     func stop() async {
         await work.stop()
     }
@@ -57,7 +57,7 @@ final class TaskRunner: Sendable {
         }
     }
 
-    /// Rests until then, or until the alarm rings.
+    /// Rests until `next`, or until the alarm rings.
     private func rest(until next: Timestamp, _ watch: Watch) async {
         let seconds = max(next.secondsSince2001 - clock.now().secondsSince2001, Self.shortestRestSeconds)
         let timer = Task { [clock] in
