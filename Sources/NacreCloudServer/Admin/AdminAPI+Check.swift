@@ -3,7 +3,7 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension AdminAPI {
-    /// Steps of one request: other requests have their turn between two, and who asked hears how far it is.
+    /// Steps of one request, so that other requests get their turn in between and the caller sees the progress.
     private static let checkSteps = 10
 
     /// `POST /admin/1/check`

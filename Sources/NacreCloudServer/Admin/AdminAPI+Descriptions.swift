@@ -1,6 +1,6 @@
 import NacreHTTPServer
 
-/// The admin API, as `/admin/1/openapi.json` tells it.
+/// Descriptions of the admin API for `/admin/1/openapi.json`.
 extension AdminAPI {
     private typealias Messages = AdminMessages
     private typealias Query = [EndpointDescription.QueryValue]
@@ -8,7 +8,7 @@ extension AdminAPI {
     static let documentPath = "/admin/1/openapi.json"
     static let document = document(of: descriptions)
     static let documentJSON = document.json
-    /// Of an emulator.
+    /// The description of an emulator's admin API.
     static let emulatorDocument = document(of: descriptions + ofFaults)
     static let emulatorDocumentJSON = emulatorDocument.json
 
@@ -83,7 +83,7 @@ extension AdminAPI {
         post("tokens/revoke", "Tokens", "Ends an API token, a key or a management token.", Messages.TokenRevocation.self, Messages.TokenLine.self),
     ]
 
-    /// 200: it was there before.
+    /// A `POST` with the answers 201 and, if the thing existed already, 200.
     private static func created<Asked: Decodable, Given: Decodable>(
         _ path: String, _ group: String, _ summary: String, _ asked: Asked.Type, _ given: Given.Type
     ) -> EndpointDescription {
@@ -120,7 +120,7 @@ extension AdminAPI {
             "users/passkeys/remove", "Users", "Takes a passkey away.", Messages.NewPasskeyRemoval.self, AccountMessages.Passkey.self),
     ]
 
-    /// Who may see to the schema of a container.
+    /// Credentials that may manage the schema of a container.
     private static let managers: [[AskingCredential]] = [[.adminToken], [.managementToken]]
 
     private static let ofSchemas = [

@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Faults for tests of apps, on an emulator alone: elsewhere there are no such routes.
+/// Faults for tests of apps. Only an emulator has these routes.
 extension AdminAPI {
     func addFaultRoutes(to router: inout Router) {
         guard faults != nil else { return }
@@ -36,12 +36,12 @@ extension AdminAPI {
 }
 
 extension AdminMessages.NewFault {
-    /// The largest number of requests that one order is for.
+    /// The largest number of requests that one order applies to.
     private static let countMax = 1_000_000
-    /// Seconds of a pause or of a latency, at most: a day.
+    /// Seconds of the longest pause or latency: a day.
     private static let secondsMax = 86_400
 
-    /// What is ordered.
+    /// The rule that the request orders.
     func rule() throws(ServerError) -> FaultQueue.Rule {
         guard let request = FaultableRequest(rawValue: request ?? FaultableRequest.any.rawValue) else {
             throw ServerError(.badRequest, "unknown request", field: "request", remedy: Self.choices(FaultableRequest.allCases.map(\.rawValue)))

@@ -5,13 +5,14 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreLocks
 
-/// Requests that are sent again and done once, by the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). See
-/// `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
+/// Requests that are sent again but carried out once, by the header `Idempotency-Key`
+/// (draft-ietf-httpapi-idempotency-key-header). See `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
 extension AdminAPI {
-    /// Their answers are shown once, and not kept.
+    /// Routes whose answers are shown once, and not kept.
     private static let shownOnce: Set = ["/admin/1/users/reset-password"]
 
-    /// Gives a request that has a key, and whose body was read, the answer that the key's first request got.
+    /// Answers a request that has a key with the answer to the key's first request. The decision falls once the body is
+    /// read.
     @Sendable func keepAnswer(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         guard request.method == .post, let route = request.route, let text = request.header(IdempotentRequest.header) else {
             return await next(request)
@@ -28,15 +29,15 @@ extension AdminAPI {
 final class IdempotentRequest: Sendable {
     static let header = "Idempotency-Key"
     @TaskLocal static var current: IdempotentRequest?
-    /// Characters of a key. On this server: a UUID, several times over.
+    /// Characters of the longest key. On this server: several times as long as a UUID.
     private static let characters = 255
 
     private let key: [UInt8]
-    /// Under which it is kept.
+    /// The digest of the key, under which the request is kept.
     private let digest: String
     private let action: String
     private let registry: Registry
-    /// This request is the key's first one.
+    /// Whether this request is the key's first.
     private let isFirst = Locked(false)
 
     init(_ key: [UInt8], _ action: String, registry: Registry) {
@@ -46,8 +47,8 @@ final class IdempotentRequest: Sendable {
         self.registry = registry
     }
 
-    /// What a header says: a string in quotes, as the draft has it, or bare.
-    /// - Throws: `BAD_REQUEST` for what is neither.
+    /// The key in a header's value: a quoted string, as in the draft, or bare.
+    /// - Throws: `BAD_REQUEST` for any other value.
     static func key(_ text: String) throws(ServerError) -> [UInt8] {
         let isQuoted = text.count > 1 && text.hasPrefix("\"") && text.hasSuffix("\"")
         let key = isQuoted ? String(text.dropFirst().dropLast()) : text
@@ -60,10 +61,10 @@ final class IdempotentRequest: Sendable {
         return Array(key.utf8)
     }
 
-    /// To be called with the body before anything is done.
-    /// - Throws: `RepeatedAnswer` where it was done; what keeps it from being done.
+    /// Begins the request. Call it with the body before anything is carried out.
+    /// - Throws: `RepeatedAnswer` if the request was carried out before; another error if it must not be carried out.
     func begin(with body: Data) async throws {
-        // Bodies hold passwords: who reads the digest and does not know the key cannot try them out.
+        // Bodies hold passwords: a reader of the digest who does not know the key cannot try passwords against it.
         let request = Hex.encode(HMACSHA256.code(for: Array("\(action)\n".utf8) + [UInt8](body), key: key))
         switch try await registry.begin(idempotencyKey: digest, request: request) {
         case .first: isFirst.withLock { $0 = true }
@@ -74,7 +75,8 @@ final class IdempotentRequest: Sendable {
         }
     }
 
-    /// Keeps the answer. What was refused because of the moment may be tried again; of what failed, nobody knows whether it was done, and the key says so.
+    /// Keeps the answer. A request that was refused for the moment may be tried again. After a failure it is unknown
+    /// whether the request was carried out, and the key keeps saying that.
     func end(_ response: HTTPResponse) async {
         guard isFirst.withLock({ $0 }), case .bytes(let body) = response.body else { return }
         switch response.status {
@@ -86,7 +88,7 @@ final class IdempotentRequest: Sendable {
     }
 }
 
-/// What a request is answered whose key was used for the same before.
+/// The kept answer for a repeated request with the same key.
 struct RepeatedAnswer: Error {
     var status: Int
     var body: [UInt8]

@@ -26,11 +26,11 @@ extension AdminAPI {
 extension AdminMessages {
     /// `GET /admin/1/logs`
     package struct Logs: Codable, Sendable {
-        /// An object each, as the log has them.
+        /// Log lines, each a JSON object.
         package var lines: [String]
-        /// `after` of the next question.
+        /// The number of the last line: `after` of the next request.
         package var last: Int
-        /// Lines after `after` that are not kept any more.
+        /// The number of lines after `after` that are no longer kept.
         package var missed: Int
     }
 }

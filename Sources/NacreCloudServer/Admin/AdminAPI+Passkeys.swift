@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What signs an account in beside its password.
+/// The passkeys of accounts.
 extension AdminAPI {
     /// `GET /admin/1/users/passkeys?email=…`
     @Sendable func listPasskeys(_ request: HTTPRequest, _: RouteParameters) async throws

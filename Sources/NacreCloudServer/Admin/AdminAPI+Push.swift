@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The keys by which Apple's push services know the apps of a container. No answer holds one.
+/// Keys by which Apple's push services know the apps of a container. No answer contains a private key.
 extension AdminAPI {
     func addPushRoutes(to router: inout Router) {
         router.get("/admin/1/push/apns", pushKeys)

@@ -20,7 +20,7 @@ extension AdminAPI {
         return try answer(AdminMessages.Explanation(lines: try await cloud.explainQuery(query, in: target, by: caller).lines))
     }
 
-    /// Who is meant by an e-mail address, or by the user record name itself.
+    /// The user with this e-mail address, or with this user record name.
     func userRecordName(_ user: String?, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
         guard let user else { throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say which user: --user.") }
         guard user.contains("@") else { return user }

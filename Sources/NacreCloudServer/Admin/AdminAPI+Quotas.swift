@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What databases hold, and what they may hold. Of what is in them nothing is told.
+/// Bytes that databases hold, and their quotas. Nothing is shown of the contents.
 extension AdminAPI {
     /// `GET /admin/1/usage?container=…&environment=…&user=…&after=…`
     @Sendable func usage(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -42,7 +42,7 @@ extension AdminAPI {
         return try answer(AdminMessages.Quotas(after))
     }
 
-    /// - Throws: `BAD_REQUEST` where a number is given and taken back.
+    /// - Throws: `BAD_REQUEST` if a number is both given and reset.
     static func requireOne(of isGiven: Bool, _ resets: Bool?, _ field: String) throws(ServerError) {
         guard isGiven, resets == true else { return }
         throw ServerError(.badRequest, "both a number and the server's own", field: field, remedy: "Give one of them.")
@@ -54,13 +54,13 @@ extension AdminAPI {
         return (container, try Self.environment(environment))
     }
 
-    /// Where a list of databases goes on.
+    /// The database after which a list continues.
     static func databaseID(_ text: String) throws -> DatabaseID {
         guard let number = Int64(text) else { throw ServerError.unknownPage }
         return DatabaseID(rawValue: number)
     }
 
-    /// Of an account's address, the name that it has here already: looking gives nobody one.
+    /// The user record name that the user already has here. Unlike a sign-in, this gives an account no name.
     private func knownName(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
         guard user.contains("@") else {
             try await requireUser(user, in: container, environment)

@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// How much work a container and its users may have done a second.
+/// Rates of work for a container and its users.
 extension AdminAPI {
     /// `GET /admin/1/rates?container=…`
     @Sendable func rates(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {

@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Who has which security roles. The roles themselves, and what they may do, are a schema's.
+/// Users' security roles. The roles themselves and their permissions belong to a schema.
 extension AdminAPI {
     /// `GET /admin/1/roles?container=…&environment=…&after=…`
     @Sendable func listRoles(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -55,7 +55,7 @@ extension AdminAPI {
                 creator: found.creator, roles: found.roles, grantedTo: found.grantedTo, because: found.because))
     }
 
-    /// Who is meant by an e-mail address or a user record name, or by a server-to-server key's ID; nil: nobody was named.
+    /// The caller for an e-mail address, a user record name or a server-to-server key's ID; nil if all are absent.
     private func caller(user: String?, key: String?, in container: String, _ environment: DatabaseKey.Environment) async throws -> Caller? {
         try await cloud.registry.requireContainer(container)
         if let key {
@@ -73,7 +73,8 @@ extension AdminAPI {
         return Caller(.user(try await userRecordName(user, in: container, environment)))
     }
 
-    /// A misspelt name would be given powers that somebody may come by later, or be said to have stored nothing.
+    /// Requires that the user exists. A misspelt name would be given permissions that another user may get later, or be
+    /// reported as a user who stored nothing.
     func requireUser(_ name: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
         let target = DatabaseTarget(container: container, environment: environment, scope: .public)
         let found = try await cloud.lookupRecords(

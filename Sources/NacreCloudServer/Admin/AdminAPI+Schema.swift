@@ -3,7 +3,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The schemas of containers: shown, deployed, indexed.
+/// The schemas of containers: shown, changed, deployed, indexed.
 extension AdminAPI {
     /// `GET /admin/1/schema?container=…&environment=…`
     @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -137,7 +137,7 @@ extension AdminAPI {
     /// `POST /admin/1/schema/reset`
     @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewReset.self, of: request)
-        // To its end, also when who asked hangs up: half a reset helps nobody.
+        // The reset runs to its end even if the caller hangs up: half a reset is useless.
         let author = ManagementCaller.current?.author
         let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun, by: author) }
         let reset = try await work.value

@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What accounts are signed in with.
+/// The sessions and devices of accounts.
 extension AdminAPI {
     /// `GET /admin/1/sessions?email=…&after=…`
     @Sendable func listSessions(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -17,7 +17,7 @@ extension AdminAPI {
     @Sendable func revokeSession(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewSessionEnd.self, of: request)
         let account = try await account(asked.email)
-        // Also where an error leaves open whether it was done.
+        // Done even after an error, which leaves open whether sign-ins ended.
         defer { authenticator.forget(account: account.id) }
         switch (asked.id, asked.all ?? false) {
         case (let id?, false):

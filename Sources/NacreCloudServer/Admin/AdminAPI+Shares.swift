@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What users share, and who sees and writes a record by it. Both look into private databases, and are noted.
+/// Users' shares, and the access to a record that they give. Both requests read private databases, and are logged.
 extension AdminAPI {
     func addShareRoutes(to router: inout Router) {
         router.post("/admin/1/shares/list", bodyBytesMax: Limits.accountBodyBytes, listShares)

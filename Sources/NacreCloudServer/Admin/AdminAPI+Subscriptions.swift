@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The subscriptions of a user, and why they fired or not.
+/// The subscriptions of a user, and the reasons why they fired or did not.
 extension AdminAPI {
     func addSubscriptionRoutes(to router: inout Router) {
         router.post("/admin/1/subscriptions/list", bodyBytesMax: Limits.accountBodyBytes, listSubscriptions)

@@ -3,7 +3,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The outbox: what waits to be done beside requests, and what failed too often.
+/// The outbox: tasks that wait to run outside requests, and tasks that failed too often.
 extension AdminAPI {
     /// `GET /admin/1/tasks?after=…`
     @Sendable func listTasks(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {

@@ -3,7 +3,7 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// What apps, servers and scripts identify themselves with: API tokens, server-to-server keys and management tokens.
+/// Credentials of apps, servers and scripts: API tokens, server-to-server keys and management tokens.
 extension AdminAPI {
     /// `POST /admin/1/tokens`
     @Sendable func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -54,7 +54,7 @@ extension AdminAPI {
         return try environment(name)
     }
 
-    /// Its answer is shown once: it is kept under no idempotency key.
+    /// Creates a management token. The answer is shown once, so it is kept under no idempotency key.
     private func createManagementToken(_ asked: AdminMessages.NewToken, name: String) async throws -> HTTPResponse {
         if IdempotentRequest.current != nil { throw ServerError.answerIsShownOnce }
         let others = [
@@ -70,7 +70,7 @@ extension AdminAPI {
         return try answer(AdminMessages.Token(token: ManagementToken(id: id, secret: secret).text), .created)
     }
 
-    /// A public key in the one form that is kept.
+    /// A public key in the one form that is stored.
     private static func publicKey(_ pem: String?) throws -> String {
         do {
             guard let pem else { throw CryptoError(.malformedKey) }

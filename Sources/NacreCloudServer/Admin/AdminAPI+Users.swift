@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Accounts. Of what their users have stored nothing is told.
+/// Accounts. Nothing is shown of their users' data.
 extension AdminAPI {
     /// `POST /admin/1/users`
     @Sendable func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -18,14 +18,14 @@ extension AdminAPI {
         let asked = try await body(AdminMessages.NewNames.self, of: request)
         let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
         let changed = try await cloud.registry.changeNames(of: try await account(asked.email), to: names)
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await cloud.refreshIdentity(of: changed.id)
         return try answer(
             AdminMessages.Names(id: changed.id, email: changed.email, givenName: changed.givenName, familyName: changed.familyName))
     }
 
-    /// `POST /admin/1/users/change-email`: the administrator vouches for the new address, which may be the old one. Where the server sends mail the old one
-    /// hears of it.
+    /// `POST /admin/1/users/change-email`: the administrator vouches for the new address, which may be the old one. If
+    /// the server sends mail, the old address is notified.
     @Sendable func changeEmail(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewEmail.self, of: request)
         let changed = try await cloud.changeEmail(of: try await account(asked.email), to: asked.newEmail, verifies: false, isVouched: true)
@@ -84,7 +84,7 @@ extension AdminAPI {
         let account = try await account(asked.email)
         defer { authenticator.forget(account: account.id) }
         try await cloud.registry.deleteAccount(account)
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await cloud.concealIdentity(of: account.id)
         return try answer(AdminMessages.User(id: account.id, email: account.email))
     }
@@ -97,7 +97,7 @@ extension AdminAPI {
         return try answer(AdminMessages.PasswordReset(code: code, expires: expires.millisecondsSince1970), .created)
     }
 
-    /// - Throws: `NOT_FOUND`: an administrator may know which accounts there are.
+    /// - Throws: `NOT_FOUND` if there is no such account: an administrator may know which accounts exist.
     func account(_ email: String) async throws -> AccountEntry {
         guard let account = try await cloud.registry.account(email: email) else {
             throw ServerError(.notFound, "no such account", field: "email", remedy: "Give the address of an account: nacre user list.")
@@ -107,6 +107,6 @@ extension AdminAPI {
 }
 
 extension AccountEntry {
-    /// Milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     fileprivate var began: Int64 { Timestamp(secondsSince2001: created).millisecondsSince1970 }
 }

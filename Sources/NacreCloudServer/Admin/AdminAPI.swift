@@ -5,30 +5,31 @@ import NacreCrypto
 package import NacreHTTPServer
 import NacreTelemetry
 
-/// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
+/// The admin API of the running server, under `/admin/1/…` on a listener of its own that only administrators reach.
 ///
-/// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token; what is about the schema of a container
-/// also takes a management token of it.
+/// Requests and answers are JSON (`AdminMessages`), errors as in RFC 9457. Every route but the proof requires the token
+/// of the data folder's `admin.json` as a bearer token. Routes about a container's schema also take a management token
+/// of the container.
 package struct AdminAPI: Sendable {
     let cloud: Cloud
-    /// Of the public listener: what is ended here is refused there at once.
+    /// The public listener's authenticator, so that it refuses at once what is ended here.
     let authenticator: Authenticator
     let backups: BackupRunner
     let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
     private let localURL: String
-    /// What holds where nothing is set for a container.
+    /// Rates of containers for which none are set.
     let serverRates: Rates
-    /// Of an emulator; nil: this is none.
+    /// Faults of an emulator; nil for a real server.
     let faults: FaultQueue?
     private let logger: Logger
     let recentLog: RecentLog
 
     /// - Parameters:
-    ///   - token: the one in the admin file.
-    ///   - publicURL: where apps reach the server, for commands that sign users in.
-    ///   - localURL: the same on this machine.
+    ///   - token: the token of the admin file.
+    ///   - publicURL: the URL by which apps reach the server, for commands that sign users in.
+    ///   - localURL: the same listener's URL on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog()
@@ -46,7 +47,7 @@ package struct AdminAPI: Sendable {
         self.recentLog = recentLog
     }
 
-    /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
+    /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
     package func addRoutes(to router: inout Router) {
         router.onError = { error, request in
             if let repeated = error as? RepeatedAnswer { return repeated.response }
@@ -118,7 +119,8 @@ package struct AdminAPI: Sendable {
 
     private static let openRoutes: Set = ["/admin/1/proof"]
 
-    /// An unknown path is refused as any other: a client without a token does not learn which paths exist.
+    /// Authenticates a request. An unknown path is refused in the same way as others: a client without a token does not
+    /// learn which paths exist.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
         let bearer = Authenticator.bearer(request)
@@ -129,20 +131,22 @@ package struct AdminAPI: Sendable {
         var response = await ManagementCaller.$current.withValue(manager) { await next(request) }
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Request-Id"] = request.id
-        // Answers hold tokens beside what was sent.
+        // Answers contain tokens beside text that the client sent.
         response.mayCompress = false
         return response
     }
 
-    /// Metrics are told to this machine without the token, which is another one after each start. A page in a browser here does not get them: its
-    /// host is a name that leads to loopback, and not loopback itself.
+    /// Whether a request reads metrics from this machine, which needs no token, because the token changes at each
+    /// start. A page in a browser here cannot read them: its host is a name that resolves to loopback, not loopback
+    /// itself.
     private func isLocalScrape(_ request: HTTPRequest) -> Bool {
         guard request.route == Metrics.path, IPAddress.isLoopback(request.remoteAddress), let host = request.header("Host") else { return false }
         let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
         return name.lowercased() == "localhost" || IPAddress.isLoopback(String(name))
     }
 
-    /// Who holds a management token; nil for what is none, or has ended. Asked of the registry each time: one that is revoked is dead at once.
+    /// The holder of a management token; nil if there is no such token or it has ended. Read from the registry each
+    /// time, so that a revoked token fails at once.
     private func managementCaller(_ bearer: String?) async throws -> ManagementCaller? {
         guard let token = bearer.flatMap(ManagementToken.init), let entry = try await cloud.registry.managementToken(token.id),
             constantTimeEquals(Array(token.proofKey.utf8), Array(entry.digest.utf8))
@@ -160,7 +164,7 @@ package struct AdminAPI: Sendable {
         return try answer(AdminMessages.Proof(proof: proof))
     }
 
-    /// Of the token that the request names by its ID, and else of the administrator's.
+    /// The proof's key: that of the token whose ID the request names, or the administrator's token.
     private func proofKey(_ request: HTTPRequest) async throws -> String {
         guard let id = request.query("token") else { return token }
         guard let entry = try await cloud.registry.managementToken(id) else { throw AdminProblem.unauthorized }

@@ -3,14 +3,15 @@ import Glibc
 import NacreCrypto
 import NacreLocks
 
-/// How an administrator's commands find the running server, and the secret that makes them administrators: `admin.json` in the data folder.
+/// The file `admin.json` of the data folder, by which an administrator's commands find the running server. Its secret
+/// makes them administrators.
 package struct AdminFile: Codable, Hashable, Sendable {
-    /// Where the admin API listens.
+    /// URL of the admin API.
     package var url: String
-    /// Where apps reach the server.
+    /// The URL by which apps reach the server.
     package var publicURL: String
     package var pid: Int32
-    /// 64 hexadecimal digits, new at each start.
+    /// The token of the admin API: 64 hexadecimal digits, new at each start.
     package var token: String
 
     package init(url: String, publicURL: String, pid: Int32, token: String) {
@@ -26,19 +27,19 @@ package struct AdminFile: Codable, Hashable, Sendable {
         Hex.encode(try SecureRandom.keyBytes(32))
     }
 
-    /// The file of the server that runs on a data folder, or ran on it and was killed.
+    /// Reads the file of the server that runs on a data folder, or that was killed there.
     package static func read(folder: String) throws(PrivateFileError) -> AdminFile {
         try read(path: path(in: folder))
     }
 
-    /// A copy of such a file, on the machine of an administrator.
+    /// Reads a copy of the file on an administrator's machine.
     package static func read(path: String) throws(PrivateFileError) -> AdminFile {
         let bytes = try PrivateFile.read(path)
         guard let file = AdminFile(json: bytes) else { throw PrivateFileError(.malformed, path) }
         return file
     }
 
-    /// nil where the file is not an admin file.
+    /// Decodes the file; nil if it is not an admin file.
     package init?(json: [UInt8]) {
         guard let file = try? JSONDecoder().decode(AdminFile.self, from: Data(json)) else { return nil }
         self = file
@@ -46,10 +47,11 @@ package struct AdminFile: Codable, Hashable, Sendable {
 
     static func path(in folder: String) -> String { folder + "/" + name }
 
-    /// Writes the file into the data folder, which is made if need be. It stands until it is withdrawn; the file of a server that is gone is replaced.
+    /// Writes the file into the data folder, which is created if missing. The file of a server that is gone is
+    /// replaced.
     ///
-    /// Whether one is gone the kernel knows: a server keeps its file locked as long as it lives, however it ends. A process ID alone may have been
-    /// given to another process since.
+    /// A server keeps its file locked for as long as it lives, so the kernel knows whether it is gone, however it
+    /// ended. A process ID alone may belong to another process by now.
     /// - Throws: `AdminFileInUse`, `PrivateFileError`.
     package func publish(in folder: String) throws -> PublishedAdminFile {
         try PrivateFile.makeFolder(folder)
@@ -75,11 +77,11 @@ package struct AdminFile: Codable, Hashable, Sendable {
         return PublishedAdminFile(path: path, descriptor: descriptor)
     }
 
-    /// Removes the file unless its server lives.
+    /// Removes the file unless its server is alive.
     private static func removeStale(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // Withdrawn in this moment.
+            // The file was withdrawn just now.
             if errno == ENOENT { return }
             throw PrivateFileError(.system(errno), path)
         }
@@ -89,26 +91,27 @@ package struct AdminFile: Codable, Hashable, Sendable {
             let holder = (try? PrivateFile.contents(descriptor, path)).flatMap { AdminFile(json: $0) }
             throw AdminFileInUse(path: path, pid: holder?.pid)
         }
-        // Only the holder of the lock replaces the file, and we hold it: unless it was replaced before, it stays the one we opened.
+        // Only the holder of the lock, here this process, may replace the file. If it was not replaced before, it is
+        // still the opened one.
         guard isOpen(path, as: descriptor) else { return }
         guard unlink(path) == 0 || errno == ENOENT else { throw PrivateFileError(.system(errno), path) }
     }
 }
 
-/// Whether the name still stands for the file that was opened.
+/// Whether the path still names the file that was opened.
 private func isOpen(_ path: String, as descriptor: Int32) -> Bool {
     var opened = stat()
     var named = stat()
     return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
 }
 
-/// Another server runs on the data folder.
+/// An error: another server runs on the data folder.
 package struct AdminFileInUse: Error, Hashable, Sendable {
     package var path: String
     package var pid: Int32?
 }
 
-/// The admin file of this process, locked.
+/// The admin file of this process, with its lock.
 package final class PublishedAdminFile: Sendable {
     private let path: String
     private let descriptor: Locked<Int32?>

@@ -3,9 +3,10 @@ import NacreCloudWire
 import NacreLocks
 import NacreTelemetry
 
-/// Keeps the admin file in the data folder as long as the server runs. Where there is no room for it now, the server serves without, and goes on trying.
+/// Keeps the admin file in the data folder while the server runs. If the disk is full, the server runs without the file
+/// and retries.
 final class AdminFilePublisher: Sendable {
-    /// How long it rests between two tries.
+    /// Time between two tries.
     static let rest: Duration = .seconds(5)
 
     private enum State: Sendable {
@@ -28,8 +29,8 @@ final class AdminFilePublisher: Sendable {
         self.logger = logger
     }
 
-    /// Writes the file, or begins to try.
-    /// - Throws: `AdminFileInUse`, and `PrivateFileError` where waiting would not help.
+    /// Writes the file, or begins to retry.
+    /// - Throws: `AdminFileInUse`, and `PrivateFileError` if a retry would not help.
     func publish() throws {
         do {
             keep(try file.publish(in: folder))
@@ -62,7 +63,7 @@ final class AdminFilePublisher: Sendable {
         if isTooLate { file.withdraw() }
     }
 
-    /// Removes the file, and tries no more. Idempotent.
+    /// Removes the file and stops retrying. Idempotent.
     func withdraw() {
         let last = state.withLock { state in
             defer { state = .withdrawn }
@@ -75,7 +76,7 @@ final class AdminFilePublisher: Sendable {
         }
     }
 
-    /// No room, or a disk mounted for reading only.
+    /// Whether the error may pass: no room, or a disk mounted read-only.
     private static func mayPass(_ error: PrivateFileError) -> Bool {
         guard case .system(let code) = error.code else { return false }
         return [ENOSPC, EDQUOT, EROFS].contains(code)

@@ -1,11 +1,12 @@
 import NacreCloudContainer
 
 extension AdminMessages {
-    /// `POST /admin/1/assets/verify`: the next part of a look at all assets.
+    /// `POST /admin/1/assets/verify`: the next part of a check of all assets.
     package struct NewAssetVerification: Codable, Hashable, Sendable {
-        /// `next` of the part before; nil: from the beginning.
+        /// The `next` of the previous part; nil for the first.
         package var after: String?
-        /// Holds names and sizes of chunks against what is kept, and reads none. Nothing is said of chunks that no asset has.
+        /// true: compares names and sizes of chunks with those in the storage, and reads no chunk. Orphaned chunks are
+        /// not reported then.
         package var onlySizes: Bool?
 
         package init(after: String?, onlySizes: Bool? = nil) {
@@ -14,11 +15,11 @@ extension AdminMessages {
         }
     }
 
-    /// `POST /admin/1/assets/collect`: the next part of a search for chunks that no asset has.
+    /// `POST /admin/1/assets/collect`: the next part of a search for orphaned chunks.
     package struct NewAssetCollection: Codable, Hashable, Sendable {
-        /// Says what would go.
+        /// true: reports the chunks, and removes none.
         package var isDryRun: Bool
-        /// `next` of the part before; nil: from the beginning.
+        /// The `next` of the previous part; nil for the first.
         package var after: String?
 
         package init(isDryRun: Bool, after: String?) {
@@ -27,13 +28,13 @@ extension AdminMessages {
         }
     }
 
-    /// Something that is wrong, or that was.
+    /// A fault of an asset, present or repaired.
     package struct AssetFinding: Codable, Hashable, Sendable {
         package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-            /// A chunk, or the bytes of a small asset, are not what was sent.
+            /// A chunk, or the bytes of a small asset, differ from what was sent.
             case damaged
             case missing
-            /// A chunk that no asset has.
+            /// A chunk that belongs to no asset.
             case orphaned
 
             init(_ kind: NacreCloudContainer.AssetFinding.Kind) {
@@ -46,7 +47,7 @@ extension AdminMessages {
         }
 
         package var kind: Kind
-        /// `container/environment/scope/owner`; empty of an orphan.
+        /// `container/environment/scope/owner`; empty for an orphan.
         package var database: String
         package var zone: String
         package var record: String
@@ -57,16 +58,16 @@ extension AdminMessages {
 
     package struct AssetReview: Codable, Hashable, Sendable {
         package var findings: [AssetFinding] = []
-        /// Looked at.
+        /// The number of assets that were checked.
         package var assets = 0
         package var chunks = 0
         package var bytes: Int64 = 0
-        /// Present while there is more.
+        /// The position of the next part; nil after the last.
         package var next: String?
 
         package init() {}
 
-        /// Takes another part in behind it.
+        /// Appends the next part of the check.
         package mutating func add(_ part: AssetReview) {
             findings += part.findings
             assets += part.assets

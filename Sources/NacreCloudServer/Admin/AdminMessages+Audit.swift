@@ -1,9 +1,9 @@
 extension AdminMessages {
     /// `GET /admin/1/audit`
     package struct AuditLog: Codable, Hashable, Sendable {
-        /// Newest first.
+        /// Entries, the newest first.
         package var entries: [AuditLine]
-        /// Where the next page begins; absent: there is none.
+        /// The position of the next page; absent on the last.
         package var next: String?
 
         package init(entries: [AuditLine], next: String? = nil) {
@@ -14,17 +14,17 @@ extension AdminMessages {
 
     package struct AuditLine: Codable, Hashable, Sendable {
         package var number: Int64
-        /// Milliseconds since 1970.
+        /// Time of the request, in milliseconds since 1970.
         package var time: Int64
         /// Method and path of the endpoint.
         package var action: String
-        /// Whom and what the request named, by its fields.
+        /// The request's fields that name its subject.
         package var subject: [String: String]
-        /// From where it came.
+        /// The client's address.
         package var address: String
-        /// ID and name of the management token that it came with; absent: an administrator with the token of `admin.json`.
+        /// ID and name of the request's management token; absent if it had the token of `admin.json`.
         package var author: String?
-        /// HTTP status of the answer; absent: the server ended before there was one.
+        /// HTTP status of the answer; absent if the server ended before there was one.
         package var status: Int?
         package var requestID: String
     }

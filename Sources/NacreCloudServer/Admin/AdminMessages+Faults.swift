@@ -1,5 +1,6 @@
 extension AdminMessages {
-    /// What can go wrong with a request of an emulator. `networkUnavailable` of `CloudKitTesting` is not among them: what a server hears has been sent.
+    /// Faults of an emulator's requests. `networkUnavailable` of `CloudKitTesting` is not among them: a request that
+    /// reaches a server was sent.
     package enum FaultKind: String, CaseIterable, Sendable {
         case requestRateLimited
         case serviceUnavailable
@@ -17,21 +18,21 @@ extension AdminMessages {
 
     /// `POST /admin/1/faults`, on an emulator
     package struct NewFault: Codable, Hashable, Sendable {
-        /// One of `FaultKind`.
+        /// A raw value of `FaultKind`.
         package var fault: String
-        /// One of `FaultableRequest`; nil: any.
+        /// A raw value of `FaultableRequest`; nil: any.
         package var request: String?
-        /// How many requests it happens to; nil: one. Repetitions count.
+        /// The number of requests that fail, repetitions included; nil: one.
         package var count: Int?
-        /// The address of the user whose requests it is for; nil: everybody's.
+        /// The address of the user whose requests fail; nil: any user.
         package var user: String?
-        /// Only requests that name this zone.
+        /// The zone that a request has to name; nil: any.
         package var zone: String?
-        /// The records that fail, and not the whole request.
+        /// The records that fail instead of the whole request.
         package var records: [String]?
         /// Seconds after which the app may ask again; nil: one.
         package var retryAfter: Int?
-        /// Of a latency.
+        /// Seconds of a latency.
         package var seconds: Double?
 
         package init(
@@ -47,7 +48,7 @@ extension AdminMessages {
         package init() {}
     }
 
-    /// What was ordered and has not happened, in words, oldest first.
+    /// Pending faults in words, the oldest first.
     package struct Faults: Codable, Hashable, Sendable {
         package var faults: [String]
     }

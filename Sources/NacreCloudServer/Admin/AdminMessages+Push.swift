@@ -1,12 +1,12 @@
 extension AdminMessages {
-    /// A key of Apple's push services, without the key.
+    /// The description of a key for Apple's push services, without the private key.
     package struct PushKey: Codable, Hashable, Sendable {
-        /// Of Apple's services: development or production.
+        /// The environment of Apple's service: development or production.
         package var environment: String
         package var keyID: String
         package var teamID: String
         package var topic: String
-        /// Milliseconds since 1970.
+        /// Time of creation, in milliseconds since 1970.
         package var created: Int64
     }
 

@@ -2,15 +2,15 @@ import NacreCloudContainer
 import NacreCloudWire
 
 extension AdminMessages {
-    /// The largest quota that can be set.
+    /// Bytes of the largest quota that can be set.
     package static let largestQuota = Limits.quotaBytes
 
     /// `GET /admin/1/usage`
     package struct Usage: Codable, Hashable, Sendable {
-        /// Absent where one user was asked for.
+        /// The public database's use; absent if the request names a user.
         package var `public`: PublicUsage?
         package var users: [UserUsage]
-        /// Where the next page of users begins; absent: there is none. A page may be empty and not the last.
+        /// The position of the next page of users; absent on the last. A page before the last may be empty.
         package var next: String?
 
         package init(public: PublicUsage? = nil, users: [UserUsage], next: String? = nil) {
@@ -20,29 +20,29 @@ extension AdminMessages {
         }
     }
 
-    /// Of the container's public database.
+    /// The use of the container's public database.
     package struct PublicUsage: Codable, Hashable, Sendable {
         package var bytes: Int64
-        /// Absent: as much as the disk.
+        /// The quota in bytes; absent: no limit but the disk.
         package var limit: Int64?
     }
 
-    /// Of a user's private database.
+    /// The use of a user's private database.
     package struct UserUsage: Codable, Hashable, Sendable {
         /// The user record name.
         package var user: String
         package var bytes: Int64
-        /// Absent: as much as the disk.
+        /// The quota in bytes; absent: no limit but the disk.
         package var limit: Int64?
     }
 
     /// `GET /admin/1/quotas` and `POST /admin/1/quotas/change`
     package struct Quotas: Codable, Hashable, Sendable {
-        /// Of each user's private database; 0: as much as the disk.
+        /// Bytes for each user's private database; 0: no limit but the disk.
         package var userBytes: Int64
-        /// Of the public database; 0: as much as the disk.
+        /// Bytes for the public database; 0: no limit but the disk.
         package var publicBytes: Int64
-        /// It was set for this container and environment; else it is the server's.
+        /// true: set for this container and environment; false: the server's default.
         package var isUserBytesOwn: Bool
         package var isPublicBytesOwn: Bool
     }
@@ -51,10 +51,10 @@ extension AdminMessages {
     package struct NewQuotas: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// nil: it stays what it is.
+        /// nil leaves the quota as it is.
         package var userBytes: Int64?
         package var publicBytes: Int64?
-        /// true: the server's own holds again.
+        /// true returns to the server's default.
         package var resetsUserBytes: Bool?
         package var resetsPublicBytes: Bool?
 

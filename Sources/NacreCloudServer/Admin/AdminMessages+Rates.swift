@@ -5,13 +5,13 @@ extension AdminMessages {
     /// The largest rate that can be set.
     package static let largestRate = Limits.ratePerSecond
 
-    /// `GET /admin/1/rates` and `POST /admin/1/rates/change`: units of work a second.
+    /// `GET /admin/1/rates` and `POST /admin/1/rates/change`, in units of work each second.
     package struct Rates: Codable, Hashable, Sendable {
-        /// Of each user; 0: as much as they like.
+        /// The rate of each user; 0: no limit.
         package var userRate: Int
-        /// Of all who use the container, together; 0: as much as they like.
+        /// The rate of all callers of the container together; 0: no limit.
         package var containerRate: Int
-        /// It was set for this container; else it is the server's.
+        /// true: set for this container; false: the server's default.
         package var isUserRateOwn: Bool
         package var isContainerRateOwn: Bool
     }
@@ -19,10 +19,10 @@ extension AdminMessages {
     /// `POST /admin/1/rates/change`
     package struct NewRates: Codable, Hashable, Sendable {
         package var container: String
-        /// nil: it stays what it is.
+        /// nil leaves the rate as it is.
         package var userRate: Int?
         package var containerRate: Int?
-        /// true: the server's own holds again.
+        /// true returns to the server's default.
         package var resetsUserRate: Bool?
         package var resetsContainerRate: Bool?
 

@@ -1,10 +1,10 @@
 extension AdminMessages {
     /// `GET /admin/1/roles`
     package struct Roles: Codable, Hashable, Sendable {
-        /// Those that the schema declares, in the order in which it came by them.
+        /// Roles that the schema declares, in the order of their declaration.
         package var roles: [String]
         package var holders: [RoleHolder]
-        /// Where the next page of holders begins; absent: there is none. A page may be empty and not the last.
+        /// The position of the next page of holders; absent on the last. A page before the last may be empty.
         package var next: String?
 
         package init(roles: [String], holders: [RoleHolder], next: String? = nil) {
@@ -15,7 +15,7 @@ extension AdminMessages {
     }
 
     package struct RoleHolder: Codable, Hashable, Sendable {
-        /// The user record name; of a server-to-server key, its own.
+        /// The user record name; a server-to-server key has its own.
         package var user: String
         package var roles: [String]
     }
@@ -43,15 +43,15 @@ extension AdminMessages {
     package struct NewPermissionQuestion: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// An e-mail address or a user record name; nil, and no `key`: somebody without an account.
+        /// An e-mail address or a user record name; nil without `key`: a caller without an account.
         package var user: String?
         /// A server-to-server key's ID.
         package var key: String?
         /// `READ`, `CREATE` or `WRITE`.
         package var operation: String
-        /// Its name in the public database.
+        /// The name of a record in the public database.
         package var record: String?
-        /// Of a record to be made.
+        /// The type of a record that is to be created.
         package var recordType: String?
 
         package init(
@@ -69,18 +69,18 @@ extension AdminMessages {
 
     package struct PermissionAnswer: Codable, Hashable, Sendable {
         package var isPermitted: Bool
-        /// The user record name; absent: somebody without an account.
+        /// The user record name; absent: a caller without an account.
         package var user: String?
-        /// A server-to-server key that no grant holds.
+        /// true for a server-to-server key that grants do not restrict.
         package var isAdministrator: Bool
         package var recordType: String
-        /// Who made the record; absent where none is there.
+        /// The record's creator; absent if there is no such record.
         package var creator: String?
-        /// Those that who asks has here, `_creator` where the record is theirs.
+        /// The caller's roles here, with `_creator` if the caller created the record.
         package var roles: [String]
-        /// Those to which the type grants the operation.
+        /// The roles to which the type grants the operation.
         package var grantedTo: [String]
-        /// The roles that it follows from; none where it is not permitted.
+        /// The caller's roles that permit the operation; empty if it is not permitted.
         package var because: [String]
     }
 }

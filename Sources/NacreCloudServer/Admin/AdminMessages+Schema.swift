@@ -3,20 +3,20 @@ package import NacreCloudContainer
 extension AdminMessages {
     /// `GET /admin/1/schema`
     package struct Schema: Codable, Hashable, Sendable {
-        /// How often it changed.
+        /// The number of changes so far.
         package var version: Int64
-        /// In CloudKit's schema language.
+        /// The schema in CloudKit's schema language.
         package var text: String
         /// Fields with an index that is not built yet, as `Type.field`.
         package var building: [String]
-        /// Fields with an index that queries go by, likewise: those that some query needed.
+        /// Fields with a usable index, as `Type.field`: those that some query needed.
         package var indexed: [String]
     }
 
     /// `POST /admin/1/schema/deploy`
     package struct NewDeployment: Codable, Hashable, Sendable {
         package var container: String
-        /// Only say what would come.
+        /// true: reports the gains, and deploys nothing.
         package var isDryRun: Bool
 
         package init(container: String, isDryRun: Bool) {
@@ -28,42 +28,43 @@ extension AdminMessages {
     package struct Deployment: Codable, Hashable, Sendable {
         package var isDryRun: Bool
         package var gains: [Gain]
-        /// What production cannot take. Of a dry run alone: otherwise the first one is the answer.
+        /// Reasons why production cannot take the schema. Only a dry run lists them: otherwise the first one is an
+        /// error.
         package var refusals: [Refusal]
-        /// Queries that production has answered within a month and does not any more, or not as before.
+        /// Queries that production answered within the last month, and would answer differently or refuse.
         package var broken: [BrokenQuery]
     }
 
     /// A query that a change of a schema breaks.
     package struct BrokenQuery: Codable, Hashable, Sendable {
-        /// What it asks, without the values that it compared with: `Note where title BEGINS_WITH STRING, sorted by stars`.
+        /// The query without the values that it compared with: `Note where title BEGINS_WITH STRING, sorted by stars`.
         package var query: String
-        /// What it is answered then.
+        /// The error that answers the query after the change.
         package var reason: String
-        /// One line for people: what to do.
+        /// The remedy, one line for people.
         package var remedy: String?
     }
 
-    /// Why something of a schema is not taken.
+    /// The reason why a part of a schema is refused.
     package struct Refusal: Codable, Hashable, Sendable {
         package var reason: String
         /// The type or the field at fault, as `Type.field`.
         package var field: String?
-        /// One line for people: what to do.
+        /// The remedy, one line for people.
         package var remedy: String?
     }
 
-    /// One thing that production gains.
+    /// An addition to production.
     package struct Gain: Codable, Hashable, Sendable {
         package var kind: SchemaGain.Kind
-        /// Absent: of a role.
+        /// The record type; absent for a role.
         package var recordType: String?
         package var field: String?
         package var role: String?
-        /// In CloudKit's schema language: a field's type and options, the options that are new, or a type's grants from now on.
+        /// The gain in CloudKit's schema language: a field's type and options, the new options, or a type's new grants.
         package var declaration: String
 
-        /// It takes the place of what production had.
+        /// Whether it replaces something that production had.
         package var isReplacement: Bool { kind == .grants }
         package var isOfSubscriptions: Bool { kind == .subscription }
         package var isMadeIndex: Bool { kind == .madeIndex }
@@ -72,9 +73,9 @@ extension AdminMessages {
     /// `POST /admin/1/schema/import`
     package struct NewImport: Codable, Hashable, Sendable {
         package var container: String
-        /// In CloudKit's schema language.
+        /// The schema in CloudKit's schema language.
         package var text: String
-        /// Only say what would change.
+        /// true: reports the differences, and changes nothing.
         package var isDryRun: Bool
 
         package init(container: String, text: String, isDryRun: Bool) {
@@ -88,7 +89,7 @@ extension AdminMessages {
     package struct NewDiff: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// In CloudKit's schema language.
+        /// The schema in CloudKit's schema language.
         package var text: String
 
         package init(container: String, environment: String, text: String) {
@@ -98,10 +99,11 @@ extension AdminMessages {
         }
     }
 
-    /// What changes, or would, in the order of types and fields.
+    /// Differences that are made, or would be, in the order of types and fields.
     package struct Differences: Codable, Hashable, Sendable {
         package var differences: [Difference]
-        /// Of an import: queries that development has answered within a month and does not any more, or not as before.
+        /// After an import: queries that development answered within the last month, and answers differently or refuses
+        /// now.
         package var broken: [BrokenQuery]?
 
         init(_ differences: [Difference], broken: [BrokenQuery]? = nil) {
@@ -111,12 +113,13 @@ extension AdminMessages {
     }
 
     package struct Difference: Codable, Hashable, Sendable {
-        /// Absent: of a role.
+        /// The record type; absent for a role.
         package var recordType: String?
-        /// Absent: of the type itself, or of its grants.
+        /// The field; absent for the type itself, or for its grants.
         package var field: String?
         package var role: String?
-        /// In CloudKit's schema language a field's type and options, or a type's grants; empty for a type and a role, absent where there was none.
+        /// A field's type and options, or a type's grants, in CloudKit's schema language; empty for a type and a role,
+        /// absent if there was none.
         package var before: String?
         package var after: String?
     }
@@ -126,13 +129,15 @@ extension AdminMessages {
         package var container: String
         package var recordType: String
         package var field: String
-        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has. Of two fields: empty refuses it, and no query gets it made.
+        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil only reads. For two fields, an empty list refuses the index, so
+        /// that no query creates it.
         package var options: [String]?
-        /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
+        /// The type in CloudKit's schema language, for a field that does not exist yet; the field and its record type
+        /// are then created.
         package var fieldType: String?
-        /// Makes the indexes that the field may have, before a query needs them. nil as false.
+        /// true: builds the indexes that the field may have before a query needs them. nil means false.
         package var isNow: Bool?
-        /// Whether its indexes that are made stay, used or not; nil leaves that as it is.
+        /// Whether the field's built indexes stay even if unused; nil leaves that as it is.
         package var isPinned: Bool?
 
         package init(
@@ -150,48 +155,49 @@ extension AdminMessages {
 
     package struct Indexes: Codable, Hashable, Sendable {
         package var recordType: String
-        /// By its name in the schema; of two fields `first+second`.
+        /// The field's name in the schema; for two fields `first+second`.
         package var field: String
-        /// In CloudKit's schema language. Absent: two fields.
+        /// The type in CloudKit's schema language; absent for two fields.
         package var fieldType: String?
-        /// Those that it had; absent where the field came just now.
+        /// The options before; absent if the field was just created.
         package var before: [String]?
-        /// Those that it has now. Two fields have none.
+        /// The options now. Two fields have none.
         package var options: [String]
-        /// Its indexes that are made.
+        /// The field's built indexes.
         package var made: [MadeIndex]
     }
 
     /// `GET /admin/1/schema/indexes`
     package struct MadeIndexes: Codable, Hashable, Sendable {
         package var indexes: [MadeIndex]
-        /// Indexes of two fields that no query gets made, as `Type.first+second`.
+        /// Indexes of two fields that no query may create, as `Type.first+second`.
         package var refused: [String]
     }
 
     package struct MadeIndex: Codable, Hashable, Sendable {
         package var recordType: String
-        /// By its name in the schema; of two fields `first+second`.
+        /// The field's name in the schema; for two fields `first+second`.
         package var field: String
         /// `values` or `words` of one field, or `pair`.
         package var kind: String
         /// `building` or `usable`.
         package var state: String
         package var isPinned: Bool
-        /// For people: what it costs a save.
+        /// The cost for each save, in words.
         package var cost: String
-        /// When it was asked for, in ISO 8601. Absent: nobody noted it.
+        /// Time of the request for the index, in ISO 8601; absent if it was not recorded.
         package var made: String?
-        /// The query that asked for it, without its values. Absent: none did, or it said too much to be kept.
+        /// The query that needed the index, without its values; absent if there was none, or if its text was too
+        /// revealing to keep.
         package var query: String?
-        /// When a query that can go by it was noted last, which is done once a day, in ISO 8601. Absent: not within a month.
+        /// Last recorded use by a query, in ISO 8601, recorded once a day; absent: none within a month.
         package var lastUsed: String?
     }
 
     /// `POST /admin/1/schema/reset`
     package struct NewReset: Codable, Hashable, Sendable {
         package var container: String
-        /// Only say what would go.
+        /// true: reports what would be removed, and removes nothing.
         package var isDryRun: Bool
 
         package init(container: String, isDryRun: Bool) {
@@ -208,38 +214,39 @@ extension AdminMessages {
         package var types: [String]
         /// Fields that production does not have, as `Type.field`.
         package var fields: [String]
-        /// Databases whose zones and records go.
+        /// The number of databases whose zones and records are removed.
         package var databases: Int
     }
 
     /// `GET /admin/1/schema/history`
     package struct SchemaHistory: Codable, Hashable, Sendable {
-        /// Newest first.
+        /// Changes, the newest first.
         package var changes: [Change]
     }
 
     /// A change of a schema by an administrator.
     package struct Change: Codable, Hashable, Sendable {
-        /// Counts from 1 in each environment.
+        /// The number of the change, from 1 in each environment.
         package var number: Int64
         /// `import`, `index`, `deploy`, `reset` or `undo`.
         package var kind: String
-        /// ISO 8601, in UTC.
+        /// Time in ISO 8601, in UTC.
         package var time: String
-        /// ID and name of the management token that made it; absent: an administrator with the token of `admin.json`.
+        /// ID and name of the management token that made the change; absent if an administrator with the token of
+        /// `admin.json` made it.
         package var author: String?
-        /// An undo took it back.
+        /// true: an undo reverted the change.
         package var isUndone: Bool
-        /// How many differences it made.
+        /// The number of differences.
         package var count: Int
-        /// Absent where they were too long to be kept.
+        /// The differences; absent if they were too long to be kept.
         package var differences: [Difference]?
     }
 
     /// `POST /admin/1/schema/undo`
     package struct NewUndo: Codable, Hashable, Sendable {
         package var container: String
-        /// Only say what would change.
+        /// true: reports the differences, and changes nothing.
         package var isDryRun: Bool
 
         package init(container: String, isDryRun: Bool) {
@@ -249,7 +256,7 @@ extension AdminMessages {
     }
 
     package struct Undo: Codable, Hashable, Sendable {
-        /// The number and the kind of the change that is taken back.
+        /// The number and the kind of the change that is reverted.
         package var number: Int64
         package var kind: String
         package var differences: [Difference]

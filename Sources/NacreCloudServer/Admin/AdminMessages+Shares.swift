@@ -3,7 +3,7 @@ extension AdminMessages {
     package struct NewShareList: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// Whose shares: an e-mail address, or a user record name.
+        /// The owner of the shares: an e-mail address or a user record name.
         package var user: String
 
         package init(container: String, environment: String, user: String) {
@@ -19,11 +19,11 @@ extension AdminMessages {
         package var zone: String
         /// The name of the share's record.
         package var share: String
-        /// The record that is shared with what hangs on it; nil: the whole zone.
+        /// The root of the shared hierarchy; nil: the whole zone is shared.
         package var root: String?
         /// NONE, READ_ONLY or READ_WRITE.
         package var publicPermission: String
-        /// Its owner among them.
+        /// The number of participants, including the owner.
         package var participants: Int
     }
 
@@ -31,7 +31,7 @@ extension AdminMessages {
     package struct NewShareQuestion: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// Whose zone it is: an e-mail address, or a user record name.
+        /// The owner of the zone: an e-mail address or a user record name.
         package var user: String
         package var zone: String
         package var record: String
@@ -45,9 +45,9 @@ extension AdminMessages {
         /// The name of the share's record; nil: only the owner sees the record.
         package var share: String?
         package var root: String?
-        /// From the record to the root.
+        /// Record names from the record to the root.
         package var path: [String]
-        /// The owner first.
+        /// Users with access, the owner first.
         package var people: [SharePerson]
     }
 

@@ -1,5 +1,5 @@
 extension AdminMessages {
-    /// `POST /admin/1/subscriptions/list`: with a body, as all that looks into a database, and is noted.
+    /// `POST /admin/1/subscriptions/list`: a `POST`, because requests that read a database are logged.
     package struct NewSubscriptionList: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
@@ -25,9 +25,9 @@ extension AdminMessages {
         package var id: String
         /// query, zone or database.
         package var kind: String
-        /// What it is to: a record type, a zone, or nothing.
+        /// The record type or the zone that is watched; empty for a database.
         package var of: String
-        /// Of a query subscription: what fires it, such as `create,update`.
+        /// The events that fire a query subscription, such as `create,update`.
         package var firesOn: String?
     }
 
@@ -37,9 +37,9 @@ extension AdminMessages {
         package var environment: String
         /// public or private.
         package var database: String
-        /// Whose subscription it is: an e-mail address, or a user record name.
+        /// The owner of the subscription: an e-mail address or a user record name.
         package var user: String
-        /// nil: the default zone.
+        /// The record's zone; nil: the default zone.
         package var zone: String?
         package var record: String
         package var subscription: String
@@ -64,25 +64,25 @@ extension AdminMessages {
 
     package struct NotifiedDevice: Codable, Hashable, Sendable {
         package var name: String
-        /// It made the change, and is not told.
+        /// true: the device made the change, and is not notified.
         package var isAuthor: Bool
         package var way: String
-        /// Oldest first.
+        /// Lines of the device's log, the oldest first.
         package var log: [PushLogLine]
-        /// Milliseconds since 1970. The log has no room for more: notifications that went before may be gone from it.
+        /// Milliseconds since 1970. Present if the log is full: earlier lines may have been dropped from it.
         package var logBegins: Int64?
     }
 
     package struct PushLogLine: Codable, Hashable, Sendable {
-        /// Milliseconds since 1970.
+        /// Time of the event, in milliseconds since 1970.
         package var time: Int64
         /// queued, coalesced, everything, sent, postponed, refused or addressEnded.
         package var event: String
-        /// In the device's queue.
+        /// The notification's number in the device's queue.
         package var number: Int64
         package var subscription: String
         package var record: String
-        /// By a push service.
+        /// The push service's answer.
         package var said: String
     }
 }

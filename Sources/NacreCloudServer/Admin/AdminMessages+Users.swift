@@ -18,7 +18,7 @@ extension AdminMessages {
 
     /// `POST /admin/1/users/change-email`
     package struct NewEmail: Codable, Hashable, Sendable {
-        /// Of the account as it is.
+        /// The account's present address.
         package var email: String
         package var newEmail: String
 
@@ -31,7 +31,7 @@ extension AdminMessages {
     /// `POST /admin/1/users/change-name`
     package struct NewNames: Codable, Hashable, Sendable {
         package var email: String
-        /// nil: the account has none from now on.
+        /// nil removes the account's name.
         package var givenName: String?
         package var familyName: String?
 
@@ -57,7 +57,7 @@ extension AdminMessages {
     /// `GET /admin/1/users`
     package struct Users: Codable, Hashable, Sendable {
         package var users: [UserLine]
-        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        /// The position of the next page; absent on the last. A page before the last may be empty.
         package var next: String?
 
         package init(users: [UserLine], next: String? = nil) {
@@ -69,16 +69,16 @@ extension AdminMessages {
     package struct UserLine: Codable, Hashable, Sendable {
         package var id: String
         package var email: String
-        /// Milliseconds since 1970.
+        /// Time of creation, in milliseconds since 1970.
         package var created: Int64
-        /// The account is deleted, and its data are going.
+        /// true: the account is deleted, and its data are being removed.
         package var isDeleted: Bool
     }
 
     /// `POST /admin/1/users/state`
     package struct NewUserState: Codable, Hashable, Sendable {
         package var email: String
-        /// One of `states`.
+        /// An element of `states`.
         package var state: String
 
         package static let states = AccountState.allCases.map(\.rawValue)
@@ -101,20 +101,20 @@ extension AdminMessages {
         package var email: String
         package var givenName: String?
         package var familyName: String?
-        /// Milliseconds since 1970.
+        /// Time of creation, in milliseconds since 1970.
         package var created: Int64
-        /// Its user has shown that mail to the address is read.
+        /// Whether the user has proved to read mail to the address.
         package var isEmailVerified: Bool
-        /// A number to which its user has shown that they read texts.
+        /// A phone number at which the user has proved to read text messages.
         package var phone: String?
-        /// Whether it reaches its data, as `AccountState`.
+        /// The access to the account's data, a raw value of `AccountState`.
         package var state: String
         package var places: [UserPlace]
         package var sessions: Int
         package var devices: Int
     }
 
-    /// Where an account has a name.
+    /// A container and environment in which an account has a user record.
     package struct UserPlace: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
@@ -141,7 +141,7 @@ extension AdminMessages {
 
     package struct PasswordReset: Codable, Hashable, Sendable {
         package var code: String
-        /// Milliseconds since 1970.
+        /// Time of expiry, in milliseconds since 1970.
         package var expires: Int64
     }
 
@@ -159,7 +159,7 @@ extension AdminMessages {
     /// `POST /admin/1/sessions/revoke`
     package struct NewSessionEnd: Codable, Hashable, Sendable {
         package var email: String
-        /// Of one session or device; nil with `all`.
+        /// The ID of one session or device; nil with `all`.
         package var id: String?
         package var all: Bool?
 

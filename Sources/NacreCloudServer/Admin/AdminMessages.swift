@@ -1,4 +1,4 @@
-/// What the admin API takes and gives: JSON objects with these keys. Server and command line share them.
+/// Requests and answers of the admin API: JSON objects with these keys. The server and the command line share them.
 package enum AdminMessages {
     package struct Proof: Codable, Hashable, Sendable {
         package var proof: String
@@ -7,15 +7,15 @@ package enum AdminMessages {
     /// `GET /admin/1/server`
     package struct Server: Codable, Hashable, Sendable {
         package var version: String
-        /// Where apps reach the server.
+        /// The URL by which apps reach the server.
         package var publicURL: String
-        /// Where the same listener is reached on the server's machine.
+        /// The same listener's URL on the server's machine.
         package var localURL: String
-        /// Absent: not counted yet.
+        /// Storage of assets' files; absent until it has been counted.
         package var assets: AssetsKept?
     }
 
-    /// What the files of assets take, those that no record has any more included.
+    /// Storage of assets' files, including those that no record refers to any more.
     package struct AssetsKept: Codable, Hashable, Sendable {
         package var chunks: Int
         package var bytes: Int64
@@ -24,7 +24,7 @@ package enum AdminMessages {
     /// `GET /admin/1/containers`
     package struct Containers: Codable, Hashable, Sendable {
         package var containers: [ContainerLine]
-        /// Where the next page begins; absent: there is none.
+        /// The position of the next page; absent on the last.
         package var next: String?
 
         package init(containers: [ContainerLine], next: String? = nil) {
@@ -35,14 +35,14 @@ package enum AdminMessages {
 
     package struct ContainerLine: Codable, Hashable, Sendable {
         package var name: String
-        /// Milliseconds since 1970.
+        /// Time of creation, in milliseconds since 1970.
         package var created: Int64
     }
 
     /// `POST /admin/1/containers`
     package struct NewContainer: Codable, Hashable, Sendable {
         package var name: String
-        /// Whose saves bring types and fields in development: `native`, as nil, or `all`.
+        /// The clients whose saves create types and fields in development: `native`, the default, or `all`.
         package var justInTime: String?
 
         package init(name: String, justInTime: String? = nil) {
@@ -53,9 +53,9 @@ package enum AdminMessages {
 
     package struct Container: Codable, Hashable, Sendable {
         package var name: String
-        /// false where it was there before.
+        /// false if the container existed already.
         package var isNew: Bool
-        /// What holds: of a container that was there, what it was made with or changed to.
+        /// The present setting; a container that existed keeps its own.
         package var justInTime: String
     }
 
@@ -79,9 +79,10 @@ package enum AdminMessages {
     /// `POST /admin/1/containers/sharing`
     package struct NewContainerSharing: Codable, Hashable, Sendable {
         package var name: String
-        /// What brings a share into the app: an `https` URL or one of a scheme of the app's own. nil leaves it, and an empty text takes it away.
+        /// The URL that opens a share in the app: `https` or a scheme of the app's own. nil leaves it as it is; an
+        /// empty text removes it.
         package var app: String?
-        /// A page about the app. As `app`.
+        /// The URL of a page about the app; nil and empty text as in `app`.
         package var fallback: String?
 
         package init(name: String, app: String? = nil, fallback: String? = nil) {
@@ -91,7 +92,7 @@ package enum AdminMessages {
         }
     }
 
-    /// What holds from now on; nil: there is none.
+    /// The present setting; nil: none.
     package struct ContainerSharing: Codable, Hashable, Sendable {
         package var name: String
         package var app: String?
@@ -101,21 +102,21 @@ package enum AdminMessages {
     /// `POST /admin/1/tokens`
     package struct NewToken: Codable, Hashable, Sendable {
         package var container: String
-        /// `development` or `production`; nil: of a management token, which is for both.
+        /// `development` or `production`; nil for a management token, which covers both.
         package var environment: String?
         /// `api`, `server` for a server-to-server key, or `management`.
         package var kind: String
-        /// What the token is for, to tell it from others.
+        /// The purpose of the token, to tell it from others.
         package var name: String?
-        /// PEM, of a server-to-server key.
+        /// The public key of a server-to-server key, in PEM.
         package var publicKey: String?
-        /// true: no grant holds the server-to-server key in the public database.
+        /// true: grants do not restrict the server-to-server key in the public database.
         package var isAdministrator: Bool?
-        /// Of the pages that may use the API token; nil: of any.
+        /// Origins of the pages that may use the API token; nil: any.
         package var origins: [String]?
         /// The API token's sign-in callback; nil: a message to the page that asks.
         package var redirect: String?
-        /// For which a management token is good; nil: a year, which is the most.
+        /// Seconds that a management token is valid; nil: a year, which is the maximum.
         package var lifeSeconds: Int?
 
         package init(
@@ -139,14 +140,14 @@ package enum AdminMessages {
     }
 
     package struct ServerKey: Codable, Hashable, Sendable {
-        /// What requests send as `X-Apple-CloudKit-Request-KeyID`.
+        /// The value of `X-Apple-CloudKit-Request-KeyID` in requests.
         package var keyID: String
     }
 
     /// `GET /admin/1/tokens`
     package struct Tokens: Codable, Hashable, Sendable {
         package var tokens: [TokenLine]
-        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        /// The position of the next page; absent on the last. A page before the last may be empty.
         package var next: String?
 
         package init(tokens: [TokenLine], next: String? = nil) {
@@ -161,28 +162,28 @@ package enum AdminMessages {
         /// The API token itself, or the ID of a key or of a management token.
         package var id: String
         package var container: String
-        /// Absent: of a management token, which is for both.
+        /// Absent for a management token, which covers both environments.
         package var environment: String?
         package var name: String
-        /// Seconds since 2001.
+        /// Time of creation, in seconds since 2001.
         package var created: Double
-        /// true of a server-to-server key that no grant holds.
+        /// true for a server-to-server key that grants do not restrict.
         package var isAdministrator: Bool
-        /// Of the pages that may use an API token; absent: of any.
+        /// Origins of the pages that may use an API token; absent: any.
         package var origins: [String]?
         /// The sign-in callback of an API token; absent: a message to the page that asks.
         package var redirect: String?
-        /// Milliseconds since 1970: when a management token ends, or an API token that another took the place of.
+        /// Milliseconds since 1970: the end of a management token, or of an API token that was replaced.
         package var ends: Int64?
-        /// Milliseconds since 1970: when it was used last, within ten minutes; absent: it was not, or before that was kept.
+        /// Milliseconds since 1970: the last use, exact to ten minutes; absent: never, or before uses were recorded.
         package var used: Int64?
     }
 
     /// `POST /admin/1/tokens/rotate`
     package struct NewRotation: Codable, Hashable, Sendable {
-        /// The API token.
+        /// The API token that is replaced.
         package var id: String
-        /// For which it goes on beside the new one; nil: it ends at once.
+        /// Seconds for which the old token stays valid beside the new one; nil: it ends at once.
         package var graceSeconds: Int?
 
         package init(id: String, graceSeconds: Int?) {
@@ -192,9 +193,9 @@ package enum AdminMessages {
     }
 
     package struct Rotation: Codable, Hashable, Sendable {
-        /// The new one.
+        /// The new token.
         package var token: String
-        /// Milliseconds since 1970: when the old one ends; absent: it has ended.
+        /// Milliseconds since 1970: the end of the old token; absent: it has ended.
         package var oldEnds: Int64?
     }
 
@@ -214,7 +215,7 @@ package enum AdminMessages {
         package var environment: String
         /// `public` or `private`.
         package var database: String
-        /// Whose private database: an e-mail address or a user record name.
+        /// The owner of the private database: an e-mail address or a user record name.
         package var user: String?
         /// The body of a `records/query`.
         package var request: String
@@ -229,16 +230,16 @@ package enum AdminMessages {
     }
 
     package struct Explanation: Codable, Hashable, Sendable {
-        /// The plan, for people.
+        /// The plan in words.
         package var lines: [String]
     }
 
     /// `POST /admin/1/check`: the next part of a check.
     package struct NewCheck: Codable, Hashable, Sendable {
         package var repairs: Bool
-        /// With `repairs`: takes lost records away.
+        /// With `repairs`: removes lost records.
         package var removesLost: Bool
-        /// `next` of the part before; nil: from the beginning.
+        /// The `next` of the previous part; nil for the first.
         package var after: String?
 
         package init(repairs: Bool, removesLost: Bool, after: String?) {
@@ -248,15 +249,15 @@ package enum AdminMessages {
         }
     }
 
-    /// Something that is wrong.
+    /// A fault in the stored data.
     package struct CheckFinding: Codable, Hashable, Sendable {
         package enum Outcome: String, Codable, Hashable, Sendable, CaseIterable {
-            /// A repair puts it right.
+            /// A repair corrects it.
             case mendable
             case mended
-            /// Until the app saves it again.
+            /// Lost until the app saves it again.
             case lost
-            /// But with a backup.
+            /// Only a backup helps.
             case beyondRepair
         }
 
@@ -279,13 +280,13 @@ package enum AdminMessages {
 
     package struct CheckPart: Codable, Hashable, Sendable {
         package var findings: [CheckFinding]
-        /// Looked at.
+        /// The number of rows that were checked.
         package var rows: Int
-        /// Present while there is more.
+        /// The position of the next part; nil after the last.
         package var next: String?
     }
 
-    /// All parts, as `nacre check --json` prints them.
+    /// The findings of all parts, as `nacre check --json` prints them.
     package struct CheckReport: Codable, Hashable, Sendable {
         package var rows: Int
         package var findings: [CheckFinding]
@@ -298,29 +299,30 @@ package enum AdminMessages {
 
     /// A task of the outbox.
     package struct ListedTask: Codable, Hashable, Sendable {
-        /// Names it for `retry`.
+        /// The ID of the task for `retry`.
         package var id: String
         package var kind: String
-        /// `container/environment/scope/owner`; nil where the database's row is gone.
+        /// `container/environment/scope/owner`; nil if the database's row is gone.
         package var database: String?
-        /// It failed too often and waits for `retry`.
+        /// true: the task failed too often and waits for `retry`.
         package var isParked: Bool
-        /// When it is done next, or looked for again while it is under way: `2026-01-31T12:00:00Z`; nil of one that is parked.
+        /// Time of the next attempt, or of the end of the lease while it runs: `2026-01-31T12:00:00Z`; nil for a parked
+        /// task.
         package var due: String?
-        /// Since it last got on.
+        /// Attempts since the task last made progress.
         package var attempts: Int64
-        /// Of a walk that puts index rows, or takes them away.
+        /// Records done by a task that adds or removes index rows.
         package var recordsDone: Int?
     }
 
-    /// `GET /admin/1/tasks?after=…`: some of the outbox.
+    /// `GET /admin/1/tasks?after=…`: a page of the outbox.
     package struct TaskPage: Codable, Hashable, Sendable {
         package var tasks: [ListedTask]
-        /// For `after`; present while there may be more.
+        /// The value for `after`; present while there may be more.
         package var next: String?
     }
 
-    /// All of it, as `nacre task list --json` prints it.
+    /// The whole outbox, as `nacre task list --json` prints it.
     package struct TaskList: Codable, Hashable, Sendable {
         package var tasks: [ListedTask]
 
@@ -338,7 +340,7 @@ package enum AdminMessages {
         }
     }
 
-    /// The tasks that were put back, as `nacre task retry --json` prints them.
+    /// The tasks that became due again, as `nacre task retry --json` prints them.
     package struct Retries: Codable, Hashable, Sendable {
         package var ids: [String]
 
@@ -349,9 +351,9 @@ package enum AdminMessages {
 
     /// `POST /admin/1/backup`
     package struct NewBackup: Codable, Hashable, Sendable {
-        /// On the server's machine: a file, or a folder that gets one.
+        /// A path on the server's machine: a file, or a folder in which a file is created.
         package var path: String
-        /// nil for no limit.
+        /// The speed limit; nil: none.
         package var bytesPerSecond: Int?
 
         package init(path: String, bytesPerSecond: Int?) {
@@ -360,7 +362,7 @@ package enum AdminMessages {
         }
     }
 
-    /// `GET /admin/1/backup`: the backup under way, or how the last one ended.
+    /// `GET /admin/1/backup`: the backup under way, or the outcome of the last one.
     package struct BackupStatus: Codable, Hashable, Sendable {
         package enum State: String, Codable, Sendable, CaseIterable {
             case none
@@ -375,45 +377,45 @@ package enum AdminMessages {
         package var phase: String?
         package var bytes: Int64?
         package var bytesInAll: Int64?
-        /// Of one that is done.
+        /// The backup, once it is done.
         package var backup: Backup?
-        /// Of one that failed.
+        /// The reason of a failure.
         package var problem: String?
         package var remedy: String?
     }
 
-    /// What a backup says of itself.
+    /// The description of a backup.
     package struct Backup: Codable, Hashable, Sendable {
         package var path: String
-        /// The version that made it.
+        /// The version of Nacre that made the backup.
         package var nacre: String
         package var schemaVersion: Int32
-        /// When its moment was: `2026-01-31T12:00:00Z`.
+        /// The point in time that the backup shows: `2026-01-31T12:00:00Z`.
         package var time: String
-        /// The data folder that it is of.
+        /// The data folder that was backed up.
         package var folder: String
         package var containers: Int
         package var databases: Int
-        /// Of the database in it.
+        /// Size of the backup's database.
         package var bytes: Int64
         package var sha256: String
-        /// Files of records of which chunks are not beside it.
+        /// The number of records' files with chunks that are missing beside the backup.
         package var lostFiles: Int
     }
 
-    /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.
+    /// An error: RFC 9457, "Problem Details for HTTP APIs", with members of this server after the standard ones.
     package struct Problem: Codable, Hashable, Sendable {
         package var type = "about:blank"
         package var title: String
         package var status: Int
         package var detail: String
-        /// One of CloudKit's codes, such as `EXISTS`.
+        /// A code of CloudKit's, such as `EXISTS`.
         package var code: String
-        /// The request's key at fault.
+        /// The key of the request that is at fault.
         package var field: String?
-        /// One line for people: what to do.
+        /// The remedy, one line for people.
         package var remedy: String?
-        /// The server's log knows the request by it.
+        /// The request's ID in the server's log.
         package var requestID: String
 
         /// RFC 9457, 3.

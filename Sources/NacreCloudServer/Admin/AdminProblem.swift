@@ -3,7 +3,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Errors of the admin API as its callers see them.
+/// Converts errors of the admin API into answers.
 enum AdminProblem {
     static let unauthorized = HTTPError(
         .unauthorized, "The admin API wants the token of the data folder's admin.json, or a management token that is good, as a bearer token.",
@@ -21,7 +21,7 @@ enum AdminProblem {
         let problem = AdminMessages.Problem(
             title: title(status), status: status, detail: fault.reason, code: fault.code.rawValue, field: fault.field, remedy: fault.remedy,
             requestID: request.id)
-        // Strings, an integer and no more: encoding them cannot fail.
+        // The problem has only strings and an integer, so encoding it cannot fail.
         let body = (try? encoder.encode(problem)).map { [UInt8]($0) } ?? []
         var response = HTTPResponse(HTTPStatus(rawValue: status), headers: (error as? HTTPError)?.headers ?? [:], body: .bytes(body))
         response.headers["Content-Type"] = AdminMessages.Problem.contentType
@@ -31,7 +31,8 @@ enum AdminProblem {
         return response
     }
 
-    /// What a caller may know of an error: all of a `ServerError`, the reason of an `HTTPError`, and of others that the server failed.
+    /// The part of an error that a caller may know: all of a `ServerError`, the reason of an `HTTPError`; for other
+    /// errors only that the server failed.
     private static func serverError(_ error: any Error) -> ServerError {
         switch error {
         case let error as ServerError: error
@@ -50,7 +51,7 @@ enum AdminProblem {
         }
     }
 
-    /// The status in words. RFC 9457, 4.2.1: with `about:blank` the title is the phrase of the status.
+    /// The phrase of a status. RFC 9457, 4.2.1: with `about:blank` the title is that phrase.
     private static func title(_ status: Int) -> String {
         switch status {
         case 400: "Bad Request"

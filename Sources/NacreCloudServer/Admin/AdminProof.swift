@@ -1,16 +1,19 @@
 import NacreCrypto
 
-/// How a server shows that it knows the admin token before anybody sends it: whatever else listens at its address learns nothing.
+/// Proves that a server knows the admin token before a client sends it: another program that listens at the address
+/// learns nothing.
 package enum AdminProof {
-    /// Digits of a nonce: 16 to 64 bytes. NIST SP 800-107, 5.3.4 wants no fewer bits than the code is to withstand guessing.
+    /// Hexadecimal digits of a nonce: 16 to 64 bytes. NIST SP 800-107, 5.3.4 requires no fewer bits than the strength
+    /// of the code.
     static let nonceDigits = 32...128
 
-    /// 32 fresh bytes as hexadecimal digits.
+    /// A new nonce: 32 random bytes as hexadecimal digits.
     package static func newNonce() throws -> String {
         Hex.encode(try SecureRandom.bytes(32))
     }
 
-    /// nil for a nonce that is too short, too long or not hexadecimal. The key is the token's text as it stands in the file.
+    /// The proof; nil for a nonce that is too short, too long or not hexadecimal. The key is the token's text as in the
+    /// file.
     package static func make(nonce: String, token: String) -> String? {
         guard nonceDigits.contains(nonce.utf8.count), (try? Hex.decode(nonce)) != nil else { return nil }
         return Hex.encode(HMACSHA256.code(for: Array("nacre-admin:\(nonce)".utf8), key: Array(token.utf8)))

@@ -1,13 +1,13 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// Looks at all assets of a cloud in parts: for the admin API, and for a data folder that no server has.
+/// Checks all assets of a cloud in parts, for the admin API and for a data folder that no server uses.
 package struct AssetReviewing: Sendable {
     let cloud: Cloud
 
-    /// Bytes of files that one part reads, more or less. On this server: a second of a disk.
+    /// Bytes of files that one part reads, approximately. On this server: a second of a disk.
     private static let partBytes: Int64 = 64 << 20
-    /// Steps of one part: databases without assets are many.
+    /// Steps of one part at most, because many databases have no assets.
     private static let partSteps = 200
 
     package func verify(_ asked: AdminMessages.NewAssetVerification) async throws -> AdminMessages.AssetReview {

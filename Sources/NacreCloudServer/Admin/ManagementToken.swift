@@ -3,9 +3,10 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// A credential of the admin API that outlives the server's starts: it reads and changes the schema of one container, and nothing else.
+/// A credential of the admin API that survives restarts: it reads and changes the schema of one container, and nothing
+/// beyond that.
 ///
-/// Its text is an ID, by which it is listed and revoked, and a secret, of which the server keeps the digest. See
+/// Its text is an ID, by which it is listed and revoked, and a secret, of which the server keeps only the digest. See
 /// `docs/decisions/a-management-token-is-for-one-schema.md`.
 package struct ManagementToken: Hashable, Sendable {
     package var id: String
@@ -16,7 +17,7 @@ package struct ManagementToken: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// nil for a text that is none, such as the token of an `admin.json`.
+    /// Parses a token; nil for any other text, such as the token of an `admin.json`.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == Self.idDigits, parts[1].utf8.count == Self.secretDigits else { return nil }
@@ -25,7 +26,7 @@ package struct ManagementToken: Hashable, Sendable {
 
     package var text: String { "\(id).\(secret)" }
 
-    /// By which a server proves that it knows the token: it has no more of it than the digest.
+    /// The key with which a server proves that it knows the token: the digest, which is all that the server has of it.
     package var proofKey: String { Self.digest(secret) }
 
     private static let idDigits = 32
@@ -36,28 +37,29 @@ package struct ManagementToken: Hashable, Sendable {
     static func digest(_ secret: String) -> String { Hex.encode(SHA256.digest(Array(secret.utf8))) }
 }
 
-/// Whose request the admin API works on, where it came with a management token.
+/// The holder of a management token that sent the current admin request.
 struct ManagementCaller: Sendable {
     @TaskLocal static var current: ManagementCaller?
 
     let entry: ManagementTokenEntry
 
-    /// For the log and the history of schemas.
+    /// The token's ID and name, for the log and the history of schemas.
     var author: String { entry.name.isEmpty ? entry.id : "\(entry.id) \(entry.name)" }
 
-    /// Those of schemas, each of which names its container: a `GET` in its query, a `POST` in a message that says so (`OfContainer`).
+    /// Routes of schemas. Each request names its container: a `GET` in its query, a `POST` in a message that conforms
+    /// to `OfContainer`.
     private static let routes: Set = [
         "/admin/1/schema", "/admin/1/schema/deploy", "/admin/1/schema/import", "/admin/1/schema/diff", "/admin/1/schema/indexes",
         "/admin/1/schema/reset", "/admin/1/schema/history", "/admin/1/schema/undo",
     ]
 
-    /// - Throws: what is not the schema of its container is refused, before it is known whether it is there.
+    /// - Throws: an error for any request but one about the container's schema, whether or not its path exists.
     func require(_ request: HTTPRequest) throws {
         guard let route = request.route, Self.routes.contains(route) else { throw ServerError.notForManagement }
         if request.method == .get || request.method == .head { try require(container: request.query("container")) }
     }
 
-    /// - Throws: a message that names no container, or another one, is refused.
+    /// - Throws: an error for a message that names no container, or another one.
     func require(_ message: Any) throws { try require(container: (message as? any OfContainer)?.container) }
 
     private func require(container: String?) throws {

@@ -9,9 +9,9 @@ struct Metrics: Sendable {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     let telemetry: Telemetry
-    /// Of the public listener.
+    /// The public listener's budgets.
     let budgets: Budgets
-    /// What the files of assets take; nil: not counted yet.
+    /// Storage of assets' files; nil until it has been counted.
     var assets: @Sendable () -> AssetUsage? = { nil }
 
     func addRoute(to router: inout Router) {
@@ -32,7 +32,7 @@ struct Metrics: Sendable {
             + Self.metric("nacre_asset_bytes", "gauge", "Bytes of the chunks of assets, on the disk or in memory.", " \(usage.bytes)")
     }
 
-    /// What every process tells of itself, under the names that Prometheus' own clients use.
+    /// Metrics of any process, under the names that Prometheus' own clients use.
     private static var processText: String {
         var text = metric("nacre_build_info", "gauge", "1, with the version of the server.", "{version=\"\(ServerVersion.current)\"} 1")
         var usage = timespec()
@@ -53,7 +53,7 @@ struct Metrics: Sendable {
         "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name)\(sample)\n"
     }
 
-    /// The second number of `/proc/self/statm` (proc(5)), in pages.
+    /// Resident memory: the second number of `/proc/self/statm` (proc(5)), in pages there, in bytes here.
     private static var residentBytes: Int? {
         guard let file = fopen("/proc/self/statm", "re") else { return nil }
         defer { fclose(file) }
@@ -63,7 +63,7 @@ struct Metrics: Sendable {
         return numbers.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
     }
 
-    /// The entries of `/proc/self/fd`, without the two of every folder and the one that reads it.
+    /// The number of entries of `/proc/self/fd`, without `.`, `..` and the descriptor that reads the folder.
     private static var openDescriptors: Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// The process that listens on a port of this machine, as far as the kernel tells this user: `/proc` of others is closed to all but root.
+/// The process that listens on a port of this machine, if the kernel tells this user: only root can read `/proc` of
+/// other users' processes.
 struct PortHolder {
     let port: Int
     let pid: Int
@@ -9,7 +10,8 @@ struct PortHolder {
 
     var text: String { "\(name), process \(pid)" }
 
-    /// The first of these ports that somebody is found to listen on. Reads the descriptors of every process: for a start that failed.
+    /// The holder of the first of these ports that is taken. Reads the descriptors of every process, so it is for a
+    /// failed start only.
     static func first(of ports: [Int]) -> PortHolder? {
         for port in ports {
             let held = Set(["tcp", "tcp6"].flatMap { Self.sockets(listeningOn: port, in: text("/proc/net/\($0)")) }.map { "socket:[\($0)]" })
@@ -26,7 +28,8 @@ struct PortHolder {
         return nil
     }
 
-    /// The inodes of listening sockets, from the kernel's table (proc_net_tcp.txt): the second column ends in the port, the fourth is 0A, the tenth the inode.
+    /// The inodes of listening sockets in the kernel's table (proc_net_tcp.txt). The second column ends in the port,
+    /// the fourth is 0A, the tenth is the inode.
     static func sockets(listeningOn port: Int, in table: String) -> [Substring] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ")
@@ -39,7 +42,7 @@ struct PortHolder {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// All of one of the kernel's files. It comes in pieces, and its size is 0: Foundation reads one piece.
+    /// The text of a file of the kernel. It comes in pieces, and its size is 0: Foundation would read only one piece.
     private static func text(_ path: String) -> String {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }

@@ -1,11 +1,13 @@
 import Glibc
 
-/// Files that hold secrets: open to their owner alone, and never seen half written. Small ones; every call blocks for a moment.
+/// Small files that hold secrets: readable by their owner alone, and never seen half written. Every call blocks for a
+/// moment.
 package enum PrivateFile {
-    /// A longer file was not written by this server. On this server: the longest we write has a few hundred bytes.
+    /// Bytes of the longest file; this server writes none that is longer. On this server: the longest has a few hundred
+    /// bytes.
     package static let bytesMax = 64 * 1024
 
-    /// Writes the file whole or not at all, in place of one that is there.
+    /// Writes the file whole or not at all, and replaces an existing one.
     package static func write(_ bytes: [UInt8], to path: String) throws(PrivateFileError) {
         let temporary = "\(path).\(getpid()).new"
         let descriptor = try create(temporary)
@@ -19,7 +21,8 @@ package enum PrivateFile {
         }
     }
 
-    /// The bytes of a file that only its owner can read, where the owner is this process's user, or this process runs as root. A file of another user could name another server.
+    /// The bytes of a file that only its owner can read. The owner has to be this process's user, unless the process
+    /// runs as root: a file of another user could name another server.
     package static func read(_ path: String) throws(PrivateFileError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFileError(errno == ENOENT ? .missing : .system(errno), path) }
@@ -31,7 +34,7 @@ package enum PrivateFile {
         return try contents(descriptor, path)
     }
 
-    /// A new, empty file, open for writing; a leftover of the same name goes first.
+    /// Creates an empty file and opens it for writing; a leftover of the same name is removed first.
     static func create(_ path: String) throws(PrivateFileError) -> Int32 {
         unlink(path)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -60,7 +63,7 @@ package enum PrivateFile {
         }
     }
 
-    /// Makes a folder and those above it that are missing, open to their owner alone; one that is there stays as it is.
+    /// Creates a folder and its missing parents for their owner alone; existing folders stay as they are.
     static func makeFolder(_ folder: String) throws(PrivateFileError) {
         var path = folder.hasPrefix("/") ? "" : "."
         for part in folder.split(separator: "/") {
@@ -70,14 +73,14 @@ package enum PrivateFile {
     }
 }
 
-/// Why a private file could not be read or written.
+/// The reason why a private file could not be read or written.
 package struct PrivateFileError: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
         case missing
-        /// Others can read it, or it belongs to somebody else.
+        /// Other users can read the file, or it belongs to another user.
         case notPrivate
         case tooLong
-        /// What is in it does not read.
+        /// The content cannot be decoded.
         case malformed
         /// The `errno` of the call that failed.
         case system(Int32)

@@ -1,9 +1,10 @@
 import NacreCloudContainer
 package import NacreCloudWire
 
-/// A schema's text, without a server.
+/// Checks a schema's text without a server.
 package enum SchemaFile {
-    /// Why no container can import it: what is wrong with the text, or missing from it. nil where there is nothing.
+    /// The error that an import of the text would fail with in any container: a fault in the text, or a missing part.
+    /// nil if there is none.
     package static func fault(in text: String) -> ServerError? {
         do {
             try SchemaText.schema(from: text).requireManagedTypes()

@@ -2,21 +2,21 @@ import Glibc
 import NacreTelemetry
 
 extension ServerConfiguration {
-    /// How log lines look: for people, or one JSON object each.
+    /// The format of log lines: for people, or one JSON object for each line.
     package enum LogFormat: String, CaseIterable, Sendable {
         case text
         case json
 
-        /// Text on a terminal, JSON elsewhere.
+        /// Text on a terminal, JSON otherwise.
         package static var usual: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
     }
 
-    /// The levels that a log may have, by their names, from the most talkative on.
+    /// The names of log levels, the most verbose first.
     package static var logLevels: [String] { LogLevel.allCases.map(\.name) }
 
-    /// A server that logs to a file or to standard error; coloured on a terminal unless `NO_COLOR` is set.
+    /// Configures a server that logs to a file or to standard error, coloured on a terminal unless `NO_COLOR` is set.
     /// - Parameters:
-    ///   - logLevel: one of `logLevels`; nil for any other.
+    ///   - logLevel: one of `logLevels`; the result is nil for any other.
     ///   - logFile: nil: standard error.
     package init?(dataFolder: String, logFormat: LogFormat, logLevel: String, logFile: LogFile? = nil) {
         guard let level = LogLevel(name: logLevel) else { return nil }
@@ -30,7 +30,7 @@ extension ServerConfiguration {
         self.init(dataFolder: dataFolder, logger: Logger(level: level, format: format, sink: sink).foldingRepeats())
     }
 
-    /// Has the log go on in the file that is there now under its name, and says so.
+    /// Lets the log continue in the file that has its name now, and logs that.
     package func reopenLog(_ file: LogFile?) {
         do throws(PrivateFileError) {
             try file?.reopen()
@@ -40,13 +40,13 @@ extension ServerConfiguration {
         }
     }
 
-    /// For who reads the log and has no terminal.
+    /// Logs that the server serves, for readers of the log without a terminal.
     package func logServing(at url: String, data: String, version: String) {
         logger.log(.notice, "Serving", [.version: .string(version), .url: .string(url), .path: .string(data)])
     }
 }
 
-/// A file that lines of a log are appended to, by one number of a descriptor all its life.
+/// A log file that lines are appended to. Its descriptor keeps one number for its whole life.
 package final class LogFile: Sendable {
     package let path: String
     let descriptor: Int32
@@ -55,12 +55,13 @@ package final class LogFile: Sendable {
         (self.path, self.descriptor) = (path, descriptor)
     }
 
-    /// Opens the file, or makes one for this user alone: lines have addresses of clients.
+    /// Opens the file, or creates it for this user alone: lines contain addresses of clients.
     package static func open(_ path: String) throws(PrivateFileError) -> LogFile {
         LogFile(path: path, descriptor: try descriptor(path))
     }
 
-    /// Lines go into what has the file's name now: another file where somebody has renamed the old one. No line is lost meanwhile.
+    /// Writes further lines to the file that has the name now, a new one if the old one was renamed. No line is lost
+    /// meanwhile.
     func reopen() throws(PrivateFileError) {
         let fresh = try Self.descriptor(path)
         defer { close(fresh) }

@@ -1,5 +1,5 @@
-/// The version of everything that is built together: server, command line and framework.
+/// The common version of the server, the command line and the framework.
 package enum ServerVersion {
-    /// As in CHANGELOG.md; Semantic Versioning.
+    /// The version as in CHANGELOG.md, by Semantic Versioning.
     package static let current: String = "0.1.0"
 }

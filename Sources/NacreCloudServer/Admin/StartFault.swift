@@ -2,12 +2,12 @@ import Glibc
 import NacreCloudContainer
 import NacreHTTPServer
 
-/// Why a server did not start, and what to do about it: what an administrator reads.
+/// The reason why a server did not start, and the remedy, for an administrator.
 package struct StartFault: Error, Sendable {
     package var text: String
     package var remedy: String?
 
-    /// - Parameter addresses: where was to be listened, for errors that do not tell.
+    /// - Parameter addresses: the addresses to listen on, for errors that do not name one.
     package init(_ error: any Error, listen addresses: [ListenAddress], dataFolder: String) {
         switch error {
         case let error as StartFault: self = error
@@ -54,7 +54,7 @@ package struct StartFault: Error, Sendable {
     }
 
     private init(_ error: StoreError, _ folder: String) {
-        // The reason says in words what the number does.
+        // The reason says in words what `errno` says as a number.
         let values = error.values.filter { !["remedy", "errno"].contains($0.key) }.sorted { $0.key < $1.key }
             .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let text = values.isEmpty ? error.text : "\(error.text) (\(values))"

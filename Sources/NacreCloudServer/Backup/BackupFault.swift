@@ -1,15 +1,15 @@
 import NacreCloudContainer
 import NacreCloudStore
 
-/// Why a backup was not made, or is not one, and what to do: what an administrator reads.
+/// The reason why a backup was not made or is invalid, and the remedy, for an administrator.
 package struct BackupFault: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case failed
-        /// The file is not what a backup wrote.
+        /// The file differs from what a backup wrote.
         case damaged
-        /// A server, or another backup, has what is needed.
+        /// A server or another backup uses something that is needed.
         case inUse
-        /// A signal or an administrator ended it.
+        /// A signal or an administrator ended the operation.
         case interrupted
     }
 
@@ -17,7 +17,7 @@ package struct BackupFault: Error, Hashable, Sendable {
     package var text: String
     package var remedy: String?
 
-    /// - Parameter interrupted: what an interrupt left, in place of the text for a backup that is made.
+    /// - Parameter interrupted: describes the state after an interrupt; nil: the text for an interrupted backup.
     init(_ error: any Error, file: String? = nil, interrupted: String? = nil) {
         switch error {
         case let error as BackupFault: self = error

@@ -4,7 +4,7 @@ import NacreCloudWire
 import NacreLocks
 import NacreTelemetry
 
-/// Makes backups of a running server's data, one at a time, and tells how far one is.
+/// Makes backups of a running server's data, one at a time, and reports their progress.
 final class BackupRunner: Sendable {
     typealias Make = @Sendable (BackupOrder, BackupControl) async throws -> BackupManifest
 
@@ -15,7 +15,7 @@ final class BackupRunner: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// Brings chunks to a place beside backups.
+    /// Copies chunks of assets into a pool beside the backups.
     typealias Share = @Sendable (_ pool: String, BackupControl) async throws -> Void
 
     private let make: Make?
@@ -23,7 +23,7 @@ final class BackupRunner: Sendable {
     let folder: String
     private let job = Locked<Job?>(nil)
 
-    /// - Parameter store: a store in memory has nothing to back up.
+    /// - Parameter store: a store in memory cannot be backed up.
     convenience init(_ store: any Store, folder: String, _ assets: any AssetStorage) {
         var make: Make?
         if let store = store as? SQLiteStore { make = { order, control in try await store.backUp(order, control) } }
@@ -37,7 +37,7 @@ final class BackupRunner: Sendable {
     }
 
     /// Begins a backup and returns at once.
-    /// - Throws: `ServerError`: one is under way, or there is nothing to back up.
+    /// - Throws: `ServerError` if a backup is under way, or if the data are in memory.
     func start(_ path: String, bytesPerSecond: Int?) throws -> AdminMessages.BackupStatus {
         guard make != nil else {
             throw ServerError(.badRequest, "the data are in memory", remedy: "Start the server without --memory.")
@@ -74,7 +74,8 @@ final class BackupRunner: Sendable {
             guard let make else { throw StoreError(.unavailable, "The data are in memory") }
             let order = BackupOrder(path: path, folder: folder, nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
             let pool = AssetBackup.folder(besides: path)
-            // Before it, so that what goes meanwhile is there; and after it, with what came.
+            // Chunks are shared before the backup, since some may be removed meanwhile, and after it for chunks that
+            // were added.
             try await share(pool, control)
             let manifest = try await make(order, control)
             try await share(pool, control)
@@ -84,13 +85,13 @@ final class BackupRunner: Sendable {
             result = .failure(BackupFault(error, file: path))
         }
         job.withLock { job in
-            // What cancels it and asks for another at once finds this one over.
+            // Set before the return, so that a caller that cancels this backup can begin another at once.
             if job?.control === control { job?.result = result }
         }
         return try result.get()
     }
 
-    /// How far the backup under way is, or how the last one ended.
+    /// The progress of the backup under way, or the outcome of the last one.
     var status: AdminMessages.BackupStatus {
         guard let job = job.withLock({ $0 }) else { return AdminMessages.BackupStatus(state: .none) }
         let progress = job.control.progress
@@ -109,7 +110,7 @@ final class BackupRunner: Sendable {
         return status
     }
 
-    /// Ends the backup under way; nothing stays of it.
+    /// Cancels the backup under way, and leaves nothing of it.
     func cancel() {
         job.withLock { $0 }?.control.cancel()
     }

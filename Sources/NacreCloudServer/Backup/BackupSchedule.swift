@@ -4,7 +4,7 @@ import NacreCloudStore
 import NacreCloudWire
 import NacreTelemetry
 
-/// Where a server puts backups by itself, how often, and how many it keeps.
+/// The folder, interval and number of scheduled backups.
 package struct BackupSchedule: Hashable, Sendable {
     package var folder: String
     package var everySeconds: Int
@@ -16,10 +16,10 @@ package struct BackupSchedule: Hashable, Sendable {
         self.keep = keep
     }
 
-    /// Makes the folder where it is missing. Blocks for a moment.
-    /// - Throws: `StoreError` where backups cannot be written there.
+    /// Creates the folder if it is missing. Blocks for a moment.
+    /// - Throws: `StoreError` if backups cannot be written there.
     func makeFolder() throws(StoreError) {
-        // The dot makes a file of this name an error, too.
+        // The `/.` also makes a file of this name an error.
         if mkdir(folder, 0o700) == 0 || errno == EEXIST, access(folder + "/.", W_OK | X_OK) == 0 { return }
         throw StoreError(
             .unavailable, "Backups cannot be written into the folder of --backup-dir",
@@ -29,13 +29,13 @@ package struct BackupSchedule: Hashable, Sendable {
             ])
     }
 
-    /// Seconds after which one that failed is tried again, where the schedule's own are more.
+    /// Seconds after which a failed backup is tried again, unless the interval is shorter.
     static let retrySeconds = 600
 
-    /// Seconds until the next backup, by the newest that is finished.
+    /// Seconds until the next backup, by the time of the newest finished one.
     static func wait(everySeconds: Int, newest: Int?, now: Int) -> Int {
         guard let newest else { return 0 }
-        // A clock that was set back makes nothing wait longer than once.
+        // A clock that was set back delays a backup by one interval at most.
         return min(max(newest + everySeconds - now, 0), everySeconds)
     }
 }
@@ -44,7 +44,8 @@ extension MetricKey {
     static let backupFailing = MetricKey("nacre_backup_failing", help: "1 while the last scheduled backup has failed, else 0.")
 }
 
-/// Makes backups by a schedule for as long as the server runs, and removes old ones. It counts and removes only finished backups of its own data folder.
+/// Makes scheduled backups while the server runs, and removes old ones. It counts and removes only finished backups of
+/// its own data folder.
 final class ScheduledBackups: Sendable {
     private let schedule: BackupSchedule
     private let runner: BackupRunner
@@ -67,7 +68,7 @@ final class ScheduledBackups: Sendable {
         }
     }
 
-    /// Ends the one under way, too.
+    /// Stops the schedule, and cancels a backup under way.
     func stop() async {
         await work.stop()
     }
@@ -111,7 +112,7 @@ final class ScheduledBackups: Sendable {
         }
     }
 
-    /// Ours, oldest first.
+    /// Finished backups of this data folder, the oldest first.
     private func finished() -> [(path: String, manifest: BackupManifest)] {
         FolderBackup.finished(in: schedule.folder).filter { $0.manifest.folder == runner.folder }.sorted { $0.manifest.time < $1.manifest.time }
     }

@@ -4,13 +4,13 @@ import NacreCloudContainer
 import NacreCloudStore
 import NacreCrypto
 
-/// What is done with backups and data folders that no server has. Every call blocks, for as long as the disk takes.
+/// Operations on backups and on data folders that no server uses. Every call blocks for as long as the disk takes.
 package enum OfflineFolder {
     package struct Restored: Sendable {
         package var backup: AdminMessages.Backup
-        /// Where the data lie that were there before; nil where there were none.
+        /// The folder with the previous data; nil if there were none.
         package var replaced: String?
-        /// Files of records that are lost, because their chunks are not beside the backup.
+        /// The number of records' files that are lost, because their chunks are missing beside the backup.
         package var lostFiles: Int
     }
 
@@ -22,11 +22,11 @@ package enum OfflineFolder {
         package var backupBytes: Int64
         package var logBytes: Int64
         package var isNeeded: Bool
-        /// The backup that was made; nil where nothing was done, or none was wanted.
+        /// The backup that was made; nil if nothing was done, or no backup was wanted.
         package var backup: String?
     }
 
-    /// A backup that is under way, so that a signal can end it.
+    /// Cancels an operation under way, for example at a signal.
     package struct Cancellation: Sendable {
         let control = BackupControl()
 
@@ -74,7 +74,7 @@ package enum OfflineFolder {
         }
     }
 
-    /// What bringing a folder to this version means. Changes nothing.
+    /// Plans the migration of a folder to this version. Changes nothing.
     /// - Throws: `BackupFault`.
     package static func migrationPlan(of folder: String) throws -> Migration {
         do {
@@ -87,7 +87,7 @@ package enum OfflineFolder {
         }
     }
 
-    /// Does it, as a start would.
+    /// Migrates a folder, like a start of the server.
     /// - Throws: `BackupFault`.
     package static func migrate(_ folder: String, makesBackup: Bool) async throws -> Migration {
         do {
@@ -101,8 +101,8 @@ package enum OfflineFolder {
         }
     }
 
-    /// Looks at the assets of a folder that no server has.
-    /// - Throws: `BackupFault`, where a server has it, or where its data are of an older version; what `body` throws.
+    /// Checks the assets of a folder that no server uses.
+    /// - Throws: `BackupFault` if a server uses the folder or its data are of an older version; any error of `body`.
     package static func reviewAssets(of folder: String, _ body: (AssetReviewing) async throws -> Void) async throws {
         if try migrationPlan(of: folder).isNeeded {
             throw BackupFault(StoreError(.newerVersion, "The data are of an older version", ["remedy": "bring them to this one: nacre migrate"]))
@@ -145,14 +145,14 @@ package enum OfflineFolder {
         return options
     }
 
-    /// A folder's path as it is from everywhere.
+    /// The absolute path of a folder.
     package static func absolute(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
     }
 
-    /// The file, or in a folder one named by the time.
+    /// The path of a backup: the given file, or a file in the given folder that is named by the time.
     static func named(_ path: String) -> String {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return path }

@@ -1,7 +1,7 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// What a device asks of the server: the requests that a fault is for.
+/// Kinds of requests that a fault can apply to.
 package enum FaultableRequest: String, CaseIterable, Hashable, Sendable {
     case modifyRecords
     case fetchRecords
@@ -14,7 +14,7 @@ package enum FaultableRequest: String, CaseIterable, Hashable, Sendable {
     case fetchSubscriptions
     case fetchUser
     case transferAsset
-    /// Whatever is asked, also what is none of these.
+    /// Any request, including those that are none of the above.
     case any
 
     fileprivate static let paths: [String: FaultableRequest] = [
@@ -25,21 +25,21 @@ package enum FaultableRequest: String, CaseIterable, Hashable, Sendable {
     ]
 }
 
-/// A request on its way, as far as faults look at it.
+/// The parts of a request that faults depend on.
 package struct AskedRequest {
-    /// nil: none of the named ones.
+    /// The kind of the request; nil: none of the named ones.
     package var kind: FaultableRequest?
-    /// Its zones' names; empty where it names none.
+    /// Names of the zones that the request names.
     private(set) var zones: Set<String> = []
-    /// The records that it changes, and of them those that it saves.
+    /// Names of the records that the request changes, and of those that it saves.
     private(set) var changes: Set<String> = []
     private(set) var saves: Set<String> = []
-    /// Of the zones, those that it has a change token of.
+    /// Names of the zones for which the request has a change token.
     private(set) var followed: Set<String> = []
-    /// It has a change token of its database.
+    /// Whether the request has a change token of its database.
     private(set) var followsDatabase = false
 
-    /// - Parameter path: of the URL.
+    /// - Parameter path: the path of the URL.
     package init(path: String, body: [UInt8]) {
         let parts = path.split(separator: "/")
         guard parts.first == "database" else {

@@ -2,12 +2,12 @@ import NacreCloudContainer
 package import NacreCloudWire
 import NacreLocks
 
-/// Something that goes wrong with a request of an emulator, as a test ordered it.
+/// A fault of a request to an emulator, as ordered by a test.
 package struct EmulatedFault: Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// The server says this of the whole request.
+        /// The server refuses the whole request with this error.
         case refused(ServerError)
-        /// The server says this of these records; nil: of all that are saved.
+        /// The server refuses these records with this error; nil: all records that are saved.
         case recordsRefused(Set<String>?, ServerError)
         case tokenExpired
         case notSent
@@ -23,7 +23,7 @@ package struct EmulatedFault: Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Whether a request that a rule is for is one that this can happen to.
+    /// Whether the fault can apply to a request that matches its rule.
     func canHappen(to request: AskedRequest, inZone zone: String?) -> Bool {
         switch kind {
         case .recordsRefused(let names, _): !(names?.isDisjoint(with: request.changes) ?? request.saves.isEmpty)
@@ -33,7 +33,7 @@ package struct EmulatedFault: Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a server refuses a request or a record, and may do it another time.
+/// A reason for which a server refuses a request or a record, and might accept it later.
 package enum EmulatedRefusal: Hashable, Sendable {
     case quotaExceeded
     case permissionFailure
@@ -54,7 +54,7 @@ package enum EmulatedRefusal: Hashable, Sendable {
     }
 }
 
-/// The faults that were ordered and have not happened, oldest first.
+/// Faults that were ordered and have not happened, the oldest first.
 package final class FaultQueue: Sendable {
     package struct Rule: Sendable {
         var left: Int
@@ -86,7 +86,7 @@ package final class FaultQueue: Sendable {
 
     private let rules = Locked<[Rule]>([])
 
-    /// Orders that are pending at a time. Ours: no test counts so far.
+    /// Orders that may be pending at a time. Ours: no test needs as many.
     private static let rulesMax = 1000
 
     /// - Returns: whether there was room.
@@ -102,10 +102,10 @@ package final class FaultQueue: Sendable {
 
     var isEmpty: Bool { rules.withLock(\.isEmpty) }
 
-    /// Whether a fault is for one user's requests.
+    /// Whether a fault applies to one user's requests.
     var namesUsers: Bool { rules.withLock { $0.contains { $0.user != nil } } }
 
-    /// What happens to this request: at most one thing.
+    /// Takes the fault for this request: the first rule that matches.
     package func take(_ asked: AskedRequest, by user: String?, on device: String?) -> Rule? {
         rules.withLock { rules in
             guard let place = rules.firstIndex(where: { $0.isFor(asked, by: user, on: device) }) else { return nil }

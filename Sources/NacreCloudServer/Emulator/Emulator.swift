@@ -2,21 +2,21 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What `nacre serve --emulator` does beside serving: faults that tests of apps order happen to requests.
+/// The addition of `nacre serve --emulator`: faults for requests, as tests of apps order them.
 struct Emulator: Sendable {
     let faults: FaultQueue
     let authenticator: Authenticator
     let registry: Registry
     let clock: ServerClock
 
-    /// Puts itself behind what every request passes, and before all routes.
+    /// Installs itself after the steps that every request passes, and before all routes.
     func guardRoutes(of router: inout Router) {
         let refuse = router.onError
         router.use { request, next in
             guard !faults.isEmpty, let root = try? request.segment(0), root == "database" || root == "assets" else { return await next(request) }
             var request = request
             var body: [UInt8] = []
-            // Files are not looked into.
+            // Bodies of files are not read.
             if root == "database" {
                 body = try await request.body.collect()
                 request = request.with(body: body)
@@ -34,13 +34,13 @@ struct Emulator: Sendable {
             case .slow(let seconds):
                 try await clock.sleep(.seconds(seconds))
                 return await next(request)
-            // `nacre fault` does not take it: what has arrived cannot be kept from arriving.
+            // `nacre fault` refuses this kind: a request that has arrived was sent.
             case .notSent: return .lost
             }
         }
     }
 
-    /// The address of who asks; nil for nobody, and where no fault is for one user.
+    /// The address of the request's user; nil without one, and if no fault names a user.
     private func user(of request: HTTPRequest) async -> String? {
         guard faults.namesUsers, let account = try? await authenticator.signedIn(request).account else { return nil }
         return try? await registry.account(id: account)?.email
@@ -48,7 +48,7 @@ struct Emulator: Sendable {
 }
 
 extension HTTPResponse {
-    /// An answer whose connection ends before its body does.
+    /// An answer whose connection ends before its body.
     fileprivate static var lost: HTTPResponse {
         HTTPResponse(.ok, body: .content(HTTPContent(length: 1) { _, _ in throw HTTPError(.internalServerError, "The connection is cut.") }))
     }

@@ -3,14 +3,14 @@ import NacreCloudServerWire
 package import NacreCloudWire
 package import NacreHTTPServer
 
-/// Answers of which a part is a fault, and the rest is what the server says.
+/// Answers that combine faults for some items with the server's answer for the rest.
 package struct FaultedAnswers: Sendable {
     private let ask: @Sendable (HTTPRequest) async -> HTTPResponse
     private let refuse: @Sendable (ServerError, HTTPRequest) -> HTTPResponse
 
     /// - Parameters:
-    ///   - ask: the server's own answer.
-    ///   - refuse: an error as the server writes it.
+    ///   - ask: gets the server's own answer.
+    ///   - refuse: makes the answer for an error.
     package init(
         ask: @escaping @Sendable (HTTPRequest) async -> HTTPResponse, refuse: @escaping @Sendable (ServerError, HTTPRequest) -> HTTPResponse
     ) {
@@ -46,7 +46,7 @@ package struct FaultedAnswers: Sendable {
         return .json(response.json(AnswerForm(details: asked.extension.wantsDetails, numbersAsStrings: asked.numbersAsStrings)))
     }
 
-    /// The answer to a question for changes of which the server does not follow the tokens any more: of one zone, or of all.
+    /// The answer to a request for changes with expired tokens, of one zone or of all.
     package func expiring(_ zone: String?, of request: HTTPRequest, _ body: [UInt8], _ asking: AskedRequest) async -> HTTPResponse {
         guard asking.kind == .fetchZoneChanges, let asked = try? ChangesZoneRequest(json: body) else { return refuse(.tokenExpired, request) }
         let parts = Parts(asked.zones) { $0.syncToken != nil && (zone ?? $0.zoneID.zoneName) == $0.zoneID.zoneName }
@@ -67,7 +67,7 @@ package struct FaultedAnswers: Sendable {
     }
 }
 
-/// The items of a request: those that a fault is for, and the rest, which the server is asked.
+/// The items of a request, divided into those that fail and those that the server handles.
 private struct Parts<Item> {
     private let items: [(item: Item, fails: Bool)]
 
@@ -79,8 +79,8 @@ private struct Parts<Item> {
 
     /// Results in the order of the request.
     /// - Parameters:
-    ///   - done: of the rest.
-    ///   - lost: what is said where the server said nothing.
+    ///   - done: results of the items that the server handled.
+    ///   - lost: makes a result for an item without one from the server.
     func merged<Result>(_ done: [Result], failing failure: (Item) -> Result, without lost: (Item) -> Result) -> [Result] {
         var done = done.makeIterator()
         return items.map { $0.fails ? failure($0.item) : done.next() ?? lost($0.item) }

@@ -3,8 +3,8 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Where a link leads that verifies an address. It is there where the server sends mail. To open a link changes nothing: mail scanners do that.
-/// See `docs/decisions/a-mailed-link-asks-first.md`.
+/// The page of a link that verifies an address, present if the server sends mail. Opening the link changes nothing,
+/// because mail scanners open links. See `docs/decisions/a-mailed-link-asks-first.md`.
 struct AddressPage: Sendable {
     static let path = "/verify-address"
 
@@ -43,7 +43,7 @@ struct AddressPage: Sendable {
                 HTTPStatus(rawValue: problem.code.status), AddressViews.form(text, account, problem: problem), retryAfter: problem.retryAfter)
         }
         guard try await page.accounts.cloud.registry.verifyEmail(account.email, of: account.id) else { throw ServerError.addressLinkIsOver }
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         try? await page.accounts.cloud.refreshIdentity(of: account.id)
         page.accounts.logger.log(
             .notice, "An address was verified",
@@ -53,8 +53,9 @@ struct AddressPage: Sendable {
 }
 
 extension AddressPage {
-    /// Requires the account's password: somebody who reads the mail and knows it has the account alone. Without it, a click would verify an account that
-    /// somebody else made with the reader's address, and can open. An account without a password was made by the issuer of a team's accounts.
+    /// Requires the account's password: only the account's owner both reads the mail and knows the password. Without
+    /// it, a click could verify an account that another person made with the reader's address, and can open. An account
+    /// without a password comes from the issuer of a team's accounts, and needs none.
     private func requirePassword(_ password: String, of account: AccountEntry, _ request: HTTPRequest) async throws {
         guard account.knownPasswordHash != nil else { return }
         guard try await page.accounts.checked(email: account.email, password: password, of: request).id == account.id else {

@@ -4,8 +4,9 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// The two pages for who has forgotten the password: one sends a mail with a link, the other is where the link leads.
-/// They are there where the server sends mail. To open a link changes nothing: mail scanners do that. See `docs/decisions/a-mailed-link-asks-first.md`.
+/// Two pages for forgotten passwords, present if the server sends mail: one sends a link by mail, the other is the
+/// link's page. Opening the link changes nothing, because mail scanners open links. See
+/// `docs/decisions/a-mailed-link-asks-first.md`.
 struct PasswordPages: Sendable {
     static let forgottenPath = "/forgotten-password"
     static let newPath = "/new-password"
@@ -36,7 +37,7 @@ struct PasswordPages: Sendable {
             retryAfter: problem?.retryAfter)
     }
 
-    /// One answer, whether the address has an account or not: the mail's task looks for it.
+    /// Sends a link. The answer is the same whether or not the address has an account: the mail's task looks that up.
     private func post(_ request: HTTPRequest) async throws -> HTTPResponse {
         let fields = try await fields(of: request)
         let email = fields["email"] ?? ""
@@ -87,7 +88,7 @@ struct PasswordPages: Sendable {
         } catch let error as ServerError where error == .accountChanged {
             throw ServerError.linkIsOver
         }
-        // Where this fails, the task does it.
+        // If this fails, a task does it later.
         if !account.isEmailVerified { try? await accounts.cloud.refreshIdentity(of: account.id) }
         accounts.tellChange("set by mail", account, request)
         return try SignInAnswer.page(.ok, PasswordViews.done)
@@ -145,7 +146,7 @@ enum PasswordViews {
             """)
     }
 
-    /// What ends with the old password: with a box at each that keeps it, where the address is verified.
+    /// The list of what ends with the old password. If the address is verified, each item has a box that keeps it.
     private static func ended(_ account: AccountEntry, _ ways: WaysIn) -> HTML? {
         let lines = ways.signIns.map { (WayIn.signIn($0.kind, id: $0.id), line($0)) } + ways.passkeys.map { (WayIn.passkey($0.id), line($0)) }
         guard account.isEmailVerified else {
@@ -185,7 +186,7 @@ enum PasswordViews {
 }
 
 extension WayIn {
-    /// The text in the form's boxes: a word of ours, a space, and the ID.
+    /// The value of the form's box: the kind, a space, and the ID.
     fileprivate var text: String {
         switch self {
         case .signIn(let kind, let id): "\(kind.rawValue) \(id)"
@@ -193,7 +194,7 @@ extension WayIn {
         }
     }
 
-    /// nil for text that no box has.
+    /// Parses the value of a box; nil for any other text.
     fileprivate init?(text: String) {
         let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { return nil }

@@ -4,18 +4,18 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPClient
 
-/// The SMTP server that takes this server's mails, as the operator names it.
+/// The configuration of the SMTP server that takes this server's mails.
 package struct MailConfiguration: Sendable {
-    /// Without a user.
+    /// The URL without a user.
     var url: String
     var user: String?
     var password: String?
     var from: String
-    /// The server is another machine's: nothing is said to it in the clear.
+    /// Whether TLS is required, because the SMTP server is on another machine.
     var wantsTLS: Bool
 
     /// - Parameter url: `smtp://[user@]host[:port]`, or `smtps`.
-    /// - Returns: nil for another URL, and for a sender that is no plain address.
+    /// - Returns: nil for any other URL, and for a sender that is no plain address.
     package init?(url: String, password: String?, from: String) {
         guard let separator = url.firstRange(of: "://"),
             ["smtp", "smtps"].contains(url[..<separator.lowerBound]),
@@ -34,19 +34,19 @@ package struct MailConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-    /// nil where no mail is sent, or nobody knows where its links would lead.
+    /// nil if no mail is sent, or if there is no public URL for its links.
     func postman(_ sealer: TokenSealer) -> Postman? {
         guard let mail, let publicURL else { return nil }
         return Postman(mail, publicURL: publicURL, sealer: sealer, clock: clock)
     }
 }
 
-/// What a link in a mail opens: sealed, and good as long as address and password are those of when it was made.
+/// The content of a link that sets a password: sealed, and valid as long as address and password do not change.
 struct MailedLink: Codable, Hashable, Sendable {
     var account: String
-    /// Of the address and the password's hash.
+    /// A digest of the address and the password's hash.
     var password: String
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
     init(_ account: AccountEntry, issued: Double) {
@@ -59,16 +59,16 @@ struct MailedLink: Codable, Hashable, Sendable {
     }
 
     private static func digest(_ account: AccountEntry) -> String {
-        // Addresses hold no space.
+        // Addresses contain no space.
         Hex.encode(SHA256.digest(Array("\(account.email) \(account.passwordHash)".utf8)))
     }
 }
 
-/// What a link verifies: sealed, and good as long as the account has the address that the mail went to.
+/// The content of a link that verifies an address: sealed, and valid as long as the account has the address.
 struct AddressLink: Codable, Hashable, Sendable {
     var account: String
     var address: String
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
     func isGood(at now: Timestamp) -> Bool { now.secondsSince2001 < issued + Limits.addressLinkSeconds }
@@ -110,7 +110,7 @@ struct Postman: Mailing {
         try await client.send(from: configuration.from, to: letter.address, text: text)
     }
 
-    /// RFC 5322, 3.3: `Mon, 23 Nov 2026 08:04:48 +0000`.
+    /// The date as in RFC 5322, 3.3: `Mon, 23 Nov 2026 08:04:48 +0000`.
     private var date: String {
         let now = Date(timeIntervalSinceReferenceDate: clock.now().secondsSince2001)
         // 2026-11-23T08:04:48Z
@@ -130,7 +130,7 @@ struct Postman: Mailing {
         return root + path + SignInAddress.query([(name: "link", value: link)])
     }
 
-    /// Plain text, with the server's name and one link at most.
+    /// The letter as plain text, with the server's name and one link at most.
     private func text(_ letter: Letter, _ account: AccountEntry?) throws -> (
         subject: String, body: String
     ) {
@@ -186,7 +186,7 @@ struct Postman: Mailing {
         }
     }
 
-    /// A mail that tells of a new way into an account, and where its user ends it.
+    /// A notification about a new way into an account, with a link for its user to end it.
     private func notice(_ subject: String, _ what: String) -> (subject: String, body: String) {
         let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
         return (

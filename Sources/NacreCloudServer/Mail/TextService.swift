@@ -3,15 +3,15 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPClient
 
-/// The web service that sends this server's text messages, as the operator names it.
+/// The configuration of the web service that sends this server's text messages.
 package struct TextConfiguration: Sendable {
-    /// Gets a `POST` for each message.
+    /// The URL that gets a `POST` for each message.
     var url: String
-    /// Sent as `Authorization: Bearer …`; nil: nothing is.
+    /// The token for `Authorization: Bearer …`; nil: the header is not sent.
     var token: String?
 
-    /// - Parameter url: `https`, or `http` where the service is on this machine.
-    /// - Returns: nil for another URL.
+    /// - Parameter url: `https`, or `http` if the service is on this machine.
+    /// - Returns: nil for any other URL.
     package init?(url: String, token: String?) {
         guard let host = Server.host(of: url), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
         let isHere = ["localhost", "127.0.0.1", "[::1]"].contains(host)
@@ -21,16 +21,17 @@ package struct TextConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-    /// nil where no texts are sent.
+    /// nil if no text messages are sent.
     func textService() -> TextService? {
         texts.map { TextService($0, publicURL: publicURL) }
     }
 }
 
-/// Hands text messages to the service: a JSON object with `to`, a number as in `+49301234567`, and `text`. An answer of the 200s says that it has the message.
+/// Hands text messages to the service as a JSON object with `to`, a number in the form `+49301234567`, and `text`. A
+/// status from 200 to 299 means that the service has the message.
 struct TextService: Mailing {
     private let configuration: TextConfiguration
-    /// What the message says that it is from.
+    /// The server's name in the messages.
     private let name: String
     private let client = HTTPClient()
 
@@ -58,7 +59,7 @@ struct TextService: Mailing {
         guard (200..<300).contains(answer.status) else { throw Refusal(status: answer.status) }
     }
 
-    /// What the service answered instead of taking a message.
+    /// An answer of the service that refuses a message.
     struct Refusal: Error {
         var status: Int
     }

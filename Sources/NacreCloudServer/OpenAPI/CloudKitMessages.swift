@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What the endpoints of CloudKit Web Services take and give, by the names of docs/wire.md.
+/// Schemas of the requests and answers of CloudKit Web Services, named as in docs/wire.md.
 extension CloudKitSchemas {
     private static let names = Schema.list(.string)
 

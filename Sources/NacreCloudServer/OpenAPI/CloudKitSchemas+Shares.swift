@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What shares have beside what every record has, and the endpoints that name them by their URLs.
+/// Schemas of shares, beyond those of all records, and of the endpoints that name shares by their URLs.
 extension CloudKitSchemas {
     private static let lookupInfo = Schema.either([
         .answer(["emailAddress": .string]), .answer(["phoneNumber": .string]), .answer(["userRecordName": .string]),
@@ -20,11 +20,11 @@ extension CloudKitSchemas {
             "isApprovedRequester?": .constant(true),
             "nacre?": .answer(["oneTime?": .boolean, "oneTimeSecret?": .string, "added?": .number]),
         ]))
-    /// Of `nacre` of a record's answer, where it is a share.
+    /// Members of `nacre` in a record's answer, for a share.
     static let shareExtension = Schema.members([
         "allowsAccessRequests?": .constant(true), "requesters?": .list(identity), "blockedIdentities?": .list(identity),
     ])
-    /// Of a record's answer, where it is a share.
+    /// Members of a record's answer, for a share.
     static let shareMembers = Schema.members([
         "shortGUID?": .string, "publicPermission?": permission, "participants?": .list(participant), "owner?": participant,
         "currentUserParticipant?": participant,
@@ -40,11 +40,11 @@ extension CloudKitSchemas {
             "type?": .words(of: ParticipantRole.self), "permission?": .words(of: SharePermission.self),
             "acceptanceStatus?": .word(ParticipantAcceptance.allCases.map(\.rawValue) + ["PENDING"]), "nacre?": .request(["oneTime?": .boolean]),
         ]))
-    /// Of `nacre` of a record of `records/modify`, where it is a share.
+    /// Members of `nacre` in a record of `records/modify`, for a share.
     static let shareExtensionAsked = Schema.members([
         "allowsAccessRequests?": .boolean, "requesters?": .list(identityAsked), "blockedIdentities?": .list(identityAsked),
     ])
-    /// Of a record of `records/modify`, where it is a share.
+    /// Members of a record of `records/modify`, for a share.
     static let shareMembersAsked = Schema.members([
         "publicPermission?": .words(of: SharePermission.self), "participants?": .list(participantAsked),
         "forRecord?": .request(["recordName": .string, "recordChangeTag?": .string]),

@@ -1,6 +1,7 @@
 import NacreCloudWire
 
-/// The dictionaries of CloudKit Web Services that requests and answers share, as `NacreCloudWire` and `NacreCloudServerWire` read and write them.
+/// Schemas of dictionaries that requests and answers of CloudKit Web Services share, as `NacreCloudWire` and
+/// `NacreCloudServerWire` read and write them.
 enum CloudKitSchemas {
     // MARK: Zones
 
@@ -12,7 +13,7 @@ enum CloudKitSchemas {
 
     // MARK: Errors
 
-    /// Of an error, behind whatever names the item.
+    /// Members of an error, after those that name the item.
     static let errorMembers = Schema.members([
         "serverErrorCode": .words(of: ServerErrorCode.self), "reason": .string, "retryAfter?": .integer, "redirectURL?": .string,
         "nacre?": errorDetails,
@@ -23,9 +24,10 @@ enum CloudKitSchemas {
 
     // MARK: Values
 
-    /// An answer's value of each type. Numbers are texts where a request has `numbersAsStrings`, and of doubles those that JSON has no number for.
+    /// A field's value in an answer, by type. Numbers are strings if the request has `numbersAsStrings`; doubles that
+    /// JSON cannot write always are.
     static let value = Schema.titled("FieldValue", .either(values(isAnswer: true)))
-    /// A request's, whose type may be told by its looks; without a value the field is cleared.
+    /// A field's value in a request. Its type may be inferred from the value; a missing value clears the field.
     static let valueAsked = Schema.titled(
         "FieldValueAsked",
         .either(
@@ -101,7 +103,7 @@ enum CloudKitSchemas {
     // MARK: Records
 
     private static let stamp = Schema.titled("Stamp", .answer(["timestamp": .integer, "userRecordName": .string, "deviceID?": .string]))
-    /// `parent` and `share`, which have no action.
+    /// The schema of `parent` and `share`, which have no action.
     private static let link = Schema.titled("Link", .answer(["recordName": .string, "zoneID?": zoneID]))
     static let record = Schema.titled(
         "Record",
@@ -114,7 +116,7 @@ enum CloudKitSchemas {
     static let deletedRecord = Schema.titled(
         "DeletedRecord", .answer(["recordName": .string, "deleted": .constant(true), "nacre?": .answer(["recordType": .string])]))
     static let recordError = Schema.titled("RecordError", .answer(["recordName?": .string, "zoneID?": zoneID], errorMembers))
-    /// What became of one record.
+    /// The result for one record.
     static let recordResult = Schema.either([record, deletedRecord, recordError])
 
     /// A record of `records/modify`.
@@ -128,7 +130,7 @@ enum CloudKitSchemas {
 
     // MARK: Requests
 
-    /// What is ours in every request; see docs/wire.md.
+    /// The extension `nacre` of every request; see docs/wire.md.
     static let requestDetails = Schema.titled(
         "RequestDetails",
         .request(["details?": .boolean, "operationID?": .string, "waitSeconds?": .number, "tokenOnly?": .boolean, "clientChangeToken?": .base64]))

@@ -2,7 +2,8 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What one route takes, answers and allows. The tables of them stand beside the routes; a test holds them against the routers.
+/// The description of a route: its request, answers and credentials. The tables are next to the routes; a test compares
+/// them with the routers.
 struct EndpointDescription: Sendable {
     /// A value in the query of the URL.
     struct QueryValue: Sendable {
@@ -17,33 +18,33 @@ struct EndpointDescription: Sendable {
     struct Answer: Sendable {
         var status: Int
         var type = "application/json; charset=utf-8"
-        /// nil: not JSON, or nothing.
+        /// The schema of a JSON body; nil for other bodies, or none.
         var schema: Schema?
     }
 
     var method: HTTPMethod
-    /// As the router has it.
+    /// The path as in the router.
     var pattern: String
     var summary: String
-    /// Under which the endpoint stands in the document.
+    /// The document's group for the endpoint.
     var group: String
-    /// Any of them is enough; none: everybody may ask.
+    /// Alternative sets of credentials, each of which is sufficient; empty: none is needed.
     var credentials: [[AskingCredential]] = []
     var query: [QueryValue] = []
     var body: Schema?
-    /// A body that does something small, as JSON.
+    /// A JSON body that does something small.
     var example: StaticString?
     var answers: [Answer]
-    /// The statuses of errors as a whole, beside those that HTTP itself has.
+    /// Statuses of errors of the whole request, besides the listener's own.
     var errors: [Int]
 
-    /// What the listener answers by itself, whatever is asked: to a path or a body that cannot be read, and when it is full.
+    /// Statuses of the listener's own errors: for an unreadable path or body, and when the server is full.
     private static let ofTheListener = [400, 404, 405, 408, 413, 415, 429, 431, 500, 503]
 
     var errorStatuses: [Int] { Set(errors + Self.ofTheListener).sorted() }
 }
 
-/// What identifies a request's sender, by the name of its scheme in the document.
+/// A credential of a request, by the name of its scheme in the document.
 enum AskingCredential: String, CaseIterable, Sendable {
     case apiToken
     case webAuthToken
@@ -54,7 +55,7 @@ enum AskingCredential: String, CaseIterable, Sendable {
     case adminToken
     case managementToken
 
-    /// Where it travels: `Authorization: Bearer`, or a value of the query or of a header.
+    /// The credential's place: `Authorization: Bearer`, or a value of the query or of a header.
     enum Place: Sendable {
         case bearer
         case query(String)
@@ -85,14 +86,14 @@ enum AskingCredential: String, CaseIterable, Sendable {
         }
     }
 
-    /// A user, by a session on the web or by a device.
+    /// Credentials of a user: a session on the web, or a device.
     static let user: [[AskingCredential]] = [[.apiToken, .webAuthToken], [.accountToken]]
-    /// Whoever may ask a public database.
+    /// Credentials for a public database.
     static let anyone: [[AskingCredential]] = [[.apiToken]] + user + [[.keyID, .signedDate, .signature]]
 }
 
 extension EndpointDescription {
-    /// What a part of a path may be, by its name in patterns.
+    /// Schemas of the variable parts of paths, by their names in patterns.
     static let partsOfPaths: [String: Schema] = ["environment": environment, "database": .word(["public", "private", "shared"])]
 
     static let environment = Schema.words(of: DatabaseKey.Environment.self)

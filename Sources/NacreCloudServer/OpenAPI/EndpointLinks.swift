@@ -1,14 +1,15 @@
-/// What may be asked with what an answer holds, as `links` of the documents: programs that try an API go along them, from what is made to what is done with it.
+/// A request that can be made with the values of an answer, as `links` of the documents. Programs that try an API
+/// follow them from what they create to its uses.
 struct EndpointLink: Sendable {
     var name: String
-    /// `operationId` of the endpoint that is asked.
+    /// `operationId` of the endpoint that is called.
     var operation: String
-    /// Values of its query, by name. Expressions are OpenAPI's: `$response.body#/token`.
+    /// Query values of the call, by name. Expressions are OpenAPI's: `$response.body#/token`.
     var query: [String: String] = [:]
-    /// Its body, with expressions in it.
+    /// The body of the call, with expressions in it.
     var body: StaticString?
 
-    /// By the `operationId` of the endpoint that answers.
+    /// Links by the `operationId` of the endpoint that answers.
     static let table: [String: [EndpointLink]] = [
         "postDatabaseRecordsModify": [
             EndpointLink(

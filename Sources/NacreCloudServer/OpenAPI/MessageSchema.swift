@@ -1,22 +1,24 @@
-/// The schema of a message, as its own `Codable` reads it: what is written here cannot differ from what the endpoint takes and gives.
+/// Derives the schema of a message from its own `Codable` conformance, so that the document cannot differ from what the
+/// endpoint reads and writes.
 ///
-/// A member is required where it is read without asking whether it is there. Words of a `CaseIterable` enumeration are the only ones taken.
+/// A member is required if it is decoded without a check for its presence. A `CaseIterable` enumeration becomes a list
+/// of its words.
 enum MessageSchema {
-    /// - Parameter isClosed: of an answer: it has no other members.
+    /// - Parameter isClosed: whether other members are excluded, as in an answer.
     static func of<Message: Decodable>(_ type: Message.Type, isClosed: Bool) -> Schema {
         let decoder = ShapeDecoder(isClosed: isClosed)
-        // A message that does not take the values made here has no schema: a test says which.
+        // A message that refuses the sample values has no schema: a test names it.
         let isRead = (try? Message(from: decoder)) != nil
         return .titled(String(describing: type), isRead ? decoder.shape.schema(isClosed: isClosed) : .word([]))
     }
 }
 
-/// What has been read so far of one value.
+/// The members of one value that were read so far.
 private final class Shape {
     var members: [Schema.Member] = []
-    /// Keys of which it was asked whether they are null.
+    /// Keys that were checked for null.
     var optional: Set<String> = []
-    /// Of a value that is no object.
+    /// The schema of a value that is no object.
     var bare: Schema?
 
     func note(_ name: String, _ schema: Schema) {
@@ -28,7 +30,7 @@ private final class Shape {
     }
 }
 
-/// Gives every reader a value of the type it asks for, and keeps what was asked.
+/// A decoder that gives every reader a sample of the type it asks for, and records the request.
 private struct ShapeDecoder: Decoder {
     var isClosed: Bool
     var shape = Shape()
@@ -42,7 +44,7 @@ private struct ShapeDecoder: Decoder {
     func unkeyedContainer() -> any UnkeyedDecodingContainer { Elements(decoder: self) }
     func singleValueContainer() -> any SingleValueDecodingContainer { Bare(decoder: self) }
 
-    /// A value of the type, and its schema.
+    /// A sample of the type, and its schema.
     func example<Value: Decodable>(_ type: Value.Type) throws -> (Value, Schema) {
         if let words = type as? any CaseIterable.Type, let (value, schema) = Self.words(words), let value = value as? Value {
             return (value, schema)
@@ -78,7 +80,7 @@ private struct ShapeDecoder: Decoder {
     struct Unread: Error {}
 }
 
-/// The compiler's readers ask for each member by its key.
+/// The compiler's decoding code asks for each member by its key.
 private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var decoder: ShapeDecoder
     var codingPath: [any CodingKey] { [] }
@@ -106,7 +108,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey _: Key) throws -> any Decoder { throw ShapeDecoder.Unread() }
 }
 
-/// A list of one.
+/// A list of one element.
 private struct Elements: UnkeyedDecodingContainer {
     var decoder: ShapeDecoder
     var codingPath: [any CodingKey] { [] }

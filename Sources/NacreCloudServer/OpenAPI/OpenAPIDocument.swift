@@ -1,9 +1,9 @@
 import NacreCloudWire
 import NacreHTTPServer
 
-/// An OpenAPI 3.1 document: what the endpoints of one listener take, answer and allow.
+/// An OpenAPI 3.1 document of one listener's endpoints.
 struct OpenAPIDocument: Sendable {
-    /// How errors look on the listener.
+    /// The form of errors on a listener.
     enum ErrorForm: Sendable {
         /// CloudKit's error dictionary.
         case dictionary
@@ -16,7 +16,7 @@ struct OpenAPIDocument: Sendable {
     var endpoints: [EndpointDescription]
     var errors: ErrorForm
 
-    /// Costs some milliseconds: to be made once.
+    /// The document as JSON. Costs some milliseconds, so make it once.
     var json: [UInt8] {
         var writer = JSONWriter(capacity: 64 * 1024)
         writer.beginObject()
@@ -58,12 +58,13 @@ struct OpenAPIDocument: Sendable {
         writer.endObject()
     }
 
-    /// `/a/:b` as `/a/{b}`.
+    /// The path of a pattern: `/a/:b` becomes `/a/{b}`.
     static func path(_ pattern: String) -> String {
         pattern.split(separator: "/").map { $0.hasPrefix(":") ? "/{\($0.dropFirst())}" : "/\($0)" }.joined()
     }
 
-    /// By which programs that are made of the document call the endpoint: `POST /account/1/sign-in` is `postAccountSignIn`.
+    /// The name of an endpoint in programs generated from the document: `POST /account/1/sign-in` is
+    /// `postAccountSignIn`.
     static func operationID(_ endpoint: EndpointDescription) -> String {
         let parts = endpoint.pattern.split { $0 == "/" || $0 == "-" || $0 == "." }.filter { !$0.hasPrefix(":") && $0 != "1" }
         return endpoint.method.rawValue.lowercased() + parts.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
@@ -145,7 +146,7 @@ struct OpenAPIDocument: Sendable {
         writer.endObject()
     }
 
-    /// Container, environment and database stay those of the request.
+    /// Writes a link. Container, environment and database are those of the request.
     private static func write(_ link: EndpointLink, from endpoint: EndpointDescription, to writer: inout JSONWriter) {
         writer.key(link.name)
         writer.beginObject()
@@ -167,7 +168,7 @@ struct OpenAPIDocument: Sendable {
     private static func writeContent(_ type: String, _ schema: Schema?, example: StaticString? = nil, to writer: inout JSONWriter) {
         writer.key("content")
         writer.beginObject()
-        // Without the charset, by which clients do not tell types.
+        // The type without its charset, which clients do not match.
         writer.key(String(type.prefix { $0 != ";" }))
         writer.beginObject()
         if let schema {
@@ -240,7 +241,7 @@ struct OpenAPIDocument: Sendable {
 
     // MARK: Errors
 
-    /// Codes whose status this is; HTTP's own statuses come with those of `ServerError(HTTPError)`.
+    /// Codes of errors with this status; those of `ServerError(HTTPError)` are added for HTTP's own statuses.
     static func codes(_ status: Int) -> [String] {
         let codes = ServerErrorCode.allCases.filter { $0.status == status }
         let ofHTTP: [ServerErrorCode] = (400..<500).contains(status) && (codes.isEmpty || status == 413) ? [.badRequest] : []
@@ -251,7 +252,7 @@ struct OpenAPIDocument: Sendable {
         let code = Schema.word(Self.codes(status))
         switch errors {
         case .dictionary:
-            // A web user without a session is told where to sign in.
+            // A web user without a session is told the sign-in's URL.
             let isSignIn = status == ServerErrorCode.authenticationRequired.status
             let members = CloudKitSchemas.errorMembers.map { member in
                 switch member.name {
@@ -273,7 +274,7 @@ struct OpenAPIDocument: Sendable {
 }
 
 extension JSONWriter {
-    /// A text under a name that is made of others.
+    /// Writes a text under a composed name.
     fileprivate mutating func member(_ name: String, _ text: String) {
         key(name)
         string(text)

@@ -3,12 +3,13 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// What apps may ask, for programs at `/openapi.json` and for people at `/openapi`: a page of our own that shows that document and tries a call.
+/// The description of the API for apps: for programs at `/openapi.json`, and at `/openapi` as a page that shows the
+/// document and tries calls.
 struct OpenAPIPage: Sendable {
     static let path = "/openapi"
     static let documentPath = "/openapi.json"
 
-    /// Whose rates hold here, too: the document is much for a small request.
+    /// The account API, whose rates apply here too: the document is a large answer to a small request.
     let accounts: AccountAPI
 
     static let document = OpenAPIDocument(
@@ -16,7 +17,7 @@ struct OpenAPIPage: Sendable {
         endpoints: API.descriptions + AccountAPI.descriptions + Health.descriptions + [description], errors: .dictionary)
     static let documentJSON = document.json
 
-    /// Routes for people, which the document leaves out.
+    /// Routes for people, which the document omits.
     static let pages: Set = [
         path, FrontPage.path, ErrorsPage.path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath,
         PasswordPages.newPath, AddressPage.path, SharePage.path,
@@ -35,11 +36,11 @@ struct OpenAPIPage: Sendable {
         router.get(Self.path) { request, _ in try await accounts.withinRate(of: request) { try Self.page() } }
     }
 
-    /// The first one makes the document, which takes milliseconds.
+    /// Makes the document at the first call, which takes milliseconds.
     @concurrent
     private static func madeElsewhere() async -> [UInt8] { documentJSON }
 
-    /// It takes no part of anybody else's, stands in no other page, and asks this server alone.
+    /// The page loads nothing from elsewhere, cannot be framed, and calls only this server.
     private static func page() throws -> HTTPResponse {
         let nonce = Base64.encode(try SecureRandom.bytes(16))
         var response = HTTPResponse(.ok, headers: SignInAnswer.headers, body: .bytes(Array(OpenAPIView.page(nonce).text.utf8)))

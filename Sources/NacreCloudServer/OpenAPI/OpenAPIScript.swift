@@ -1,5 +1,5 @@
-/// What the page at `/openapi` does: it reads the document, shows each endpoint in an element that opens, and sends a call with what was typed. All text
-/// goes into the page as text.
+/// The script of the page at `/openapi`: it reads the document, shows each endpoint in an element that opens, and sends
+/// calls with the typed values. All text is inserted into the page as text.
 enum OpenAPIScript {
     static let text = HTML(
         trusted: """

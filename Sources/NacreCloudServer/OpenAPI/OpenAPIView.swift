@@ -1,4 +1,5 @@
-/// The page at `/openapi`: what a call needs at the top, and below it the endpoints, which its script makes of the document.
+/// The page at `/openapi`: fields that all calls need at the top, then the endpoints, which its script makes from the
+/// document.
 enum OpenAPIView {
     static func page(_ nonce: String) -> HTML {
         """
@@ -41,7 +42,7 @@ enum OpenAPIView {
         """
     }
 
-    /// Beside that of the sign-in page, whose colours these are.
+    /// Styles added to those of the sign-in page, whose colours it uses.
     private static let style = HTML(
         trusted: """
 

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What a JSON value must be: as much of JSON Schema (2020-12) as our messages need.
+/// The schema of a JSON value: the part of JSON Schema (2020-12) that this server's messages need.
 indirect enum Schema: Sendable {
     struct Member: Sendable {
         var name: String
@@ -15,19 +15,19 @@ indirect enum Schema: Sendable {
     case integer
     case number
     case boolean
-    /// One of these texts.
+    /// A string that is one of these texts.
     case word([String])
-    /// This boolean alone.
+    /// This boolean value only.
     case constant(Bool)
     case list(Schema)
-    /// An object whose keys are data.
+    /// An object with arbitrary keys.
     case map(Schema)
     case object([Member], isClosed: Bool)
     case either([Schema])
-    /// Stands among the document's components, by its title; one title is one schema.
+    /// A component of the document, by its title; each title stands for one schema.
     case titled(String, Schema)
 
-    /// What a client sends: an optional member, marked by `?`, may be null, and others are ignored.
+    /// An object that a client sends: optional members, marked by `?`, may be null, and unknown members are ignored.
     static func request(_ members: KeyValuePairs<String, Schema>, _ more: [Member] = []) -> Schema {
         .object(
             (Self.members(members) + more).map { member in
@@ -35,7 +35,7 @@ indirect enum Schema: Sendable {
             }, isClosed: false)
     }
 
-    /// What the server sends: these members and no others, optional ones marked by `?`.
+    /// An object that the server sends: it has only these members; optional ones are marked by `?`.
     static func answer(_ members: KeyValuePairs<String, Schema>, _ more: [Member] = []) -> Schema {
         .object(Self.members(members) + more, isClosed: true)
     }
@@ -51,16 +51,16 @@ indirect enum Schema: Sendable {
         .word(Word.allCases.map(\.rawValue))
     }
 
-    /// One such value may stand in place of a list of one.
+    /// A list, or a single element in place of a list of one.
     static func listOrOne(_ element: Schema) -> Schema { .either([.list(element), element]) }
 
-    /// The type `null` beside it.
+    /// The schema, with null allowed.
     private var orNull: Schema {
         if case .any = self { return self }
         return .either([self, .null])
     }
 
-    /// Those that it has and refers to, by their titles.
+    /// Collects the titled schemas that this schema contains or refers to.
     func collectTitled(into titled: inout [String: Schema]) {
         switch self {
         case .titled(let title, let schema):

@@ -5,18 +5,18 @@ import NacreCrypto
 import NacreHTTPClient
 import NacreLocks
 
-/// The issuer of a team's own accounts, as the operator names it.
+/// The configuration of the issuer of a team's accounts.
 package struct OpenIDConfiguration: Sendable {
-    /// As the issuer writes itself, to the last slash.
+    /// The issuer's URL exactly as the issuer writes it, including a final slash.
     package var issuer: String
     package var clientID: String
     package var clientSecret: String
-    /// As users know it.
+    /// The name by which users know the issuer.
     package var name: String
-    /// Its users get an account when they first sign in.
+    /// Whether its users get an account at their first sign-in.
     package var opensSignUp: Bool
 
-    /// nil where the issuer is neither an HTTPS URL nor one of this machine.
+    /// nil if the issuer is neither an HTTPS URL nor a URL of this machine.
     package init?(
         issuer: String, clientID: String, clientSecret: String, name: String, opensSignUp: Bool
     ) {
@@ -27,7 +27,7 @@ package struct OpenIDConfiguration: Sendable {
         (self.name, self.opensSignUp) = (name, opensSignUp)
     }
 
-    /// Whether a URL may be asked: over HTTPS, or on loopback.
+    /// Whether the server may fetch a URL: over HTTPS, or from loopback.
     static func isFetched(_ url: String) -> Bool {
         guard url.utf8.count <= 1000, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
             let host = Server.host(of: url),
@@ -38,18 +38,20 @@ package struct OpenIDConfiguration: Sendable {
     }
 }
 
-/// Asks the issuer: for its description and keys, which are remembered, and for the token behind a code.
+/// The client of the issuer: it reads the issuer's description and keys, which are cached, and exchanges codes for
+/// tokens.
 ///
-/// It follows no redirect, and takes no answer that is longer or later than the limits. Thread-safe; nobody but its callers waits for it.
+/// It follows no redirect, and refuses answers beyond the limits of length and time. Thread-safe; only its callers wait
+/// for it.
 final class OpenIDIssuer: Sendable {
-    /// What the issuer says of itself (OpenID Connect Discovery 1.0, 3).
+    /// The issuer's metadata (OpenID Connect Discovery 1.0, 3).
     struct Description: Decodable, Sendable {
         var issuer: String
         var authorizationEndpoint: String
         var tokenEndpoint: String
         var keys: String
         var tokenMethods: [String]?
-        /// Its answers name it (RFC 9207).
+        /// Whether its answers contain the issuer's name (RFC 9207).
         var namesItself: Bool?
 
         private enum CodingKeys: String, CodingKey {
@@ -61,7 +63,7 @@ final class OpenIDIssuer: Sendable {
             case namesItself = "authorization_response_iss_parameter_supported"
         }
 
-        /// Whether the secret goes into the body, because the issuer takes it there alone.
+        /// Whether the secret goes into the body, because the issuer takes it only there.
         var wantsSecretInBody: Bool {
             tokenMethods.map {
                 !$0.contains("client_secret_basic") && $0.contains("client_secret_post")
@@ -75,7 +77,8 @@ final class OpenIDIssuer: Sendable {
     }
 
     let configuration: OpenIDConfiguration
-    /// The turns of those who have the issuer asked, each for one request at a time: shared by address, so that no address keeps others out.
+    /// Turns of requests that query the issuer, one at a time for each. They are shared by address, so that no address
+    /// can keep others out.
     let turns = SignInGuard(strangersAtOnce: Limits.openIDRequests)
     private let client: HTTPClient
     private let clock: ServerClock
@@ -107,7 +110,7 @@ final class OpenIDIssuer: Sendable {
         return value
     }
 
-    /// The ID token that the issuer gives for a code, believed.
+    /// The claims of the ID token that the issuer gives for a code, once they are verified.
     func claims(code: String, redirect: String, verifier: String, nonce: String) async throws
         -> IDTokenClaims
     {
@@ -121,7 +124,7 @@ final class OpenIDIssuer: Sendable {
         if description.wantsSecretInBody {
             fields.append(("client_secret", configuration.clientSecret))
         } else {
-            // RFC 6749, 2.3.1: both are escaped first.
+            // RFC 6749, 2.3.1: both are escaped before they are joined.
             let pair = [configuration.clientID, configuration.clientSecret].map(
                 PercentEncoding.ofQueryValue
             ).joined(separator: ":")
@@ -157,7 +160,8 @@ final class OpenIDIssuer: Sendable {
         return claims
     }
 
-    /// A key that is not known is looked for once more: issuers take new ones.
+    /// Whether one of the issuer's keys signed the token. For an unknown key the keys are read once more, because
+    /// issuers add new ones.
     private func isSigned(_ token: SignedToken, _ description: Description) async throws -> Bool {
         let now = clock.now()
         let known = state.withLock { $0.keys }
@@ -195,7 +199,7 @@ final class OpenIDIssuer: Sendable {
     }
 }
 
-/// The issuer's keys (RFC 7517): those for signatures that we can check.
+/// The issuer's keys (RFC 7517) for the signatures that this server can verify.
 struct OpenIDKeys: Decodable, Sendable {
     private struct Key: Decodable, Sendable {
         var kty: String
@@ -231,7 +235,7 @@ struct OpenIDKeys: Decodable, Sendable {
 
     private var keys: [Key]
 
-    /// nil: no key is the one that the token names.
+    /// Whether a key signed the token; nil: no key fits the one that the token names.
     func isSigned(_ token: SignedToken) throws -> Bool? {
         let fitting = keys.prefix(Limits.openIDKeys).filter {
             $0.algorithm == token.algorithm && (token.keyID == nil || $0.kid == token.keyID)

@@ -4,22 +4,22 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// What a browser takes to the issuer and brings back as `state`: sealed, and good in one browser.
+/// The `state` that a browser takes to the issuer and brings back: sealed, and valid in one browser.
 struct OpenIDFlow: Codable, Hashable, Sendable {
     var flow: SignInFlow
-    /// Comes back in the token, which signs in once by it.
+    /// The nonce, which comes back in the token, so that the token signs in once.
     var nonce: String
-    /// Of PKCE (RFC 7636): the issuer gives the token to who knows it.
+    /// The verifier of PKCE (RFC 7636), without which the issuer gives no token.
     var verifier: String
     var isKept: Bool
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
     var expires: Timestamp { Timestamp(secondsSince2001: issued + Limits.openIDSeconds) }
     var usedNonce: UsedConsent { UsedConsent(id: nonce, expires: expires) }
 }
 
-/// Signing in with a team's own accounts: the authorization code flow of OpenID Connect, with PKCE, `state` and `nonce`.
+/// Sign-in with a team's accounts: the authorization code flow of OpenID Connect, with PKCE, `state` and `nonce`.
 /// See `docs/decisions/an-issuer-makes-accounts-and-joins-none.md`.
 struct OpenIDPage: Sendable {
     static let startPath = "/sign-in-openid"
@@ -37,7 +37,7 @@ struct OpenIDPage: Sendable {
         }
     }
 
-    /// Sends the browser to the issuer.
+    /// Redirects the browser to the issuer.
     private func start(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let browser = page.browser(request),
             let flow = page.sealer.open(
@@ -73,8 +73,9 @@ struct OpenIDPage: Sendable {
             to: place + (place.contains("?") ? "&" + query.dropFirst() : query))
     }
 
-    /// Asks the issuer in the turn of the request's address. A code that the issuer refuses counts as a wrong password from there.
-    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before the issuer is asked.
+    /// Queries the issuer in the turn of the request's address. A code that the issuer refuses counts like a wrong
+    /// password from that address.
+    /// - Throws: `THROTTLED` or `ServerError.signInBusy`, before the issuer is queried.
     private func inTurn<Value: Sendable>(_ request: HTTPRequest, _ body: () async throws -> Value) async throws -> Value {
         let clock = page.accounts.clock
         let attempt = try await issuer.turns.begin(email: nil, address: request.clientAddress, clock)
@@ -92,7 +93,7 @@ struct OpenIDPage: Sendable {
         page.address.root(for: request) + Self.returnPath
     }
 
-    /// What the browser brings back.
+    /// Handles the browser's return from the issuer.
     private func end(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let browser = page.browser(request),
             let sent = page.sealer.open(
@@ -155,7 +156,7 @@ struct OpenIDPage: Sendable {
             identity, email: email, names: names.fault == nil ? names : NameComponents(), sendsMail: page.accounts.cloud.mail != nil)
     }
 
-    /// What the log hears of it, and what the user does.
+    /// Logs a fault, and returns the error for the user.
     private func told(_ error: any Error, _ request: HTTPRequest) -> any Error {
         guard let fault = error as? OpenIDFault else { return error }
         page.accounts.tell("openid: \(fault.rawValue)", nil, request)

@@ -1,24 +1,24 @@
-/// A text as a square that telephones read: byte mode, error correction M, versions 1 to 10 (ISO/IEC 18004).
+/// A text as a QR code: byte mode, error correction M, versions 1 to 10 (ISO/IEC 18004).
 ///
-/// A row of the square is a number, whose bit `n` is column `n`: all eight masks are tried on whole rows. The largest square takes 0.13 ms with its path,
-/// and that of a usual URL half of it.
+/// A row of the square is a number, whose bit `n` is column `n`, so that each of the eight masks is tried on whole
+/// rows. The largest square takes 0.13 ms including its path, a usual URL's half of that.
 struct QRCode {
-    /// Modules on a side; at most 57.
+    /// Modules on a side, at most 57.
     private(set) var side: Int
-    /// A set bit is a dark module.
+    /// Rows of modules; a set bit is a dark module.
     private(set) var rows: [UInt64]
-    /// Modules that say how the square is read, and hold nothing of the text.
+    /// Modules of the patterns, which hold no data.
     private var fixed: [UInt64]
 
-    /// Code words that correct in a block, and blocks, by version (ISO/IEC 18004, table 9).
+    /// Error correction code words for each block, and the number of blocks, by version (ISO/IEC 18004, table 9).
     private static let blocks = [(10, 1), (16, 1), (26, 1), (18, 2), (24, 2), (16, 4), (18, 4), (22, 4), (22, 5), (26, 5)]
-    /// Code words of each version, those that correct among them.
+    /// Code words of each version, including those for error correction.
     private static let words = [26, 44, 70, 100, 134, 172, 196, 242, 292, 346]
-    /// Centres of the small squares on both axes (annex E).
+    /// Centres of the alignment patterns on both axes (annex E).
     private static let alignments = [[], [6, 18], [6, 22], [6, 26], [6, 30], [6, 34], [6, 22, 38], [6, 24, 42], [6, 26, 46], [6, 28, 50]]
 
     /// nil for a text of more than 213 bytes.
-    /// - Parameter mask: 0 to 7; nil: the one with the fewest runs and squares of one colour.
+    /// - Parameter mask: 0 to 7; nil: the one with the lowest penalty.
     init?(_ text: String, mask: Int? = nil) {
         let bytes = Array(text.utf8)
         func capacity(_ version: Int) -> Int {
@@ -43,7 +43,7 @@ struct QRCode {
 
     subscript(row: Int, column: Int) -> Bool { rows[row] >> UInt64(column) & 1 == 1 }
 
-    /// The dark modules as a path of an SVG, in which a module is one unit: a rectangle for each run in a row.
+    /// The dark modules as a path of an SVG with a unit for each module: a rectangle for each run in a row.
     var path: String {
         var path: [UInt8] = []
         path.reserveCapacity(side * side * 5)
@@ -77,7 +77,7 @@ struct QRCode {
     private static func data(_ bytes: [UInt8], words: Int, countBits: Int) -> [UInt8] {
         var data: [UInt8] = []
         data.reserveCapacity(words)
-        // The four bits of the mode come first, so all that follows lies across the words.
+        // The four bits of the mode come first, so all further bytes lie across two words.
         var waiting = UInt8(0b0100)
         func append(_ byte: UInt8) {
             data.append(waiting << 4 | byte >> 4)
@@ -95,7 +95,7 @@ struct QRCode {
         return data
     }
 
-    /// The data in blocks with what corrects them, woven into one another.
+    /// The data in blocks with their error correction, interleaved.
     private static func corrected(_ data: [UInt8], _ form: (correcting: Int, blocks: Int)) -> [UInt8] {
         let short = data.count / form.blocks
         let long = data.count % form.blocks
@@ -141,7 +141,7 @@ struct QRCode {
         return result
     }
 
-    /// The powers of x in the field of 256 elements by x⁸ + x⁴ + x³ + x² + 1, twice one after the other.
+    /// The powers of x in the field of 256 elements modulo x⁸ + x⁴ + x³ + x² + 1, twice in a row.
     private static let powers: [UInt8] = {
         var powers: [UInt8] = []
         var power = 1
@@ -153,7 +153,7 @@ struct QRCode {
         return powers
     }()
 
-    /// The exponents of x by element; of 0 none that counts.
+    /// The exponents of x by element; the entry of 0 is meaningless.
     private static let exponents: [UInt8] = {
         var exponents = Array(repeating: UInt8(0), count: 256)
         for exponent in 0..<255 { exponents[Int(powers[exponent])] = UInt8(exponent) }
@@ -206,7 +206,7 @@ struct QRCode {
         }
     }
 
-    /// Which mask there is, twice, with error correction M, whose bits are 0.
+    /// Draws the mask's number twice, with error correction M, whose bits are 0.
     private mutating func drawFormat(mask: Int) {
         let bits = (mask << 10 | Self.check(mask << 10, by: 0x537, bits: 10)) ^ 0x5412
         func isDark(_ bit: Int) -> Bool { bits >> bit & 1 == 1 }
@@ -220,14 +220,14 @@ struct QRCode {
         fix(side - 8, 8, true)
     }
 
-    /// What is left of a number divided by a polynomial (BCH).
+    /// The remainder of a number divided by a polynomial (BCH).
     private static func check(_ number: Int, by divisor: Int, bits: Int) -> Int {
         var rest = number
         while rest >> bits != 0 { rest ^= divisor << (rest.bitWidth - rest.leadingZeroBitCount - bits - 1) }
         return rest
     }
 
-    /// In columns of two from the right, up and down in turns.
+    /// Draws the code words in columns of two modules from the right, alternately up and down.
     private mutating func drawWords(_ words: [UInt8]) {
         var bit = 0
         for right in stride(from: side - 1, through: 1, by: -2).map({ $0 <= 6 ? $0 - 1 : $0 }) {
@@ -243,7 +243,7 @@ struct QRCode {
         }
     }
 
-    /// The modules that each mask turns, by mask and row: rows repeat after twelve (ISO/IEC 18004, table 10).
+    /// The modules that each mask inverts, by mask and row: rows repeat after twelve (ISO/IEC 18004, table 10).
     private static let masks: [[UInt64]] = (0..<8).map { mask in
         (0..<12).map { row in
             (0..<64).reduce(0) { turned, column in
@@ -272,11 +272,12 @@ struct QRCode {
         return code
     }
 
-    /// Runs of five and more, and squares of four of one colour (7.8.3, the first two features).
+    /// The penalty for runs of five modules and more, and for squares of four of one colour (7.8.3, the first two
+    /// features).
     private var penalty: Int {
         let pairs = UInt64(1) << UInt64(side - 1) - 1
         let all = UInt64(1) << UInt64(side) - 1
-        /// A run of five has four neighbours alike, a longer one more: three for it, and one for each module beyond five.
+        /// A run of five has four equal neighbours and costs three points; each module beyond five costs one more.
         func points(_ fives: UInt64, before: UInt64) -> Int { fives.nonzeroBitCount + 2 * (fives & ~before).nonzeroBitCount }
         var (penalty, fivesAbove) = (0, UInt64(0))
         for row in 0..<side {

@@ -2,11 +2,11 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// `/share/{short GUID}`, the URL of a share, for who opens it in a browser: leads to the sign-in, behind which the share is shown, accepted and opened
-/// in its app.
+/// `/share/{short GUID}`: the page of a share's URL in a browser. It leads to the sign-in, after which the share is
+/// shown, accepted and opened in its app.
 ///
-/// It looks at nothing, so that it is one answer whether there is such a share, whoever asks. A URL that no share can have is a page of its own, for
-/// which nothing is drawn.
+/// It looks nothing up, so the answer is the same whether or not the share exists. A malformed URL gets a page of its
+/// own, without a QR code.
 struct SharePage: Sendable {
     static let path = "/share/:shortGUID"
 
@@ -23,9 +23,9 @@ struct SharePage: Sendable {
     }
 }
 
-/// What somebody does with a share who has signed in by its page.
+/// Steps of a user who has signed in from the page of a share.
 extension SignInPage {
-    /// What a share's URL is, by what stands in it.
+    /// The URL of a share, by its short GUID.
     fileprivate func shareURL(_ guid: String, _ request: HTTPRequest) -> ShareViews.Link {
         ShareViews.Link(guid: guid, url: "\(address.root(for: request))/share/\(PercentEncoding.ofQueryValue(guid))")
     }
@@ -72,7 +72,7 @@ extension SignInPage {
         }
     }
 
-    /// CloudKit: an invitation that nobody accepts stays one, until who made it takes it back.
+    /// Declines a share. CloudKit: an invitation that is not accepted remains until its sender removes it.
     func declineShare(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
         guard case .share = consent.flow.purpose else { throw ServerError.unknownStep }
@@ -88,14 +88,14 @@ extension SignInPage {
 
 /// The pages, as HTML.
 enum ShareViews {
-    /// The URL of a share, and what stands in it.
+    /// The URL of a share, with its short GUID.
     struct Link {
         var guid: String
         var url: String
 
-        /// From the page of the share itself.
+        /// The relative URL of the sign-in from the page of the share.
         fileprivate var signIn: String { "../" + signInBeside }
-        /// From the sign-in page.
+        /// The relative URL of the sign-in from the sign-in page.
         fileprivate var signInBeside: String { "sign-in" + SignInAddress.query([(name: "share", value: guid)]) }
     }
 
@@ -120,7 +120,7 @@ enum ShareViews {
             """)
     }
 
-    /// What is shared, asked of who may take part.
+    /// Shows what is shared, and asks whether the user wants to take part.
     static func question(_ opened: OpenedShare, _ sealed: String, email: String) -> SignInViews.View {
         SignInViews.page(
             title: "Take part?",
@@ -139,7 +139,7 @@ enum ShareViews {
             """)
     }
 
-    /// The way into the app, for who takes part.
+    /// The link into the app for a participant.
     static func inside(_ opened: OpenedShare, _ link: Link, isNew: Bool) -> SignInViews.View {
         let heading: HTML = isNew ? "You take part" : "You take part already"
         let app = opened.app.opens(link.url).map { url -> HTML in
@@ -158,7 +158,7 @@ enum ShareViews {
             """)
     }
 
-    /// Of a share that takes requests, and of which nothing else is told.
+    /// The page of a share that takes requests; it shows nothing of the share.
     static func asking(_ sealed: String, email: String) -> SignInViews.View {
         SignInViews.page(
             title: "Ask for access?",
@@ -226,7 +226,7 @@ enum ShareViews {
             """
     }
 
-    /// For a telephone beside this screen.
+    /// The QR code of the URL, for a telephone in front of this screen.
     private static func code(_ link: Link) -> HTML? {
         WorkMeter.current?.add(rows: Limits.codeCost)
         guard let code = QRCode(link.url) else { return nil }

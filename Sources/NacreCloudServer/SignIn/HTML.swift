@@ -1,8 +1,9 @@
-/// HTML text. What is put into a literal of it is escaped, for text and for values in double quotes, unless it is HTML itself.
+/// HTML text. Values interpolated into a literal are escaped, for text and for values in double quotes, unless they are
+/// `HTML`.
 struct HTML: ExpressibleByStringInterpolation, Sendable {
     let text: String
 
-    /// Text that is HTML as it stands: never of anybody else's making.
+    /// Takes text that is HTML already, which must never come from a client.
     init(trusted text: String) { self.text = text }
     init(stringLiteral text: String) { self.text = text }
     init(joining parts: [HTML]) { text = parts.map(\.text).joined() }
@@ -32,7 +33,7 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
         mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
         mutating func appendInterpolation(_ value: Int) { text += String(value) }
         mutating func appendInterpolation(_ value: HTML) { text += value.text }
-        /// Nothing where there is nothing.
+        /// Appends nothing for nil.
         mutating func appendInterpolation(_ value: HTML?) { text += value?.text ?? "" }
     }
 }

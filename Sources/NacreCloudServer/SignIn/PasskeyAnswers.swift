@@ -3,13 +3,13 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// Where passkeys are made and asked for: by browsers that reach the sign-in page by a name, over HTTPS or on this machine.
+/// The sign-in page as WebAuthn's relying party, for browsers that reach it by a name, over HTTPS or on this machine.
 struct RelyingParty: Hashable, Sendable {
-    /// The host of the page's origin: browsers keep passkeys by it.
+    /// The host of the page's origin, for which browsers keep passkeys.
     let id: String
     let origin: String
 
-    /// nil where browsers have no passkeys: for addresses in the place of names (WebAuthn level 2, 5.1.3), and without TLS.
+    /// nil if browsers offer no passkeys: for addresses instead of names (WebAuthn level 2, 5.1.3), and without TLS.
     init?(origin: String) {
         guard let separator = origin.firstRange(of: "://"), let host = Server.host(of: origin),
             !host.hasPrefix("["),
@@ -25,20 +25,20 @@ struct RelyingParty: Hashable, Sendable {
             challenge: challenge, origin: origin, relyingParty: SHA256.digest(Array(id.utf8)))
     }
 
-    /// 32 random bytes. WebAuthn level 2, 13.4.3 wants 16.
+    /// 32 random bytes. WebAuthn level 2, 13.4.3 requires 16.
     static func newChallenge() throws -> String { Base64URL.encode(try SecureRandom.bytes(32)) }
 }
 
-/// What a browser's authenticator answers when a passkey signs in: fields of a form, each base64 for URLs.
+/// The answer of a browser's authenticator when a passkey signs in: fields of a form, each in base64 for URLs.
 struct PasskeyAssertion: Sendable {
-    /// The account that the authenticator keeps the passkey for. An ID of an account has 32 characters.
+    /// The account that the authenticator keeps the passkey for. An account's ID has 32 characters.
     let account: String
     let credential: String
     let client: [UInt8]
     let data: [UInt8]
     let signature: [UInt8]
 
-    /// nil where a field is missing or none.
+    /// Reads the fields; nil if one is missing or malformed.
     init?(_ fields: FormFields) {
         func bytes(_ name: String) -> [UInt8]? { fields[name].flatMap { Base64URL.decode($0) } }
         guard let user = bytes("user"), user.count <= 64, user.allSatisfy({ 0x21...0x7e ~= $0 }),
@@ -51,8 +51,8 @@ struct PasskeyAssertion: Sendable {
         (self.client, self.data, self.signature) = (client, data, signature)
     }
 
-    /// - Parameter passkey: that the account has under the ID.
-    /// - Returns: why it signs nobody in; nil: it does. Takes about 100 µs.
+    /// - Parameter passkey: the account's passkey with this ID.
+    /// - Returns: the reason for which it does not sign in; nil: it does. Takes about 100 µs.
     func fault(for question: PasskeyQuestion, by passkey: PasskeyEntry?) throws -> PasskeyFault? {
         let isSigned = try passkey.map {
             try P256.PublicKey(pem: $0.publicKey).isValid(
@@ -63,17 +63,17 @@ struct PasskeyAssertion: Sendable {
             passkey: passkey, isSigned: isSigned ?? false)
     }
 
-    /// How often it says that it was used.
+    /// The authenticator's counter of uses.
     var counter: UInt32 { AuthenticatorData(data)?.counter ?? 0 }
 }
 
 extension ServerError {
-    /// One for all that may be wrong: who asks does not learn which accounts and passkeys there are.
+    /// One error for every fault, so that the caller does not learn which accounts and passkeys exist.
     static let wrongPasskey = ServerError(
         .authenticationFailed, "this passkey is not known here", field: "credential",
         remedy: "Take another one, or sign in with your password.")
 
-    /// To the user who adds one, who may know.
+    /// The error for a signed-in user who adds a passkey, and may know the fault.
     static func passkeyRefused(_ fault: PasskeyFault) -> ServerError {
         let remedy =
             switch fault {

@@ -2,15 +2,15 @@ import FoundationEssentials
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The page on which a user who is signed in adds and removes passkeys.
+/// The page on which a signed-in user adds and removes passkeys.
 struct PasskeyPage {
     var account: AccountEntry
     var passkeys: [PasskeyEntry]
-    /// nil: browsers make none for this address.
+    /// nil: browsers make no passkeys for this address.
     var party: RelyingParty?
-    /// What a new one signs.
+    /// The challenge that a new passkey signs.
     var challenge: String
-    /// The consent by which its user is signed in, which every form holds.
+    /// The consent by which the user is signed in; every form contains it.
     var sealed: String
     var notice: String?
     var problem: ServerError?

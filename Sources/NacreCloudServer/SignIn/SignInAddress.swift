@@ -2,15 +2,15 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// Where the sign-in page is, as browsers know it.
+/// The address of the sign-in page, as browsers know it.
 struct SignInAddress: Sendable {
     static let path = "/sign-in"
 
-    /// The URL by which clients reach the server; nil: the host that they asked, over HTTP.
+    /// The URL by which clients reach the server; nil: the host of each request, over HTTP.
     let publicURL: String?
 
-    /// `redirectURL` of `AUTHENTICATION_REQUIRED`: the page, for the app and the page that asked.
-    /// - Parameter request: the one that is refused. Its host is one of ours: no other is answered.
+    /// `redirectURL` of `AUTHENTICATION_REQUIRED`: the sign-in page for the request's API token and origin.
+    /// - Parameter request: the refused request. Its host is this server's: no other is answered.
     func url(for request: HTTPRequest) -> String {
         var values: [(String, String)] = []
         if let token = request.query("ckAPIToken") { values.append(("ckAPIToken", token)) }
@@ -18,7 +18,8 @@ struct SignInAddress: Sendable {
         return root(for: request) + Self.path + Self.query(values)
     }
 
-    /// The origin of a page that asks. Browsers leave it out where page and server have the same one and nothing is changed.
+    /// The origin of the page that sent the request. Browsers omit it if page and server share it and nothing is
+    /// changed.
     private func askingOrigin(of request: HTTPRequest) -> String? {
         if let origin = request.header("Origin") { return WebOrigin(origin)?.text }
         return request.header("Sec-Fetch-Site") == "same-origin" ? origin(for: request) : nil
@@ -29,7 +30,7 @@ struct SignInAddress: Sendable {
         let root = root(for: request)
         let authority = (root.firstRange(of: "://").map { root[$0.upperBound...] } ?? root[...]).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         var origin = root[..<authority.endIndex].lowercased()
-        // A browser leaves out the port that is the scheme's own.
+        // A browser omits the scheme's default port.
         for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where origin.hasPrefix(scheme) && origin.hasSuffix(port) {
             origin.removeLast(port.count)
         }
@@ -38,14 +39,14 @@ struct SignInAddress: Sendable {
 
     var isSecure: Bool { publicURL?.lowercased().hasPrefix("https://") ?? false }
 
-    /// The URL of the server, without a slash at its end.
+    /// The URL of the server, without a trailing slash.
     func root(for request: HTTPRequest) -> String {
         var root = publicURL ?? "http://\(request.header("Host") ?? "localhost")"
         while root.hasSuffix("/") { root.removeLast() }
         return root
     }
 
-    /// Values behind a path, with the question mark; empty for none.
+    /// The query string with its question mark; empty without values.
     static func query(_ values: [(name: String, value: String)]) -> String {
         values.isEmpty ? "" : "?" + values.map { "\($0.name)=\(PercentEncoding.ofQueryValue($0.value))" }.joined(separator: "&")
     }

@@ -4,11 +4,12 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// What the sign-in page answers with: pages that take no part of anybody else's and stand in no other, and the token's way to the app.
+/// Answers of the sign-in page: pages that load nothing from elsewhere and cannot be framed, and the token's way to the
+/// app.
 enum SignInAnswer {
     /// - Parameters:
-    ///   - view: is given the number by which the page's style and script are told from any other.
-    ///   - delivery: where the page's form may lead by a redirect.
+    ///   - view: gets the nonce that marks the page's own style and script.
+    ///   - delivery: the redirect that the page's form may lead to.
     static func page(
         _ status: HTTPStatus, _ view: (_ nonce: String) -> HTML, formsTo delivery: TokenDelivery? = nil, retryAfter: Int? = nil
     ) throws -> HTTPResponse {
@@ -24,8 +25,8 @@ enum SignInAnswer {
         return response
     }
 
-    /// Gives values to the app, by the one way that is its own.
-    /// - Parameter state: what the app gets back with its redirect.
+    /// Gives values to the app in the way that its API token names.
+    /// - Parameter state: returned to the app with its redirect.
     static func deliver(_ values: [(name: String, value: String)], state: String?, by delivery: TokenDelivery) throws -> HTTPResponse {
         switch delivery {
         case .redirect(let callback):
@@ -34,13 +35,13 @@ enum SignInAnswer {
         case .message(let origin):
             let message = Dictionary(values, uniquingKeysWith: { first, _ in first })
             let json = String(decoding: try JSONEncoder().encode(Delivery(message: message, origin: origin.text)), as: UTF8.self)
-            // Inside a script element only this can end it.
+            // In a script element only this character could end the element.
             let data = HTML(trusted: json.replacing("<", with: "\\u003c"))
             return try page(.ok, SignInViews.delivery(data, isGranted: message["errorMessage"] == nil))
         }
     }
 
-    /// - Parameter url: made of what an administrator has registered, and of escaped values.
+    /// - Parameter url: made of what an administrator registered and of escaped values.
     static func redirect(to url: String) -> HTTPResponse {
         var response = HTTPResponse(.seeOther, headers: headers)
         response.headers["Location"] = url
@@ -52,12 +53,13 @@ enum SignInAnswer {
         var origin: String
     }
 
-    /// `same-origin`, and not `no-referrer`: with that a browser says `Origin: null` of our own form.
+    /// `same-origin`, not `no-referrer`: with the latter a browser sends `Origin: null` with this server's own form.
     static let headers: HTTPHeaders = [
         "Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin",
     ]
 
-    /// Chromium holds the redirect behind a form to the form's targets. A host in brackets cannot be written in a policy; its scheme stands for it.
+    /// The target of the form's redirect: Chromium checks the redirect after a form against the form's targets. A host
+    /// in brackets cannot be written in a policy, so its scheme is allowed instead.
     private static func formTarget(_ delivery: TokenDelivery?) -> String {
         guard case .redirect(let callback)? = delivery else { return "" }
         let place = callback.place

@@ -1,19 +1,21 @@
 import NacreCrypto
 import NacreHTTPServer
 
-/// The browser that has a sign-in page open, by a cookie that no page can read. Forms are made for one browser: another's are no good in it.
+/// The browser that has a sign-in page open, known by a cookie that no page can read. A form is made for one browser,
+/// and is invalid in any other.
 struct SignInBrowser: Sendable {
-    /// Random hexadecimal digits.
+    /// The cookie's value: random hexadecimal digits.
     let id: String
-    /// It had none before.
+    /// Whether the request had no cookie yet.
     let isNew: Bool
 
     private static let digits = 32
 
-    /// - Parameter isSecure: the page is reached over HTTPS alone. Then no other host under the same domain can set the cookie.
+    /// - Parameter isSecure: the page is reached over HTTPS only. No other host under the same domain can set the
+    ///   cookie then.
     private static func name(_ isSecure: Bool) -> String { isSecure ? "__Host-nacre-sign-in" : "nacre-sign-in" }
 
-    /// The browser of a request; nil where it has no cookie of ours, or two.
+    /// The browser of a request; nil if the request has no cookie of this server's, or two.
     init?(_ request: HTTPRequest, isSecure: Bool) {
         let name = Self.name(isSecure) + "="
         var found: [Substring] = []
@@ -26,13 +28,14 @@ struct SignInBrowser: Sendable {
         isNew = false
     }
 
-    /// A browser that is seen first.
+    /// A browser that is new to the page.
     init() throws {
         id = Hex.encode(try SecureRandom.bytes(Self.digits / 2))
         isNew = true
     }
 
-    /// `Set-Cookie`. It ends with the browser's session, and does not come with requests that pages elsewhere make.
+    /// The value of `Set-Cookie`. The cookie ends with the browser's session, and is not sent with requests that pages
+    /// elsewhere make.
     func cookie(isSecure: Bool) -> String {
         "\(Self.name(isSecure))=\(id); Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
     }

@@ -2,18 +2,18 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
 
-/// What somebody signs in for.
+/// The purpose of a sign-in.
 enum SignInPurpose: Codable, Hashable, Sendable {
-    /// An app wants a token.
+    /// A token for an app.
     /// - Parameters:
-    ///   - apiToken: the app's own.
-    ///   - origin: of the page that asks; nil: it has said none.
-    ///   - state: what the app gets back with its redirect.
+    ///   - apiToken: the app's API token.
+    ///   - origin: the origin of the page that asks; nil: unknown.
+    ///   - state: returned to the app with its redirect.
     case app(apiToken: String, origin: String?, state: String?)
-    /// To take part in a share, by what stands in its URL.
+    /// Participation in a share, by the short GUID in its URL.
     case share(String)
 
-    /// The query by which a page for it is opened.
+    /// The query that opens a sign-in page for this purpose.
     var query: [(name: String, value: String)] {
         switch self {
         case .share(let guid): return [(name: "share", value: guid)]
@@ -26,34 +26,36 @@ enum SignInPurpose: Codable, Hashable, Sendable {
     }
 }
 
-/// What a sign-in page was opened for: a hidden field of its forms, sealed, and good in one browser.
+/// The state of a sign-in page: a hidden field of its forms, sealed, and valid in one browser.
 struct SignInFlow: Codable, Hashable, Sendable {
     var purpose: SignInPurpose
-    /// What a passkey signs, by which it signs in for this flow alone, and once.
+    /// The challenge that a passkey signs, for this flow only, and once.
     var challenge: String
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
-    /// As the account knows it once a passkey has signed it.
+    /// The entry in the account that marks the challenge as used.
     var usedChallenge: UsedConsent {
         UsedConsent(id: challenge, expires: Timestamp(secondsSince2001: issued + Limits.signInSeconds))
     }
 }
 
-/// What a click grants, once a password or a passkey was right: a hidden field of the question, sealed, and good once, in one browser.
+/// The permission that a click gives after a right password or passkey: a hidden field of the question, sealed, and
+/// valid once, in one browser.
 struct SignInConsent: Codable, Hashable, Sendable {
     var flow: SignInFlow
     var id: String
     var account: String
-    /// Of the password's hash, and of how many passkeys were removed: another password ends the consent, and the end of a passkey.
+    /// A digest of the password's hash and of the number of removed passkeys: a new password or a removed passkey ends
+    /// the consent.
     var credentials: String
-    /// What a passkey signs that is added by who has this consent.
+    /// The challenge that a passkey signs when it is added under this consent.
     var challenge: String
     var isKept: Bool
-    /// Seconds since 2001.
+    /// Time of issue, in seconds since 2001.
     var issued: Double
 
-    /// - Throws: where the system has no randomness.
+    /// - Throws: the system's error if it has no randomness.
     init(_ flow: SignInFlow, _ account: AccountEntry, isKept: Bool, at now: Timestamp) throws {
         self.flow = flow
         id = Hex.encode(try SecureRandom.bytes(16))
@@ -64,17 +66,17 @@ struct SignInConsent: Codable, Hashable, Sendable {
         issued = now.secondsSince2001
     }
 
-    /// As the account knows it once it is used.
+    /// The entry in the account that marks the consent as used.
     var used: UsedConsent { UsedConsent(id: id, expires: expires) }
 
     var usedChallenge: UsedConsent { UsedConsent(id: challenge, expires: expires) }
 
     var expires: Timestamp { Timestamp(secondsSince2001: issued + Limits.consentSeconds) }
 
-    /// Whether the account is as it was when its user showed who it is.
+    /// Whether the account's credentials are the same as when its user signed in.
     func isOf(_ account: AccountEntry) -> Bool { account.id == self.account && Self.digest(account) == credentials }
 
-    /// The same for an account that its user has just changed by it, with another challenge. It does not last longer.
+    /// The consent after its user has changed the account under it, with a new challenge and the old expiry.
     func renewed(for account: AccountEntry) throws -> SignInConsent {
         var next = self
         next.credentials = Self.digest(account)

@@ -10,23 +10,23 @@ struct SignInForm {
 
     var kind: Kind
     var asked: SignInAsked
-    /// What the form is for.
+    /// The sealed flow that the form is for.
     var sealed: String
-    /// By which the other form is opened.
+    /// The query that opens the other form.
     var query: [(name: String, value: String)]
     var email: String
     var isKept: Bool
     var opensSignUp: Bool
-    /// How users know the issuer of their team's accounts; nil: there is none.
+    /// The name by which users know the issuer of their team's accounts; nil: there is none.
     var issuerName: String?
-    /// There is a page for who has forgotten the password.
+    /// Whether there is a page for forgotten passwords.
     var sendsMail: Bool
     /// nil: browsers have no passkeys for this address.
     var party: RelyingParty?
-    /// What a passkey signs.
+    /// The challenge that a passkey signs.
     var challenge: String
     var problem: ServerError?
-    /// The form for a new account was sent just now.
+    /// Whether the sign-up form was just sent.
     var isSignedUp: Bool
 
     var view: SignInViews.View {
@@ -64,7 +64,7 @@ struct SignInForm {
 
     private var focus: HTML { " data-focus" }
 
-    /// Ties a field to what is said of it.
+    /// Connects a field to the message about it.
     private var wrong: HTML? {
         guard let problem, problem.retryAfter == nil, problem != .wrongPasskey else { return nil }
         return " aria-describedby=\"problem\" aria-invalid=\"true\""
@@ -101,7 +101,7 @@ struct SignInForm {
         }
     }
 
-    /// Who accepts a share is not signed in afterwards.
+    /// The box that keeps the user signed in; none for a share, which needs no session.
     private var keep: HTML? {
         guard kind == .signIn, case .app = asked else { return nil }
         return """
@@ -110,7 +110,7 @@ struct SignInForm {
             """
     }
 
-    /// A link and no form: browsers hold the redirects behind a form to the form's own targets.
+    /// A link instead of a form: browsers check redirects after a form against the form's targets.
     private var issuer: HTML? {
         guard kind == .signIn, let issuerName else { return nil }
         let query = SignInAddress.query([(name: "flow", value: sealed)])
@@ -119,7 +119,7 @@ struct SignInForm {
             """
     }
 
-    /// Shown by the script, which alone can ask for one.
+    /// The form for a passkey, hidden until the script shows it, because only a script can use one.
     private var passkey: HTML? {
         guard kind == .signIn, let party else { return nil }
         return """
@@ -143,7 +143,7 @@ struct SignInForm {
         return "<p class=\"hint\">Forgotten your password? Ask the administrator of this server.</p>"
     }
 
-    /// The way to the other form.
+    /// The link to the other form.
     private var other: HTML {
         if kind == .signUp { return "<p>You have an account? <a href=\"sign-in\(SignInAddress.query(query))\">Sign in</a></p>" }
         guard opensSignUp else { return "<p class=\"hint\">Accounts are made by the administrator of this server.</p>" }

@@ -3,9 +3,9 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// Passkeys on the sign-in page: one signs in, and who is signed in adds and removes them.
+/// Passkeys on the sign-in page: one signs in, and signed-in users add and remove them.
 extension SignInPage {
-    /// nil where browsers have none for this address.
+    /// The relying party; nil if browsers have no passkeys for this address.
     func relyingParty(_ request: HTTPRequest) -> RelyingParty? {
         RelyingParty(origin: address.origin(for: request))
     }
@@ -29,7 +29,7 @@ extension SignInPage {
             request)
     }
 
-    /// Whose passkey has signed the question of a flow. It is used up.
+    /// The account whose passkey has signed the flow's challenge, which is then used up.
     private func holder(
         of assertion: PasskeyAssertion?, in flow: SignInFlow, _ request: HTTPRequest
     ) async throws -> AccountEntry {
@@ -55,7 +55,7 @@ extension SignInPage {
 
     // MARK: Adding and removing
 
-    /// The page that lists them.
+    /// The page that lists the passkeys.
     func passkeys(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
         async throws -> HTTPResponse
     {
@@ -124,7 +124,7 @@ extension SignInPage {
             notice: "“\(removed.name)” signs nobody in any more.")
     }
 
-    /// Back to what the app asks.
+    /// Returns to the app's question.
     func questionAgain(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
         async throws -> HTTPResponse
     {
@@ -151,7 +151,7 @@ extension SignInPage {
 }
 
 extension String {
-    /// Without spaces at its ends.
+    /// The text without spaces at its ends.
     fileprivate var trimmed: String {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }

@@ -3,17 +3,19 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// The page behind `redirectURL`: a user signs in or signs up with the verbs of `AccountAPI`, and grants one app a web auth token by a click.
+/// The page of `redirectURL`: a user signs in or signs up through `AccountAPI`, and grants one app a web auth token by
+/// a click.
 ///
-/// Three pages at one path, which work without a script but for the last: a form for address and password, the question whether the app may have the token,
-/// and what gives it to the page that asked. Between them nothing is kept here: what they are about is in their forms, sealed, and good in one browser.
+/// The path has three pages: a form for address and password, the question whether the app may have the token, and the
+/// page that delivers the token. Only the last needs a script. The server keeps no state between them: it is in their
+/// forms, sealed, and valid in one browser.
 struct SignInPage: Sendable {
     let address: SignInAddress
     let accounts: AccountAPI
     let errors: ErrorAnswer
-    /// How users know the issuer of their team's accounts; nil: there is none.
+    /// The name by which users know the issuer of their team's accounts; nil: there is none.
     var issuerName: String?
-    /// There is a page for who has forgotten the password.
+    /// Whether there is a page for forgotten passwords.
     var sendsMail = false
 
     var authenticator: Authenticator { accounts.authenticator }
@@ -25,7 +27,7 @@ struct SignInPage: Sendable {
         router.post(SignInAddress.path, bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await shown(request) { try await step(request) } }
     }
 
-    /// What goes wrong is told on a page too. A page costs what an endpoint of accounts does.
+    /// Runs `page` within the rates of account endpoints, and shows errors as a page.
     func shown(_ request: HTTPRequest, _ page: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         do {
             return try await accounts.withinRate(of: request, page)
@@ -57,8 +59,8 @@ struct SignInPage: Sendable {
         return .app(apiToken: apiToken, origin: request.query("origin"), state: state)
     }
 
-    /// Who asks, and where the token would go. Of a share nothing is looked at before somebody has signed in.
-    /// - Throws: why nobody can be given one.
+    /// The app that asks, and the way in which it gets a token. A share is not looked up before the user has signed in.
+    /// - Throws: an error if no token can be given.
     func asked(_ flow: SignInFlow) async throws -> SignInAsked {
         switch flow.purpose {
         case .share(let guid): return .share(guid)
@@ -83,12 +85,12 @@ struct SignInPage: Sendable {
         return try SignInAnswer.page(problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, form.view, retryAfter: problem?.retryAfter)
     }
 
-    /// nil where the browser has not been here before, or keeps no cookies.
+    /// The browser of the request; nil if it is new to the page, or keeps no cookies.
     func browser(_ request: HTTPRequest) -> SignInBrowser? { SignInBrowser(request, isSecure: address.isSecure) }
 
     // MARK: Forms
 
-    /// A form that was sent. It comes from a page of ours, in the browser that it was made for, or nothing is done.
+    /// Handles a form. It has to come from this server's own page, in the browser that it was made for.
     private func step(_ request: HTTPRequest) async throws -> HTTPResponse {
         try requireOwnForm(request)
         guard let browser = browser(request) else { throw ServerError.otherBrowser }
@@ -110,7 +112,8 @@ struct SignInPage: Sendable {
         }
     }
 
-    /// Browsers send both with every form, and no page can change them.
+    /// Requires that the form comes from this server's page. Browsers send both headers with every form, and no page
+    /// can change them.
     func requireOwnForm(_ request: HTTPRequest) throws(ServerError) {
         guard request.header("Origin") == address.origin(for: request), ["same-origin", nil].contains(request.header("Sec-Fetch-Site")) else {
             throw .foreignForm
@@ -137,7 +140,7 @@ struct SignInPage: Sendable {
         return try await question(try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser, request)
     }
 
-    /// Asks who is signed in whether the app may have its token, or whether they want to take part in a share.
+    /// Asks the signed-in user whether the app may have its token, or whether the user wants to take part in a share.
     func question(
         _ consent: SignInConsent, _ asked: SignInAsked, _ account: AccountEntry, _ browser: SignInBrowser, _ request: HTTPRequest
     ) async throws -> HTTPResponse {
@@ -151,7 +154,7 @@ struct SignInPage: Sendable {
         }
     }
 
-    /// One answer, whether the address has had an account or not.
+    /// Signs up. The answer is the same whether or not the address had an account.
     private func signUp(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest) async throws -> HTTPResponse {
         let flow = try flow(fields, browser)
         let asked = try await asked(flow)
@@ -172,7 +175,7 @@ struct SignInPage: Sendable {
         return consent
     }
 
-    /// - Throws: `ServerError.accountChanged` where it is not as it was when its user showed who it is.
+    /// - Throws: `ServerError.accountChanged` if the account's credentials are not the same as when its user signed in.
     func account(of consent: SignInConsent) async throws -> AccountEntry {
         guard let account = try await accounts.cloud.registry.account(id: consent.account), consent.isOf(account) else {
             throw ServerError.accountChanged
@@ -190,7 +193,7 @@ struct SignInPage: Sendable {
             of: account, as: user, apiToken: asked.apiToken, entry: asked.entry, isKept: consent.isKept,
             consent: consent.used)
         let token = try authenticator.webAuthToken(for: session)
-        // CloudKit: both names, one token.
+        // CloudKit: the token goes out under both names.
         return try SignInAnswer.deliver([("ckWebAuthToken", token), ("ckSession", token)], state: asked.state, by: asked.delivery)
     }
 
@@ -198,14 +201,14 @@ struct SignInPage: Sendable {
         let consent = try consent(fields, browser)
         guard case .app(let asked) = try await asked(consent.flow) else { throw ServerError.unknownStep }
         try await accounts.cloud.registry.use(consent.used, of: try await account(of: consent))
-        // CloudKit: what its page says where it cannot give a token.
+        // CloudKit: its own page says this if it cannot give a token.
         return try SignInAnswer.deliver([("errorMessage", "accessError")], state: asked.state, by: asked.delivery)
     }
 }
 
-/// Who asks for a user.
+/// The receiver of a sign-in.
 enum SignInAsked: Sendable {
-    /// The app, as its API token says.
+    /// An app, as described by its API token.
     struct App: Sendable {
         var apiToken: String
         var state: String?
@@ -214,7 +217,7 @@ enum SignInAsked: Sendable {
     }
 
     case app(App)
-    /// The page of a share, by what stands in its URL.
+    /// The page of a share, by the short GUID in its URL.
     case share(String)
 }
 

@@ -1,6 +1,6 @@
-/// What the sign-in page does beyond HTML: it puts the focus where the reader goes on (never on a button that grants, so that a key pressed
-/// twice grants nothing), shows a password that its user wants to see, sends a form once, asks
-/// the browser for passkeys, and gives the token to the page that opened it, if that page has the origin that was granted.
+/// The script of the sign-in page. It puts the focus where the user continues, but never on a button that grants, so
+/// that a key pressed twice grants nothing. It shows a password on request, sends a form once, and asks the browser for
+/// passkeys. It gives the token to the page that opened it, if that page has the granted origin.
 enum SignInScript {
     static let text = HTML(
         trusted: """

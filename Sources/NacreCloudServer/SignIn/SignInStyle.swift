@@ -1,4 +1,4 @@
-/// How the sign-in page looks: light or dark as the system is, from 320 pixels on.
+/// The style of the sign-in page: light or dark like the system, for widths from 320 pixels.
 enum SignInStyle {
     static let text = HTML(
         trusted: """

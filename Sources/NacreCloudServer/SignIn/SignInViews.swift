@@ -5,7 +5,7 @@ import NacreCloudWire
 enum SignInViews {
     typealias View = (_ nonce: String) -> HTML
 
-    /// Whether an app may have a token, asked of who has just shown a password or a passkey.
+    /// Asks a user who has just signed in whether an app may have a token.
     static func question(_ asked: SignInAsked.App, _ sealed: String, email: String, isKept: Bool, hasPasskeys: Bool) -> View {
         let end: HTML = isKept ? "you have not used it for two weeks" : "you have not used it for 30 minutes"
         return page(
@@ -52,12 +52,12 @@ enum SignInViews {
             """)
     }
 
-    /// Where the reader goes on.
+    /// The line with an error, which gets the focus.
     static func problemLine(_ error: ServerError) -> HTML {
         "<p id=\"problem\" class=\"problem\" role=\"alert\" tabindex=\"-1\">\(sentence(error))</p>"
     }
 
-    /// Who asks, and where a token would go.
+    /// The app that asks, and the receiver of a token.
     static func summary(_ asked: SignInAsked.App) -> HTML {
         """
         <dl>
@@ -74,14 +74,14 @@ enum SignInViews {
         return "\(container)\(isDevelopment ? development : nil)"
     }
 
-    /// An error as people read it: what is wrong, and what to do.
+    /// An error as people read it: the fault and the remedy.
     static func sentence(_ error: ServerError) -> HTML {
         if error == .wrongPassword { return "Wrong e-mail address or password. Check both, and try again." }
         if let seconds = error.retryAfter { return "Too many people or attempts at this moment. Try again in \(seconds) s." }
         return "\(error.reason.prefix(1).uppercased() + error.reason.dropFirst()). \(error.remedy ?? "")"
     }
 
-    /// - Parameter style: what the page has beside the sign-in's.
+    /// - Parameter style: added to the sign-in's style.
     static func page(title: HTML, isProblem: Bool = false, style: HTML? = nil, _ body: HTML) -> View {
         { nonce in
             """
