@@ -57,7 +57,7 @@ package final class InProcessServer: Sendable {
     // MARK: Accounts
 
     /// Creates an account without a password, with its address marked as vouched for.
-    /// - Returns: its ID.
+    /// - Returns: the account's ID.
     package func addAccount(email: String) async throws -> String {
         try await cloud.registry.createAccount(email: email, passwordHash: "", isVouched: true).id
     }

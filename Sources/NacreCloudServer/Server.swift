@@ -285,7 +285,6 @@ package final class Server: Sendable {
         return router
     }
 
-    /// The admin listener's router.
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
         _ urls: (public: String, local: String), _ metrics: Metrics

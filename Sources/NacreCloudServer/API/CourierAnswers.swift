@@ -11,7 +11,7 @@ import NacreLocks
 /// that moment.
 final class CourierAnswers: Sendable {
     private struct Answer {
-        /// nil: the queue is being read, or told what was taken.
+        /// The answer under way; nil while the queue is read, or told what was taken.
         weak var receipt: AnswerReceipt?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }

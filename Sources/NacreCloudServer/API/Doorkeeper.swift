@@ -24,7 +24,7 @@ struct Doorkeeper: Sendable {
 
     private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
 
-    /// Puts itself in front of all routes.
+    /// Installs the steps in front of all routes.
     func guardRoutes(of router: inout Router) {
         router.use { request, next in
             let start = ContinuousClock.now

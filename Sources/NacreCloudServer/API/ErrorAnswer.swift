@@ -66,7 +66,7 @@ struct ErrorAnswer: Sendable {
         String(decoding: text.utf8.prefix(500).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 
-    /// Tells why a request was refused.
+    /// Logs why a request was refused.
     private func logRefusal(_ error: ServerError, _ request: HTTPRequest) {
         guard error.code != .internalError, error.code != .tryAgainLater else { return }
         logRefusal("A request was refused", error, request)
@@ -123,7 +123,7 @@ struct ErrorAnswer: Sendable {
 }
 
 extension ServerError {
-    /// The HTTP server's own refusals, with CloudKit's texts where they were seen.
+    /// Converts the HTTP server's own refusals, with CloudKit's texts where those were seen.
     init(_ error: HTTPError, _ request: HTTPRequest) {
         switch error.status {
         case .notFound:

@@ -2,8 +2,8 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The event stream of one device. It keeps only what it needs of its request, and none of that in its task's frames:
-/// there are thousands of streams, and each holds its deepest frames for as long as it waits.
+/// The event stream of one device. It keeps only what it needs of its request, in its own properties. Its task's frames
+/// stay small, because thousands of streams hold their deepest frames while they wait.
 final class EventFollower: Sendable {
     private let address: DeviceAddress
     /// Number of the last event that the device has.

@@ -44,7 +44,7 @@ final class EventPen: Sendable {
     /// Ends a read that found nothing.
     func endReading() { state.withLock { $0.isReading = false } }
 
-    /// Writes the events that a read found, and does not allow an empty list.
+    /// Writes the events that a read found: at least one.
     func write(_ events: [QueuedNotification]) async throws {
         try await writer.write(Self.text(of: events))
         guard let newest = events.last else { return }

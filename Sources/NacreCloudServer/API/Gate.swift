@@ -34,7 +34,7 @@ final class Gate: Sendable {
         if isIn { return }
         await withCheckedContinuation { continuation in
             let next = state.withLock { state in
-                // There is always room.
+                // The room is unbounded, so there is always a ticket.
                 if let ticket = state.lanes.add(turn) { state.waiting[ticket.number] = continuation }
                 return state.next()
             }

@@ -63,7 +63,7 @@ package struct AdminFile: Codable, Hashable, Sendable {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             try PrivateFile.put([UInt8](try encoder.encode(self)) + [UInt8(ascii: "\n")], descriptor, path)
-            // A link, and no rename, because it never replaces a file that another server has just published.
+            // A link instead of a rename: it never replaces a file that another server has just published.
             while link(temporary, path) != 0 {
                 guard errno == EEXIST else { throw PrivateFileError(.system(errno), path) }
                 try Self.removeStale(path)

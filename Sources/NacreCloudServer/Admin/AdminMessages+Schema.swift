@@ -187,8 +187,8 @@ extension AdminMessages {
         package var cost: String
         /// Time of the request for the index, in ISO 8601; absent if it was not recorded.
         package var made: String?
-        /// The query that needed the index, without its values; absent if there was none, or if its text was too
-        /// revealing to keep.
+        /// The query that needed the index, without its values; absent if there was none, or if its text was too long
+        /// to be kept.
         package var query: String?
         /// Last recorded use by a query, in ISO 8601, recorded once a day; absent: none within a month.
         package var lastUsed: String?

@@ -418,7 +418,7 @@ package enum AdminMessages {
         /// The request's ID in the server's log.
         package var requestID: String
 
-        /// RFC 9457, 3.
+        /// The media type of a problem. RFC 9457, 3.
         package static let contentType = "application/problem+json"
     }
 }

@@ -38,7 +38,7 @@ package final class Authenticator: Sendable {
         var userRecordName: String
         var isAdministrator: Bool
 
-        /// nil for an entry whose environment this version does not know.
+        /// Admits the user of a key; nil for an entry with an environment that this version does not know.
         init?(_ entry: ServerKeyEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
             self.entry = entry
@@ -82,7 +82,8 @@ package final class Authenticator: Sendable {
         var userRecordNames: [String: String] = [:]
         var deviceID: String
 
-        /// nil for an entry whose environment this version does not know.
+        /// Admits the user of a token to its containers; nil for an entry with an environment that this version does
+        /// not know.
         init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
             id = entry.id
@@ -304,8 +305,8 @@ package final class Authenticator: Sendable {
         return (token, session)
     }
 
-    /// The content of a web auth token. It depends on the text alone, not on the session's state, so it is cached:
-    /// opening and decoding it for each request would cost more than the rest of the authentication.
+    /// The content of a web auth token, cached because opening and decoding it costs more than the rest of the
+    /// authentication. It depends on the text alone, not on the session's state.
     /// - Returns: nil for a text that was not made for that API token.
     private func opened(_ text: String, apiToken: String, at now: Timestamp) async throws -> WebAuthToken? {
         let known = try await openedTokens.value(SentText(text), at: now) { () -> OpenedToken? in
@@ -369,8 +370,8 @@ package final class Authenticator: Sendable {
 
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
         let now = clock.now()
-        // Cached by the text, on which the content alone depends, not on the device's state: opening and decoding it
-        // for each request would cost more than the rest of the authentication.
+        // Cached by the text, since opening and decoding it costs more than the rest of the authentication. The content
+        // depends on the text alone, not on the device's state.
         let token = try await openedAccountTokens.value(SentText(text), at: now) { sealer.open(AccountToken.self, text, for: .account) }
         guard let token else { throw ServerError.authenticationFailed }
         return try Self.user(of: try await device(token.id, of: token.account, at: now), container: container, environment: environment)
@@ -398,9 +399,9 @@ package final class Authenticator: Sendable {
 extension Authenticator {
     // MARK: Server-to-server keys
 
-    /// Authenticates a signed request. CloudKit does not say what is wrong with one, and neither does the order of the
-    /// checks here: an unknown key, a date of another hour and a wrong signature are one error. The body is read only
-    /// after the key and the date are found good, because any client can send one.
+    /// Authenticates a signed request. CloudKit does not say what is wrong with one. Here an unknown key, a date of
+    /// another hour and a wrong signature are one error, and the order of the checks does not tell them apart. The body
+    /// is read only after the key and the date are found good, because any client can send one.
     private func signer(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
         let now = clock.now()
         guard let signed = SignedRequest(request), signed.isFresh(at: now),

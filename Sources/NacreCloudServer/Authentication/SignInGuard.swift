@@ -72,6 +72,13 @@ enum SignInPause {
 /// so that guesses from elsewhere cannot lock a user out. A part of the password queue is kept for known devices. An
 /// attempt waits, in order of arrival, while as many others as allowed are being checked. Only wrong passwords count.
 /// Each of several servers over one store counts for itself. Thread-safe.
+///
+/// ```swift
+/// let attempt = try await attempts.begin(email: email, address: request.clientAddress, clock)
+/// var outcome = SignInGuard.Outcome.unknown
+/// defer { attempts.end(attempt, outcome, at: clock.now()) }
+/// outcome = try await passwords.verify(password, against: hash) ? .right : .wrong
+/// ```
 final class SignInGuard: Sendable {
     /// Seconds without a failure after which failures are forgotten. On this server: a day.
     private static let forgetSeconds: Double = 24 * 3600

@@ -64,7 +64,6 @@ extension AddressPage {
     }
 }
 
-/// The page, as HTML.
 enum AddressViews {
     static func form(_ link: String, _ account: AccountEntry, problem: ServerError? = nil) -> SignInViews.View {
         SignInViews.page(

@@ -100,7 +100,6 @@ struct PasswordPages: Sendable {
     }
 }
 
-/// The pages, as HTML.
 enum PasswordViews {
     static func forgotten(problem: ServerError?, email: String) -> SignInViews.View {
         SignInViews.page(

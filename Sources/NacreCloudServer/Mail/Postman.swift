@@ -34,7 +34,7 @@ package struct MailConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-    /// nil if no mail is sent, or if there is no public URL for its links.
+    /// The sender of mails; nil if no mail is sent, or if there is no public URL for its links.
     func postman(_ sealer: TokenSealer) -> Postman? {
         guard let mail, let publicURL else { return nil }
         return Postman(mail, publicURL: publicURL, sealer: sealer, clock: clock)

@@ -21,7 +21,7 @@ package struct TextConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-    /// nil if no text messages are sent.
+    /// The sender of text messages; nil if none are sent.
     func textService() -> TextService? {
         texts.map { TextService($0, publicURL: publicURL) }
     }

@@ -16,7 +16,7 @@ package struct OpenIDConfiguration: Sendable {
     /// Whether its users get an account at their first sign-in.
     package var opensSignUp: Bool
 
-    /// nil if the issuer is neither an HTTPS URL nor a URL of this machine.
+    /// Checks the issuer; nil if it is neither an HTTPS URL nor a URL of this machine.
     package init?(
         issuer: String, clientID: String, clientSecret: String, name: String, opensSignUp: Bool
     ) {

@@ -17,7 +17,7 @@ struct QRCode {
     /// Centres of the alignment patterns on both axes (annex E).
     private static let alignments = [[], [6, 18], [6, 22], [6, 26], [6, 30], [6, 34], [6, 22, 38], [6, 24, 42], [6, 26, 46], [6, 28, 50]]
 
-    /// nil for a text of more than 213 bytes.
+    /// Encodes a text; nil for more than 213 bytes.
     /// - Parameter mask: 0 to 7; nil: the one with the lowest penalty.
     init?(_ text: String, mask: Int? = nil) {
         let bytes = Array(text.utf8)

@@ -86,7 +86,6 @@ extension SignInPage {
     }
 }
 
-/// The pages, as HTML.
 enum ShareViews {
     /// The URL of a share, with its short GUID.
     struct Link {

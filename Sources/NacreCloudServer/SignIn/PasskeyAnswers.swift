@@ -9,7 +9,8 @@ struct RelyingParty: Hashable, Sendable {
     let id: String
     let origin: String
 
-    /// nil if browsers offer no passkeys: for addresses instead of names (WebAuthn level 2, 5.1.3), and without TLS.
+    /// The party of an origin; nil if browsers offer no passkeys: for addresses instead of names (WebAuthn level 2,
+    /// 5.1.3), and without TLS.
     init?(origin: String) {
         guard let separator = origin.firstRange(of: "://"), let host = Server.host(of: origin),
             !host.hasPrefix("["),

@@ -6,7 +6,7 @@ import NacreCloudWire
 struct PasskeyPage {
     var account: AccountEntry
     var passkeys: [PasskeyEntry]
-    /// nil: browsers make no passkeys for this address.
+    /// The relying party of new passkeys; nil: browsers make none for this address.
     var party: RelyingParty?
     /// The challenge that a new passkey signs.
     var challenge: String

@@ -20,7 +20,7 @@ enum SignInAnswer {
             "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; form-action 'self'\(formTarget(delivery)); "
             + "base-uri 'none'; frame-ancestors 'none'"
         if let retryAfter { response.headers["Retry-After"] = String(retryAfter) }
-        // What a client sent stands beside secrets.
+        // The page contains text that the client sent beside secrets.
         response.mayCompress = false
         return response
     }

@@ -21,7 +21,7 @@ struct SignInForm {
     var issuerName: String?
     /// Whether there is a page for forgotten passwords.
     var sendsMail: Bool
-    /// nil: browsers have no passkeys for this address.
+    /// The relying party of passkeys; nil: browsers have none for this address.
     var party: RelyingParty?
     /// The challenge that a passkey signs.
     var challenge: String

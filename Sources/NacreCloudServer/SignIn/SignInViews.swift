@@ -1,7 +1,6 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The pages of the sign-in, as HTML.
 enum SignInViews {
     typealias View = (_ nonce: String) -> HTML
 
