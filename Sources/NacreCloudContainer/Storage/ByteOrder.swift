@@ -1,8 +1,9 @@
 import Glibc
 
-/// How names and keys are ordered everywhere: as bytes. Nothing is copied for it.
+/// The order of names and keys everywhere on the server: by their bytes. Comparing copies nothing.
 ///
-/// Each answers below, at or above zero as `left` comes before, with or after `right`; a beginning of a text comes before it.
+/// `compare` returns a number below, at or above zero as `left` comes before, with or after `right`. A prefix comes
+/// before the longer text.
 package enum ByteOrder {
     package static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
         left.withUnsafeBufferPointer { left in
@@ -10,7 +11,7 @@ package enum ByteOrder {
         }
     }
 
-    /// By the bytes of their UTF-8.
+    /// Compares the bytes of the UTF-8 forms.
     package static func compare(_ left: String, _ right: String) -> Int {
         var (left, right) = (left, right)
         return left.withUTF8 { left in
@@ -18,13 +19,13 @@ package enum ByteOrder {
         }
     }
 
-    /// Whether one comes before another in a direction; equal ones do not.
+    /// Whether `left` comes before `right` in a direction. Equal ones do not.
     package static func precedes(_ left: [UInt8], _ right: [UInt8], ascending: Bool) -> Bool {
         let order = compare(left, right)
         return ascending ? order < 0 : order > 0
     }
 
-    /// By the bytes of their UTF-8.
+    /// Whether the UTF-8 bytes of `left` come before those of `right` in a direction. Equal ones do not.
     package static func precedes(_ left: String, _ right: String, ascending: Bool) -> Bool {
         let order = compare(left, right)
         return ascending ? order < 0 : order > 0

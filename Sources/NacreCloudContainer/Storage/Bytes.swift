@@ -17,7 +17,7 @@ package struct ByteWriter {
         bytes.append(UInt8(rest))
     }
 
-    /// Zigzag, so that small negative numbers are short too.
+    /// Writes a number in zigzag form: small negative numbers are short too.
     mutating func signed(_ value: Int64) {
         number(value.zigzag)
     }
@@ -49,11 +49,11 @@ package struct ByteWriter {
     }
 }
 
-/// Takes a checksum over what a `ByteWriter` would write, which is written nowhere.
+/// Computes the checksum of the bytes that a `ByteWriter` would write, without writing them.
 struct ChecksumWriter {
     private(set) var sum: UInt32
 
-    /// - Parameter seed: the checksum of what came before.
+    /// - Parameter seed: the checksum of the bytes before.
     init(seed: UInt32) {
         sum = seed
     }
@@ -63,7 +63,7 @@ struct ChecksumWriter {
     }
 
     mutating func number(_ value: UInt64) {
-        // Ten bytes at most.
+        // A varint has ten bytes at most.
         var words: (UInt64, UInt64) = (0, 0)
         withUnsafeMutableBytes(of: &words) { bytes in
             var (rest, last) = (value, 0)
@@ -95,16 +95,16 @@ struct ChecksumWriter {
 }
 
 extension Int64 {
-    /// Small negative numbers are small, too.
+    /// The number with its sign in the lowest bit: small negative numbers become small unsigned ones.
     fileprivate var zigzag: UInt64 { UInt64(bitPattern: (self << 1) ^ (self >> 63)) }
 }
 
 extension FixedWidthInteger {
-    /// The highest byte first.
+    /// The bytes of the number, the highest one first.
     var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }
 
-/// What was read is not what a writer of ours wrote.
+/// The bytes that were read are not what a writer of this server wrote.
 package struct MalformedBytes: Error {
     package init() {}
 }
@@ -124,7 +124,7 @@ package struct ByteReader {
 
     package var isAtEnd: Bool { index == end }
 
-    /// Bytes from the beginning on that were read or dropped.
+    /// The number of bytes that were read or dropped since the beginning.
     var place: Int { index }
 
     package mutating func byte() throws(MalformedBytes) -> UInt8 {
@@ -135,7 +135,7 @@ package struct ByteReader {
 
     @inline(__always)
     package mutating func number() throws(MalformedBytes) -> UInt64 {
-        // Most are short.
+        // Most numbers are short.
         if index < end, bytes[index] < 0x80 {
             defer { index += 1 }
             return UInt64(bytes[index])
@@ -174,7 +174,7 @@ package struct ByteReader {
         try block { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// So many bytes, where they stand.
+    /// Reads `count` bytes without a copy.
     package mutating func slice<Value>(_ count: UInt64, _ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
         guard count <= UInt64(end - index) else { throw MalformedBytes() }
         let range = try take(Int(count))
@@ -185,7 +185,7 @@ package struct ByteReader {
         try block { Array($0) }
     }
 
-    /// A string or a block, where it stands.
+    /// Reads a string or a block without a copy.
     mutating func block<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
         try slice(UInt64(try count()), read)
     }
@@ -194,12 +194,12 @@ package struct ByteReader {
         ChangeNumber(run: try signed(), seq: try signed())
     }
 
-    /// Passes over a string or a block.
+    /// Skips a string or a block.
     mutating func skipBlock() throws(MalformedBytes) {
         _ = try take(try count())
     }
 
-    /// A count of things of which each takes at least one byte.
+    /// Reads the count of a list of which each item takes at least one byte.
     package mutating func count() throws(MalformedBytes) -> Int {
         let value = try number()
         guard value <= UInt64(end - index) else { throw MalformedBytes() }

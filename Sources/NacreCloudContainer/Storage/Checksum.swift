@@ -2,7 +2,7 @@ import CNacreChecksum
 
 /// CRC-32C (Castagnoli, RFC 3720): finds every burst of up to 32 bits, and bit rot with all but 2⁻³² certainty.
 ///
-/// By the processor's instruction where it has one, else by tables, eight bytes at a time.
+/// Uses the processor's instruction if it has one. Otherwise it uses tables, eight bytes at a time.
 package enum Checksum {
     private static let polynomial: UInt32 = 0x82f6_3b78
 
@@ -24,7 +24,7 @@ package enum Checksum {
         return tables
     }()
 
-    /// - Parameter seed: the checksum of what came before, or 0.
+    /// - Parameter seed: the checksum of the bytes before, or 0.
     package static func crc32c(_ bytes: some Collection<UInt8>, seed: UInt32 = 0) -> UInt32 {
         bytes.withContiguousStorageIfAvailable { update(seed, UnsafeRawBufferPointer($0)) }
             ?? Array(bytes).withUnsafeBytes { update(seed, $0) }

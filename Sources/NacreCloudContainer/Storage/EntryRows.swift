@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// What kind of thing an entry is. Numbers are kept in databases: never reuse one.
+/// The kinds of entries. Numbers are kept in databases: never reuse one.
 package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case container = 1
     case apiToken = 2
@@ -10,71 +10,73 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case accountToken = 6
     case user = 7
     case sealingKey = 8
-    /// Of a container's schema in one environment: its number of changes.
+    /// The number of changes of a container's schema in one environment.
     case schemaVersion = 9
     /// A record type of a schema.
     case recordType = 10
-    /// Of a caller's logged operations in a database: up to when some are trimmed.
+    /// The time up to which logged operations of a caller in a database are trimmed.
     case operationHorizon = 11
     case serverKey = 12
-    /// Of a schema's environment: the roles that a user has.
+    /// The roles of a user in a schema's environment.
     case roleAssignment = 13
-    /// Of a schema: a change by an administrator.
+    /// A change of a schema by an administrator.
     case schemaChange = 14
-    /// Of a schema's environment: how much its databases may hold.
+    /// The most bytes that the databases of a schema's environment may hold.
     case quota = 15
-    /// What an administrator asked the server to do.
+    /// A request of an administrator to the server.
     case audit = 16
-    /// Of an account: a public key that signs it in.
+    /// A public key that signs an account in.
     case passkey = 17
-    /// Of an issuer's user: whose account it is.
+    /// The account of an OpenID issuer's user.
     case openID = 18
-    /// Of discovery in a container and environment: a user's answer, what others see of a user, whose an address is, and the key of its hashes.
+    /// Discovery in a container and environment: a user's answer, the public data of a user, the user of an address,
+    /// and the key for hashing addresses.
     case discoverability = 20
     case discoverable = 21
     case contact = 22
     case contactKey = 23
-    /// How much work a container and its users may have done.
+    /// The most work that a container and its users may ask for.
     case rate = 24
     /// Requests of administrators that have idempotency keys, and their answers.
     case idempotencyKeys = 25
     case idempotentAnswer = 26
-    /// Of a database: an asset, the bytes of a small one, and that an asset has a chunk.
+    /// A database's assets: an asset, the bytes of a small one, and the use of a chunk by an asset.
     case asset = 30
     case assetBytes = 31
     case chunkUse = 32
-    /// The key of the server under which chunks are named.
+    /// The key of the server with which chunks are named.
     case chunkKey = 33
-    /// Of a database: a file that was announced and is on its way.
+    /// A file that was announced to a database and is on its way.
     case announcedUpload = 56
-    /// Of a database: how much a user has sent into it that no record has.
+    /// The bytes that a user has sent into a database and that no record has yet.
     case unsavedFiles = 60
-    /// Of a database: a user's subscription, by what changes it is found, and how many there are of each such kind.
+    /// A database's subscriptions: one of a user, the terms by which a change finds it, and their count for each kind
+    /// of change.
     case subscription = 40
     case subscriptionTerm = 41
     case subscribed = 42
-    /// Of a user in a container and environment: a device that is told of changes, and what it is told.
+    /// A user's notifications in a container and environment: a device that gets them, and their content.
     case notifiedDevice = 43
     case notification = 44
-    /// Of the server: by which Apple's push services know a container, and by which those of browsers know the server.
+    /// The server's identity for Apple's push services, for each container, and for the push services of browsers.
     case pushKey = 45
     case pushIdentity = 46
-    /// Of a device that is told of changes: what became of its notifications.
+    /// The outcome of the notifications to a device.
     case pushLog = 47
-    /// Of a database: that a zone is shared.
+    /// A shared zone of a database.
     case zoneShare = 48
-    /// Of a database: which share a view of a zone is, and that a user has accepted a share of a record.
+    /// Record shares of a database: the share that a view of a zone stands for, and a user's acceptance of a share.
     case recordShare = 57
     case shareSeat = 58
-    /// Of a container and environment: where the URL of a share leads.
+    /// The target of a share's URL, in a container and environment.
     case shareLink = 49
-    /// The key of the server by which the URLs of shares are made.
+    /// The key of the server with which the URLs of shares are made.
     case shareKey = 50
-    /// Of an account: that it has asked for access to a share.
+    /// A request of an account for access to a share.
     case shareRequest = 59
-    /// Changes the schema of one container over the admin API.
+    /// A token for changing the schema of one container over the admin API.
     case managementToken = 70
-    /// Of a schema's environment: what a query wants of it.
+    /// The needs of a recorded query, in a schema's environment.
     case recordedQuery = 71
 }
 
@@ -90,7 +92,7 @@ package struct EntryKey: Hashable, Sendable {
     }
 }
 
-/// A small value under a key, for what is not records: containers, accounts, tokens.
+/// A small value under a key, for anything that is not a record: containers, accounts, tokens.
 package struct EntryRow: Hashable, Sendable {
     package var key: EntryKey
     package var value: [UInt8]

@@ -1,11 +1,13 @@
-/// What waits for its turn, by who asks: everybody gets the same amount of work done, and in it small things go before large ones of others.
+/// A queue that gives every asker the same amount of work, and lets small requests pass the large ones of other askers.
 ///
-/// This is fair queueing by virtual time. Work that is given out moves a clock by its cost, divided by how many wait; each asker's next thing is
-/// due its own cost after the one before, or after the clock where that is later; what is due first goes first. So an asker who comes with one small
-/// thing goes before all who have had work, however much of theirs waits; and nothing waits for ever, because the clock passes it.
-/// What one asker wants goes in the order in which it came. A change costs the logarithm of the number of askers. Lines are changed in place: a copy
-/// is as long as the line, and each request changes one three times.
-/// It knows only tickets: who waits keeps what a ticket stands for.
+/// This is fair queueing by virtual time. Each ticket that is given out advances a clock by its cost, divided by the
+/// number of waiting askers. An asker's next ticket is due its own cost after the previous one, or after the clock if
+/// that is later. The ticket that is due first goes first. An asker with one small request therefore passes all askers
+/// that have had work, however much they have waiting. No ticket waits for ever, because the clock passes it.
+///
+/// The tickets of one asker go in the order in which they came. A change costs the logarithm of the number of askers. A
+/// `Line` is changed in place, because a copy costs its length and each request changes one three times. The queue
+/// knows only tickets: its user keeps the work that a ticket stands for.
 struct FairQueue {
     private struct Entry {
         let ticket: Lanes.Ticket
@@ -19,13 +21,13 @@ struct FairQueue {
     private struct Line {
         private var entries: [Entry?] = []
         private var first = 0
-        /// When its newest thing is due.
+        /// The virtual time at which its newest ticket is due.
         private var last = 0.0
         private(set) var underWay = 0
 
         var next: Entry? { first < entries.count ? entries[first] : nil }
 
-        /// Whether nothing is here of its asker, who has not had too much.
+        /// Whether the asker has nothing waiting or under way, and no debt.
         func isOver(at clock: Double) -> Bool { underWay == 0 && next == nil && last <= clock }
 
         mutating func add(_ ticket: Lanes.Ticket, at clock: Double, share: Int) -> (entry: Entry, isFirst: Bool, mayGo: Bool) {
@@ -53,14 +55,14 @@ struct FairQueue {
         }
     }
 
-    /// Things of one asker that may be under way at the same time.
+    /// The most tickets of one asker that may be under way at the same time.
     let share: Int
     private(set) var count = 0
     private var lines: [String: Line] = [:]
     /// The next entry of each line that has less than its share under way.
     private var heads = Heap<Entry>(<)
     private var clock = 0.0
-    /// The latest that anything was due.
+    /// The latest virtual time at which any ticket was due.
     private var latest = 0.0
     private var waitingLines = 0
     private var linesBeforeSweep = 64
@@ -69,7 +71,7 @@ struct FairQueue {
         self.share = share
     }
 
-    /// Whether somebody waits who may go.
+    /// Whether a ticket waits whose asker has a free place.
     var hasNext: Bool { !heads.isEmpty }
 
     mutating func add(_ ticket: Lanes.Ticket) {
@@ -81,7 +83,8 @@ struct FairQueue {
         if lines.count > linesBeforeSweep { sweep() }
     }
 
-    /// The next thing of all whose asker may go, where it costs no more than that; it is under way until `end`.
+    /// Takes the next ticket whose asker has a free place, if it costs at most `costAtMost`. It is under way until
+    /// `end`.
     mutating func next(costAtMost: Int = .max) -> Lanes.Ticket? {
         guard let head = heads.first, head.ticket.turn.cost <= costAtMost else { return nil }
         guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }
@@ -89,7 +92,7 @@ struct FairQueue {
         lines.values[line].begin()
         clock += Double(ticket.turn.cost) / Double(max(waitingLines, 1))
         count -= 1
-        // Where nobody waits nobody has had too much.
+        // The queue is empty: forget past usage, so that no asker starts with a debt.
         if count == 0 { clock = max(clock, latest) }
         if let next = lines.values[line].next {
             if lines.values[line].underWay < share { heads.push(next) }
@@ -99,7 +102,7 @@ struct FairQueue {
         return ticket
     }
 
-    /// What was under way is done.
+    /// Frees the place of a ticket that is done.
     mutating func end(_ asker: String) {
         guard let line = lines.index(forKey: asker) else { return }
         lines.values[line].end()
@@ -110,21 +113,21 @@ struct FairQueue {
         }
     }
 
-    /// Begins something at once, without waiting: for who found nobody before it.
+    /// Takes a place at once, without a ticket. Returns false if a ticket waits or the asker's share is used up.
     mutating func beginNow(_ turn: Turn) -> Bool {
         guard count == 0, lines[turn.asker]?.underWay ?? 0 < share else { return false }
         lines[turn.asker, default: Line()].begin()
         return true
     }
 
-    /// Something of an asker is under way in another queue, and counts in its share of this one, until `end`.
+    /// Counts work of an asker in another queue against its share of this one, until `end`.
     mutating func beginElsewhere(_ asker: String) {
         lines[asker, default: Line()].begin()
         guard lines[asker]?.underWay == share else { return }
         heads.removeAll { $0.ticket.turn.asker == asker }
     }
 
-    /// Forgets those who have nothing here and have not had too much.
+    /// Forgets the askers that have nothing here and no debt.
     private mutating func sweep() {
         lines = lines.filter { !$0.value.isOver(at: clock) }
         linesBeforeSweep = max(64, lines.count * 2)

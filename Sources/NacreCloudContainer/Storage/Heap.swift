@@ -1,4 +1,4 @@
-/// What comes first, whatever is added when.
+/// A binary heap: `first` is the element that precedes all others, whatever the order of insertion.
 struct Heap<Element> {
     private var elements: [Element] = []
     private let precedes: (Element, Element) -> Bool
@@ -17,7 +17,7 @@ struct Heap<Element> {
         elements.count(where: isCounted)
     }
 
-    /// Takes all out that pass. Costs a look at each, and where any is, putting the others in again.
+    /// Removes all elements that pass. Looks at each one. If one is removed, the others are inserted anew.
     mutating func removeAll(where isRemoved: (Element) -> Bool) {
         guard elements.contains(where: isRemoved) else { return }
         let rest = elements.filter { !isRemoved($0) }

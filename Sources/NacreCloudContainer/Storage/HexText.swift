@@ -8,7 +8,7 @@ package enum HexText {
     }
 
     /// - Parameter target: has room for two digits a byte, and for the prefix.
-    /// - Returns: how many letters it has now.
+    /// - Returns: the number of letters written.
     package static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>, prefix: Unicode.Scalar? = nil, into target: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
@@ -19,7 +19,7 @@ package enum HexText {
             count = 1
         }
         for byte in bytes {
-            // Two digits in the lower halves of two bytes, the first one first; those above nine are letters.
+            // Two digits in the lower halves of two bytes, the first one first. Values above nine become letters.
             let halves = UInt16(byte >> 4) | UInt16(byte & 15) << 8
             let beyondNine = ((halves &+ 0x0606) >> 4 & 0x0101) &* 0x27
             letters.storeBytes(of: (halves &+ 0x3030 &+ beyondNine).littleEndian, toByteOffset: count, as: UInt16.self)
@@ -28,12 +28,12 @@ package enum HexText {
         return count
     }
 
-    /// 16 digits.
+    /// Returns the 16 digits of a number.
     package static func encode(_ number: UInt64) -> String {
         encode((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) })
     }
 
-    /// nil for anything that `encode` does not make.
+    /// Returns the bytes of a text that `encode` makes, nil for any other text.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var text = String(text)
         return text.withUTF8 { decode($0) }
@@ -51,7 +51,7 @@ package enum HexText {
         return bytes.count == digits.count / 2 ? bytes : nil
     }
 
-    /// nil for what is no digit, or one in upper case.
+    /// Returns the value of a lower-case digit, nil for any other character.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

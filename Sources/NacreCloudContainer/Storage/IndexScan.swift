@@ -1,12 +1,13 @@
-/// An index of a container's schema. Numbers are given once and never again: rows of an index that is gone can wait to be swept.
+/// An index of a container's schema. A number is never used twice, so that rows of a removed index can stay until they
+/// are swept.
 package struct IndexID: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// A row of an index: where a record stands in it. One record may have many (a list's elements, a text's words).
+/// A row of an index: the place of a record in it. One record may have many (a list's elements, a text's words).
 ///
-/// Keys are bytes and are ordered as bytes; what they say is `NacreCloudContainer`'s affair.
+/// Keys are bytes and are ordered as bytes. Only `NacreCloudContainer` knows their meaning.
 package struct IndexEntry: Hashable, Sendable {
     package var index: IndexID
     package var key: [UInt8]
@@ -28,12 +29,12 @@ package struct IndexPlace: Hashable, Sendable {
     }
 }
 
-/// A piece of an index.
+/// A range of keys of an index.
 package struct IndexSpan: Hashable, Sendable {
     package var index: IndexID
     /// The first key, included.
     package var lower: [UInt8]
-    /// The first key beyond; nil: to the end of the index.
+    /// The first key after the range; nil: the range goes to the end of the index.
     package var upper: [UInt8]?
 
     package init(index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil) {
@@ -43,27 +44,28 @@ package struct IndexSpan: Hashable, Sendable {
     }
 }
 
-/// A walk over pieces of a zone's indexes, one piece after the other.
+/// A scan over ranges of a zone's indexes, one range after the other.
 package struct IndexScan: Hashable, Sendable {
     package var zone: ZoneAddress
     package var spans: [IndexSpan]
-    /// Of the first span only the rows beyond this one, in the direction of the walk.
+    /// The row after which the first span is read, in the direction of the scan. Other spans ignore it.
     package var after: IndexPlace?
-    /// The row at `after` itself comes too.
+    /// Whether the row at `after` is read too.
     package var includesAfter: Bool
-    /// Each span by (key, name), both falling. The spans stay in their order.
+    /// Whether each span is read by falling (key, name). The spans stay in their order.
     package var isDescending: Bool
-    /// Rows of all spans.
+    /// The most rows of all spans together.
     package var limit: Int
-    /// The records come along.
+    /// Whether rows come with their records.
     package var includesRecords: Bool
-    /// Of the records only those of these names come along, where any do; rows of the others come alone.
+    /// The names of the only records that come with their rows; nil: all records do.
     package var among: Set<String>?
 
-    /// Whether the record of a row comes along.
+    /// Whether the record of a row is included.
     package func includesRecord(named name: String) -> Bool { includesRecords && among?.contains(name) ?? true }
 
-    /// A row whose record is gone leads nowhere, and is not told; where only some records come along, rows are told without them.
+    /// Whether a row whose record is gone is left out. If only some records are included, such rows stay, without a
+    /// record.
     package var needsRecords: Bool { includesRecords && among == nil }
 
     package init(
@@ -79,7 +81,7 @@ package struct IndexScan: Hashable, Sendable {
         self.includesRecords = includesRecords
     }
 
-    /// Of one span.
+    /// Makes a scan of one span.
     package init(
         zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, includesAfter: Bool = false,
         isDescending: Bool = false, limit: Int, includesRecords: Bool = false
@@ -89,7 +91,7 @@ package struct IndexScan: Hashable, Sendable {
             isDescending: isDescending, limit: limit, includesRecords: includesRecords)
     }
 
-    /// Goes on behind a row that it gave: the spans before that row's are done.
+    /// Continues after a row of this scan. The spans before that row's are done.
     package mutating func goOn(behind last: IndexHit) {
         spans.removeFirst(last.span)
         after = last.place
@@ -99,9 +101,9 @@ package struct IndexScan: Hashable, Sendable {
 
 package struct IndexHit: Hashable, Sendable {
     package var place: IndexPlace
-    /// Which of the scan's spans it stands in.
+    /// The position of its span in the scan.
     package var span: Int
-    /// Where the scan asked for it.
+    /// The record, if the scan includes it.
     package var record: RecordRow?
 
     package init(place: IndexPlace, span: Int = 0, record: RecordRow?) {
@@ -111,10 +113,10 @@ package struct IndexHit: Hashable, Sendable {
     }
 }
 
-/// What was read of a scan.
+/// The rows that were read of a scan.
 package struct IndexPortion: Hashable, Sendable {
     package var hits: [IndexHit]
-    /// The scan's last row is among them: neither its limit nor the bytes of the question ended it.
+    /// The scan's last row is among them: neither its limit nor the byte bound of the request cut it off.
     package var isWhole: Bool
 
     package init(hits: [IndexHit], isWhole: Bool) {
@@ -123,13 +125,13 @@ package struct IndexPortion: Hashable, Sendable {
     }
 }
 
-/// A reference by which engines must find who refers: one whose target's end has a consequence.
+/// A reference that engines must find by its target: one for which removing the target has a consequence.
 package struct ReferenceLink: Hashable, Sendable {
-    /// Numbers are kept in databases: never reuse one.
+    /// The kinds of links. Numbers are kept in databases: never reuse one.
     package enum Kind: Int64, Hashable, Sendable, CaseIterable {
         case deleteSelf = 1
         case validate = 2
-        /// The same as `deleteSelf`, of a record that is somebody else's than its target.
+        /// The same as `deleteSelf`, in a record whose creator is not the creator of its target.
         case othersDeleteSelf = 3
     }
 
@@ -142,16 +144,17 @@ package struct ReferenceLink: Hashable, Sendable {
     }
 }
 
-/// Who depends on a record, of the live records outside a given set.
+/// The dependents of a record among the live records outside a given set.
 package struct Dependents: Hashable, Sendable {
     package var target: String
-    /// Somebody names it as its parent.
+    /// Whether a record names it as its parent.
     package var isParent: Bool
-    /// Somebody refers to it with `.validate`.
+    /// Whether a record refers to it with `.validate`.
     package var isValidated: Bool
-    /// Who refers to it with `.deleteSelf`, in the order of their names' bytes, up to the limit asked for.
+    /// The names of records that refer to it with `.deleteSelf`, in the order of their bytes, up to the requested
+    /// limit.
     package var owned: [String]
-    /// Who refers to it with `.othersDeleteSelf`, likewise.
+    /// The names of records that refer to it with `.othersDeleteSelf`, in the same order and up to the same limit.
     package var othersOwned: [String]
 
     package init(target: String, isParent: Bool, isValidated: Bool, owned: [String], othersOwned: [String] = []) {
@@ -163,11 +166,11 @@ package struct Dependents: Hashable, Sendable {
     }
 }
 
-/// Index rows of a record that is there already, put by who builds an index.
+/// The index rows of an existing record, written by an index build.
 package struct IndexPut: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String
-    /// Of each index once.
+    /// The rows, each index once.
     package var indexed: [IndexKeys]
 
     package init(zone: ZoneAddress, name: String, indexed: [IndexKeys]) {
@@ -177,7 +180,8 @@ package struct IndexPut: Hashable, Sendable {
     }
 }
 
-/// A record's row that goes for good, with its places in the feeds. It has no index rows and no links any more: it is a tombstone.
+/// A record's row to remove for good, with its places in the feeds. It is a tombstone, and has no index rows and no
+/// links.
 package struct RecordRemoval: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String

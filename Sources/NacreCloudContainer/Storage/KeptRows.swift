@@ -1,4 +1,5 @@
-/// The tables of a store, for a check that reads all of it. Numbers stand in places that callers hand back: never reuse one.
+/// The tables of a store, for a check that reads all of it. Callers hold the numbers in their `CheckPlace`: never reuse
+/// one.
 package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 1
     case zones = 2
@@ -44,7 +45,8 @@ package struct KeptRow: Hashable, Sendable {
         case entry(EntryRow)
         case operation(OperationRow)
         case task(TaskRow)
-        /// It is not what was written, or nothing that this version knows; `mended` is what it was, where that can be told.
+        /// The bytes are not what was written, or nothing that this version knows. `mended` is the original row, if it
+        /// can be told.
         indirect case unreadable(StoreError, mended: Value?)
     }
 
@@ -57,11 +59,11 @@ package struct KeptRow: Hashable, Sendable {
     }
 }
 
-/// A row that holds only what a record holds too, and can be made from it again.
+/// A row that holds only data of a record, and can be made from it again.
 package enum DerivedRow: Hashable, Sendable {
     case feed(ZoneAddress, FeedRow, name: String)
     case link(ZoneAddress, ReferenceLink, name: String)
-    /// A link of a kind that there is not: no record has one.
+    /// A link of an unknown kind, which no record has.
     case unknownLink(ZoneAddress, target: String, kind: Int64, name: String)
     case index(ZoneAddress, IndexEntry, name: String)
 

@@ -1,10 +1,18 @@
-/// What waits for one of so many places, in lanes: long work never has all places, one asker never more than a part of them, and lanes take turns.
-/// It gives out tickets, and who uses it keeps what each stands for: so it is one type, and not generic code that its users in other modules would
-/// run unspecialized. A value: who uses it locks it.
+/// A waiting room in front of a bounded number of places, with one lane for each kind of work. Long work never has all
+/// places, one asker has at most a part of them, and lanes take turns.
+///
+/// It gives out tickets, and its user keeps the work that each stands for. This makes it one type: as generic code it
+/// would run unspecialized in other modules. It is a value without a lock: its user locks it.
+///
+/// ```
+/// guard let ticket = lanes.add(turn) else { throw refused }
+/// while let ticket = lanes.next() { start(ticket) }
+/// lanes.end(ticket.turn)
+/// ```
 package struct Lanes {
-    /// Something that waits, or has a place until `end`.
+    /// Work that waits, or that has a place until `end`.
     package struct Ticket: Hashable, Sendable {
-        /// Which one of all, in the order in which they came.
+        /// The number of the ticket: tickets are counted in the order in which they came.
         package let number: Int
         package let turn: Turn
     }
@@ -26,10 +34,10 @@ package struct Lanes {
         underWay = queues.map { _ in 0 }
     }
 
-    /// How many wait.
+    /// The number of tickets that wait.
     package var count: Int { waiting.count }
 
-    /// Lets something wait, or returns nil: there is no room for it, or its asker has as much of it as is left for others.
+    /// Queues a turn. Returns nil if the turn, or all waiting turns of its asker together, exceed the free room.
     package mutating func add(_ turn: Turn) -> Ticket? {
         let more = Self.room(of: turn)
         let mine = held[turn.asker, default: .none] + more
@@ -43,12 +51,12 @@ package struct Lanes {
         return ticket
     }
 
-    /// Whether something waits that may go now.
+    /// Whether a ticket waits that may have a place now.
     package var hasNext: Bool {
         Turn.Lane.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
     }
 
-    /// What goes next, of what costs no more than that; nil where nothing may.
+    /// Takes the next ticket of a cost of at most `costAtMost`; nil if none may have a place.
     package mutating func next(costAtMost: Int = .max) -> Ticket? {
         for step in queues.indices {
             let index = (first + step) % queues.count
@@ -67,7 +75,7 @@ package struct Lanes {
         return nil
     }
 
-    /// Takes a place without waiting, where nobody waits for one; false where somebody does, or none is free.
+    /// Takes a place without waiting. Returns false if a ticket waits in the lane, or no place is free for the asker.
     package mutating func beginNow(_ turn: Turn) -> Bool {
         guard isOpen(turn.lane), queues[turn.lane.rawValue].beginNow(turn) else { return false }
         underWay[turn.lane.rawValue] += 1
@@ -75,7 +83,7 @@ package struct Lanes {
         return true
     }
 
-    /// The place is free again.
+    /// Frees the place of a turn.
     package mutating func end(_ turn: Turn) {
         underWay[turn.lane.rawValue] -= 1
         queues[turn.lane.rawValue].end(turn.asker)
@@ -94,20 +102,20 @@ package struct Lanes {
     }
 }
 
-/// How many may be under way at the same time.
+/// The most turns that may be under way at the same time.
 package struct LanePlaces: Hashable, Sendable {
     package var all: Int
-    /// Of both long lanes together; the rest is the short lane's.
+    /// The most of both long lanes together. The rest is the short lane's.
     package var long: Int
-    /// Of each long lane.
+    /// The most of each long lane.
     package var longOfOneKind: Int
-    /// Of one asker, in the short lane and in both long ones together.
+    /// The most of one asker: in the short lane, and in both long lanes together.
     package var shortOfOneAsker: Int
     package var longOfOneAsker: Int
-    /// Of those, as many as there may be when one begins that is bulk.
+    /// A bulk turn begins only while its asker has fewer long turns than this under way.
     package var bulkOfOneAsker: Int
 
-    /// - Parameter bulkOfOneAsker: nil: as `longOfOneAsker`.
+    /// - Parameter bulkOfOneAsker: nil takes the value of `longOfOneAsker`.
     package init(all: Int, long: Int, longOfOneKind: Int, shortOfOneAsker: Int, longOfOneAsker: Int, bulkOfOneAsker: Int? = nil) {
         self.all = all
         self.long = long
@@ -125,14 +133,14 @@ package struct LanePlaces: Hashable, Sendable {
         }
     }
 
-    /// As many as come.
+    /// Places without a bound.
     package static var unbounded: LanePlaces {
         LanePlaces(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
     }
 }
 
 extension Turn.Lane {
-    /// Shares its askers' places with it.
+    /// The lane that shares the places of one asker with this lane; nil for the short lane.
     fileprivate var otherLong: Turn.Lane? {
         switch self {
         case .short: nil
@@ -142,7 +150,8 @@ extension Turn.Lane {
     }
 }
 
-/// How much may wait. In it an asker gets as much as would still be left for all others.
+/// The amount of work that may wait. The turns of one asker may take at most the room that is free when a turn is
+/// added.
 package struct LaneRoom: Hashable, Sendable {
     package var count: Int
     package var rows: Int

@@ -17,7 +17,8 @@ package struct ZoneAddress: Hashable, Sendable {
     }
 }
 
-/// A place in the history of a zone or a database. `run` is the opening of the store in which the change was made, `seq` rises with each commit.
+/// A place in the history of a zone or a database. `run` is the opening of the store in which the change was made.
+/// `seq` rises with each commit.
 package struct ChangeNumber: Hashable, Sendable, Comparable {
     package var run: Int64
     package var seq: Int64
@@ -27,7 +28,7 @@ package struct ChangeNumber: Hashable, Sendable, Comparable {
         self.seq = seq
     }
 
-    /// Before every change: in every history there is.
+    /// The number before every change. Every history contains it.
     package static let zero = ChangeNumber(run: 0, seq: 0)
 
     package static func < (left: ChangeNumber, right: ChangeNumber) -> Bool {
@@ -35,7 +36,7 @@ package struct ChangeNumber: Hashable, Sendable, Comparable {
     }
 }
 
-/// A place in a view of a zone's feed. Rows of one commit are ordered by name; nil is after all of them.
+/// A place in a view of a zone's feed. Rows of one commit are ordered by name; a name of nil is after all of them.
 package struct FeedPosition: Hashable, Sendable {
     package var number: ChangeNumber
     package var name: String?
@@ -48,7 +49,7 @@ package struct FeedPosition: Hashable, Sendable {
     package static let start = FeedPosition(.zero)
 }
 
-/// A place in a database's feed of zones. Zones of one commit are ordered by name; nil is after all of them.
+/// A place in a database's feed of zones. Zones of one commit are ordered by name; a name of nil is after all of them.
 package struct ZoneFeedPosition: Hashable, Sendable {
     package var seq: Int64
     package var name: String?
@@ -61,7 +62,7 @@ package struct ZoneFeedPosition: Hashable, Sendable {
     package static let start = ZoneFeedPosition(0)
 }
 
-/// For whom a zone's feed is read: 0 is for the owner, who sees all of it; each hierarchical share is another view.
+/// The reader of a zone's feed: 0 is the owner, who sees all of it. Each hierarchical share is another view.
 package struct FeedView: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -71,13 +72,13 @@ package struct FeedView: RawRepresentable, Hashable, Sendable {
 package struct DatabaseRow: Hashable, Sendable {
     package var id: DatabaseID
     package var key: DatabaseKey
-    /// The run of its newest place in the feed of zones, or in which it was made.
+    /// The run of its newest place in the feed of zones, or the run in which it was made.
     package var run: Int64
     /// The newest place in the database's feed of zones.
     package var lastSeq: Int64
-    /// Zones that went at or before this place are forgotten: a token from before it may have missed one.
+    /// Zones removed at or before this place are forgotten: an older token may have missed one.
     package var forgottenSeq: Int64
-    /// Of all its zones.
+    /// The bytes of all its zones.
     package var bytes: Int64
 
     package init(id: DatabaseID, key: DatabaseKey, run: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0, bytes: Int64 = 0) {
@@ -103,19 +104,20 @@ package struct ZoneRow: Hashable, Sendable {
     package var address: ZoneAddress
     package var name: String
     package var state: State
-    /// The run of its newest change, or in which it was made.
+    /// The run of its newest change, or the run in which it was made.
     package var run: Int64
     /// The newest change number of the zone.
     package var lastSeq: Int64
-    /// The zone's place in its database's feed; 0: never in it. Kept by the engine, ignored in a plan.
+    /// The zone's place in its database's feed; 0: never in it. The engine sets it, and ignores it in a plan.
     package var feedSeq: Int64
-    /// The app's own bytes of the last save that carried some.
+    /// The app's own bytes, from the last save that carried some.
     package var clientChangeToken: [UInt8]?
-    /// Tombstones at or before this number are gone: a token from before it may have missed one.
+    /// Tombstones at or before this number are gone: an older token may have missed one.
     package var forgotten: ChangeNumber
-    /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. A save must know as many.
+    /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. A save
+    /// must know all of these indexes.
     package var indexesBelow: Int64
-    /// Of the bodies of its records, without tombstones; 0 where it is gone.
+    /// The bytes of its records, without tombstones; 0 for a removed zone.
     package var bytes: Int64
 
     package init(
@@ -137,14 +139,14 @@ package struct ZoneRow: Hashable, Sendable {
     package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
 }
 
-/// What changes in a database's row that is there. Nothing else of it does, whatever other transactions did to it since it was read.
+/// The changes to an existing database row. The other columns keep what concurrent transactions wrote.
 package struct DatabaseChange: Hashable, Sendable {
     package var database: DatabaseID
-    /// `lastSeq` is at least this afterwards.
+    /// The least value of `lastSeq` afterwards.
     package var lastSeq: Int64
-    /// `forgottenSeq` is at least this afterwards.
+    /// The least value of `forgottenSeq` afterwards.
     package var forgottenSeq: Int64
-    /// `bytes` rises by it, or falls.
+    /// The bytes that are added to `bytes`; may be negative.
     package var bytesAdded: Int64
 
     package init(_ database: DatabaseID, lastSeq: Int64 = 0, forgottenSeq: Int64 = 0, bytesAdded: Int64 = 0) {
@@ -163,18 +165,18 @@ package struct DatabaseChange: Hashable, Sendable {
     }
 }
 
-/// What changes in a zone's row that is there. Nothing else of it does, whatever other transactions did to it since it was read.
+/// The changes to an existing zone row. The other columns keep what concurrent transactions wrote.
 package struct ZoneChange: Hashable, Sendable {
     package var zone: ZoneAddress
-    /// nil: it stays what it is. A zone that is gone does not come back.
+    /// The new state; nil: unchanged. A removed zone does not come back.
     package var state: ZoneRow.State?
-    /// nil: it stays what it is.
+    /// The new token; nil: unchanged.
     package var clientChangeToken: [UInt8]?
-    /// `forgotten` is at least this afterwards.
+    /// The least value of `forgotten` afterwards.
     package var forgotten: ChangeNumber
-    /// `indexesBelow` is at least this afterwards.
+    /// The least value of `indexesBelow` afterwards.
     package var indexesBelow: Int64
-    /// `bytes` rises by it, or falls.
+    /// The bytes that are added to `bytes`; may be negative.
     package var bytesAdded: Int64
 
     package init(
@@ -200,16 +202,16 @@ package struct ZoneChange: Hashable, Sendable {
     }
 }
 
-/// A record or its tombstone, as kept: what engines look for in columns, everything else in the body.
+/// A record or its tombstone, as kept. The parts that engines search by are columns, the rest is in the body.
 package struct RecordRow: Hashable, Sendable {
     package var name: String
     package var type: String
-    /// Of its last change: also its place in the feed.
+    /// The change number of its last change, which is also its place in the feed.
     package var number: ChangeNumber
     package var isTombstone: Bool
-    /// The name of the record that it names as its parent.
+    /// The name of its parent record.
     package var parent: String?
-    /// `RecordBody`'s encoding, with its checksum.
+    /// The encoding of `RecordBody`, with its checksum.
     package var body: [UInt8]
 
     package init(name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?, body: [UInt8]) {
@@ -222,25 +224,25 @@ package struct RecordRow: Hashable, Sendable {
     }
 }
 
-/// One record to keep, and the rows by which the feeds show it.
+/// A record to write, with its rows in the feeds.
 package struct RecordPut: Hashable, Sendable {
     package var zone: ZoneAddress
     package var row: RecordRow
-    /// Where the record was in each view's feed before: those rows go.
+    /// The earlier places of the record in the feed of each view, which are removed.
     package var leaves: [FeedPlace]
-    /// Where it is now.
+    /// The new places of the record.
     package var enters: [FeedRow]
-    /// There was no row of this name before, live or not: an engine may insert without looking.
+    /// No row of this name existed before, live or not: an engine may insert without looking.
     package var isNew: Bool
-    /// Bytes that counted for this record before, of its body and its assets: 0 where there was none, or a tombstone.
+    /// The bytes that counted for this record before, of its body and its assets: 0 for a new record or a tombstone.
     package var replacedBytes = 0
-    /// Bytes of its assets' files.
+    /// The bytes of its assets' files.
     package var assetBytes = 0
-    /// Index rows that go, and that come, each index once in each. It is not an error where one that goes is not there, or one that comes is there already: an
-    /// index may be half built.
+    /// The index rows to remove, and below those to add, each index once in each. A row that is already gone or already
+    /// there is not an error: an index may be half built.
     package var unindexed: [IndexKeys] = []
     package var indexed: [IndexKeys] = []
-    /// Links that go, and that come.
+    /// The links to remove, and below those to add.
     package var unlinked: [ReferenceLink] = []
     package var linked: [ReferenceLink] = []
 
@@ -252,7 +254,7 @@ package struct RecordPut: Hashable, Sendable {
         self.isNew = isNew
     }
 
-    /// By how much it changes what its zone's records take. A tombstone counts nothing.
+    /// The bytes by which it changes the size of its zone. A tombstone counts nothing.
     package var growth: Int { (row.isTombstone ? 0 : row.body.count + assetBytes) - replacedBytes }
 }
 
@@ -266,12 +268,12 @@ package struct FeedPlace: Hashable, Sendable {
     }
 }
 
-/// A record's one appearance in a view of its zone's feed.
+/// The one row of a record in a view of its zone's feed.
 package struct FeedRow: Hashable, Sendable {
     package var place: FeedPlace
     /// The change number with which the record entered the view.
     package var entered: ChangeNumber
-    /// The record left the view (deleted, or no longer shared): its viewer reads a deletion.
+    /// The record left the view (deleted, or no longer shared): the reader of the view gets a deletion.
     package var isDeparture: Bool
 
     package init(place: FeedPlace, entered: ChangeNumber, isDeparture: Bool) {
@@ -281,14 +283,14 @@ package struct FeedRow: Hashable, Sendable {
     }
 }
 
-/// The next rows of a view of a zone's feed.
+/// A request for the next rows of a view of a zone's feed.
 package struct FeedScan: Hashable, Sendable {
     package var zone: ZoneAddress
     package var view: FeedView
     package var after: FeedPosition
     /// The last change number that is read; nil: all.
     package var through: ChangeNumber?
-    /// Rows of departures and tombstones at or before it are left out.
+    /// Departures and tombstones at or before this number are left out.
     package var baseline: ChangeNumber
     package var limit: Int
 
@@ -304,11 +306,11 @@ package struct FeedScan: Hashable, Sendable {
     }
 }
 
-/// What was read of a feed.
+/// The rows that were read of a feed.
 package struct FeedPortion: Hashable, Sendable {
-    /// In order, each with its record.
+    /// The rows in order, each with its record.
     package var entries: [FeedEntry]
-    /// The last row asked for is among them: neither the limit nor the bytes of the question ended it.
+    /// The last row asked for is among them: neither the limit nor the byte bound of the request cut it off.
     package var isWhole: Bool
 
     package init(entries: [FeedEntry], isWhole: Bool) {
@@ -327,15 +329,15 @@ package struct FeedEntry: Hashable, Sendable {
     }
 }
 
-/// What a transaction that changes records starts from; nil is what there is not.
+/// The state that a transaction which changes records starts from; nil for rows that do not exist.
 package struct Advance: Hashable, Sendable {
-    /// In which the store is now: a zone or a database that this transaction makes begins in it.
+    /// The current run of the store. A zone or a database that this transaction makes begins in it.
     package var run: Int64
     package var database: DatabaseRow?
-    /// With `lastSeq` raised, in the run of now.
+    /// The zone's row with `lastSeq` raised, in the current run.
     package var zone: ZoneRow?
     package var operation: OperationRow?
-    /// Those asked for that are there, in no order.
+    /// The requested entries that exist, in no order.
     package var entries: [EntryRow]
 
     package init(run: Int64, database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?, entries: [EntryRow] = []) {
@@ -347,13 +349,13 @@ package struct Advance: Hashable, Sendable {
     }
 }
 
-/// What a request with an operation ID did, kept so that its retry gets the same answer.
+/// The result of a request with an operation ID, kept so that its retry gets the same answer.
 package struct OperationRow: Hashable, Sendable {
     package var database: DatabaseID
     package var id: String
-    /// Whose share of the log it takes.
+    /// The caller whose share of the log it takes.
     package var caller: String
-    /// Of the request's body.
+    /// The digest of the request's body.
     package var digest: [UInt8]
     package var result: [UInt8]
     package var expires: Timestamp
@@ -368,10 +370,10 @@ package struct OperationRow: Hashable, Sendable {
     }
 }
 
-/// What a trim of logged operations removed.
+/// The result of trimming logged operations.
 package struct TrimmedOperations: Hashable, Sendable {
     package var count: Int
-    /// The latest expiry among them; nil: nothing was removed.
+    /// The latest expiry among the removed ones; nil: nothing was removed.
     package var latest: Timestamp?
 
     package init(count: Int, latest: Timestamp?) {

@@ -1,8 +1,9 @@
-/// Keys of an index in the order of their bytes, each once: as one run of bytes, for a text has many thousand.
+/// The keys of an index, each once, in the order of their bytes. They lie in one array, because a text has many
+/// thousand.
 package struct SortedKeys: Hashable, Sendable {
     package private(set) var count = 0
     private var bytes: [UInt8] = []
-    /// Where each but the first begins: one key by itself takes its bytes and no more.
+    /// The offset of each key but the first. A single key takes its bytes and no more.
     private var starts: [UInt32] = []
 
     package init() {}
@@ -28,10 +29,10 @@ package struct SortedKeys: Hashable, Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Of all of them.
+    /// The bytes of all keys together.
     package var byteCount: Int { bytes.count }
 
-    /// Gives the keys in their order. They are not to be kept.
+    /// Passes the keys in their order. A key is valid only during its call.
     package func each(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) rethrows {
         try withUnsafeKeys { keys in
             for place in 0..<keys.count { try body(keys[place]) }
@@ -44,7 +45,7 @@ package struct SortedKeys: Hashable, Sendable {
         }
     }
 
-    /// Those that are not among others.
+    /// Returns the keys that are not among `others`.
     package func subtracting(_ others: SortedKeys) -> SortedKeys {
         if isEmpty || others.isEmpty { return self }
         var left = SortedKeys()
@@ -66,7 +67,7 @@ package struct SortedKeys: Hashable, Sendable {
         starts.reserveCapacity(max(keys - 1, 0))
     }
 
-    /// - Parameter key: behind all that are there.
+    /// - Parameter key: comes after all that are there.
     private mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
         if count > 0 { starts.append(UInt32(truncatingIfNeeded: bytes.count)) }
         bytes.append(contentsOf: key)
@@ -92,7 +93,7 @@ package struct SortedKeys: Hashable, Sendable {
     }
 }
 
-/// Rows of a record in one index: under each key one.
+/// The rows of a record in one index: one under each key.
 package struct IndexKeys: Hashable, Sendable {
     package var index: IndexID
     package var keys: SortedKeys
@@ -102,7 +103,7 @@ package struct IndexKeys: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// Those of rows in any order: for each index once.
+    /// Groups rows, which may be in any order, by their index.
     package static func of(_ entries: [IndexEntry]) -> [IndexKeys] {
         Dictionary(grouping: entries, by: \.index).map { IndexKeys(index: $0, keys: SortedKeys(sorting: $1.map(\.key))) }
             .sorted { $0.index.rawValue < $1.index.rawValue }
@@ -117,9 +118,10 @@ package struct IndexKeys: Hashable, Sendable {
 }
 
 extension [IndexKeys] {
-    /// Rows of all indexes.
+    /// The number of rows in all indexes.
     package var rowCount: Int { reduce(0) { $0 + $1.keys.count } }
 
-    /// What it costs to write them, in rows. Of many rows of a record in one index some are as much work as one: an engine may keep them together.
+    /// The cost of writing them, in rows. `FoundWords.countAsRow` rows of a record in one index count as one, because
+    /// an engine may pack them together.
     var rowsToWrite: Int { reduce(0) { $0 + ($1.keys.count + FoundWords.countAsRow - 1) / FoundWords.countAsRow } }
 }

@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// What kind of work a task is. Numbers are kept in databases: never reuse one.
+/// The kinds of tasks. Numbers are kept in databases: never reuse one.
 package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case reclaimZone = 1
     case trimOperations = 2
@@ -21,7 +21,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
 }
 
 extension [TaskKind: Timestamp] {
-    /// When the earliest of each kind is due.
+    /// Takes the time at which the earliest task of each kind is due.
     package init(_ tasks: [TaskRow]) {
         self = [:]
         for task in tasks { self[task.key.kind] = self[task.key.kind].map { Swift.min($0, task.due) } ?? task.due }
@@ -31,7 +31,7 @@ extension [TaskKind: Timestamp] {
 package struct TaskKey: Hashable, Sendable {
     package var database: DatabaseID
     package var kind: TaskKind
-    /// Two tasks of one kind and name are one task.
+    /// The name of the task. Two tasks of one kind and name are one task.
     package var name: String
 
     package init(_ database: DatabaseID, _ kind: TaskKind, _ name: String) {
@@ -41,7 +41,7 @@ package struct TaskKey: Hashable, Sendable {
     }
 }
 
-/// When a task is due.
+/// The time at which a task is due.
 package struct TaskDue: Hashable, Sendable {
     package var key: TaskKey
     package var due: Timestamp
@@ -56,11 +56,11 @@ package struct TaskDue: Hashable, Sendable {
 package struct TaskRow: Hashable, Sendable {
     package var key: TaskKey
     package var payload: [UInt8]
-    /// When it may be taken; a lease moves it forward, and a crash lets it come back.
+    /// The time from which a worker may take it. A lease moves it forward, so that it is taken again after a crash.
     package var due: Timestamp
-    /// How often it was taken since it last got on.
+    /// The number of times it was taken since it last made progress.
     package var attempts: Int64
-    /// Who commits it does it, and holds it already. Not kept.
+    /// The process that commits the task also holds and runs it. Not kept.
     package var isHandedOver = false
 
     package init(key: TaskKey, payload: [UInt8], due: Timestamp, attempts: Int64 = 0) {
@@ -70,7 +70,7 @@ package struct TaskRow: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// As it is kept.
+    /// The row as it is kept.
     package var kept: TaskRow {
         var row = self
         row.isHandedOver = false
