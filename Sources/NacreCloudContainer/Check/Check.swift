@@ -2,11 +2,11 @@ import NacreCloudWire
 import NacreLocks
 
 extension Cloud {
-    /// One step of looking through everything that is kept, and of putting right what can be: some rows of one table, in one read, so that nobody waits for a
-    /// check. To check everything, the caller asks again with `next`.
+    /// Checks some rows of one table, in one read, and repairs them if `mode` says so. A step is short, so that no
+    /// request waits for a check. To check everything, call it again with `next` of the result.
     ///
-    /// Tables come in an order in which what is mended is seen by those after it: records before what is derived from them. See
-    /// `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// Tables come in an order in which later ones see the repairs of earlier ones: records before the rows derived
+    /// from them. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
     package func check(from place: CheckPlace = .start, _ mode: CheckMode, rows: Int? = nil) async throws -> CheckSlice {
         guard let row = place.row else {
             return try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: .start(of: place.table))) {
@@ -20,8 +20,8 @@ extension Cloud {
         return slice
     }
 
-    /// What cannot be read at all is something that was found, and not the end of the check.
-    /// - Parameter next: where it goes on then.
+    /// Turns an error of reading a table into a finding, so that the check goes on.
+    /// - Parameter next: where the check goes on after that finding.
     private func orFinding(
         in table: KeptTable, next: @autoclosure () -> CheckPlace?, _ body: () async throws -> CheckSlice
     ) async throws -> CheckSlice {
@@ -35,11 +35,12 @@ extension Cloud {
         return CheckSlice(findings: [finding], rows: 0, next: next())
     }
 
-    /// Seconds for which a look at the whole file is believed. On this server: it reads all of it.
+    /// Seconds for which the result of checking the whole file is reused. On this server: 600, because it reads all of
+    /// it.
     private static let soundSeconds: Double = 600
 
-    /// Whether the engine finds its own structure sound. Where it does not, what is looked up may be something else, or seem to be gone: then a repair
-    /// would take sound records for lost, so nothing is written.
+    /// Whether the engine finds its own structure sound. In a broken structure a lookup may return the wrong row or
+    /// none. A repair would take sound records for lost, so nothing is written.
     private func isStructureSound() async throws -> Bool {
         let now = clock()
         if let known = soundness.withLock({ $0 }), known.at <= now, now < known.at + Self.soundSeconds { return known.isSound }
@@ -54,7 +55,7 @@ extension Cloud {
         return isSound
     }
 
-    /// What the engine says of a table as a whole.
+    /// Returns the engine's findings about a table as a whole.
     private func checkTable(_ place: CheckPlace) async throws -> CheckSlice {
         let faults = try await store.read { try $0.faults(in: place.table) }
         let findings = faults.map {
@@ -63,7 +64,8 @@ extension Cloud {
         return CheckSlice(findings: findings, rows: 0, next: CheckPlace(table: place.table, row: .start(of: place.table)))
     }
 
-    /// - Parameter zone: looks at no rows beyond those of this zone.
+    /// Checks the rows of a table after `place`, and repairs them if `mode` says so.
+    /// - Parameter zone: the only zone whose rows are looked at; nil: all.
     func checkRows(
         of table: KeptTable, after place: KeptPlace, _ mode: CheckMode, limit: Int, in zone: ZoneAddress?
     ) async throws -> CheckSlice {
@@ -83,7 +85,7 @@ extension Cloud {
             do {
                 let mended = try await store.write { [mending] in .commit(try mending.mend($0, in: look.database, miscounted: look.miscounted)) }
                 slice.add(mended)
-                // Rows that came meanwhile may have moved others out of it: the next step begins behind what was mended.
+                // New rows may have moved others out of the repaired portion: the next step begins behind that portion.
                 return slice
             } catch let error as StoreError where error.code == .corrupt {
                 slice.add(look.slice.unmended)
@@ -92,7 +94,7 @@ extension Cloud {
         return slice
     }
 
-    /// Reads among those who read much: their threads step back for those who want little.
+    /// Reads in the bulk lane, which gives way to small requests.
     private func reading<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
         turn.lane = .bulk
@@ -101,14 +103,14 @@ extension Cloud {
 }
 
 extension CheckSlice {
-    /// With nothing of it put right, because that would not do.
+    /// The slice without a repair: findings that could be mended are beyond repair.
     fileprivate var unmended: CheckSlice {
         var slice = self
         for place in slice.findings.indices where slice.findings[place].outcome == .mendable { slice.findings[place].outcome = .beyondRepair }
         return slice
     }
 
-    /// Adds what was found behind it, in another database.
+    /// Adds the slice behind this one, of another database.
     fileprivate mutating func add(_ other: CheckSlice) {
         findings += other.findings
         rows += other.rows
@@ -117,12 +119,12 @@ extension CheckSlice {
     }
 }
 
-/// One step of a check: rows of one table, behind a place. It goes on from one database to the next: most have few rows.
+/// One step of a check: rows of one table, behind a place. It covers several databases, because most have few rows.
 struct CheckStep: Sendable {
     /// The step's rows of one database.
     struct Look: Sendable {
         var database: DatabaseID
-        /// The place before them.
+        /// The place before the rows.
         var after: KeptPlace
         var slice: CheckSlice
         /// Zones whose bytes are not what their records take.
@@ -143,7 +145,7 @@ struct CheckStep: Sendable {
     var zone: ZoneAddress?
     var now: Timestamp
 
-    /// - Returns: what was found of each database that the rows belong to, in their order; nothing where there are no more rows.
+    /// - Returns: the findings of each database that the rows belong to, in their order; empty if no rows are left.
     func look(_ transaction: any ReadTransaction) throws -> [Look] {
         var (looks, schemas, after) = ([Look](), Schemas(), place)
         var rest = try rows(transaction)[...]
@@ -164,7 +166,7 @@ struct CheckStep: Sendable {
         return looks
     }
 
-    /// - Parameter miscounted: zones whose records are looked at again for what they take; writes wait for that.
+    /// - Parameter miscounted: zones whose bytes are counted again, while other writes wait.
     func mend(_ transaction: any WriteTransaction, in database: DatabaseID, miscounted: Set<ZoneAddress>) throws -> CheckSlice {
         var schemas = Schemas()
         let mine = Array(try rows(transaction).prefix { $0.place.database == database })
@@ -195,7 +197,8 @@ struct CheckStep: Sendable {
         return reading
     }
 
-    /// nil where it cannot be read, which the check of its own tables tells. Only rows of indexes and of records depend on it.
+    /// Returns the schema of a database, nil if it is unreadable: the check of the registry's tables reports that. Only
+    /// index rows and records need it.
     private func schema(of database: DatabaseRow?, _ schemas: inout Schemas, _ transaction: any ReadTransaction) throws -> Schema? {
         guard [.records, .index].contains(table), let database, database.key.scope != .registry else { return Schema() }
         let key = Registry.Part.schema(container: database.key.container, database.key.environment).key
@@ -205,7 +208,7 @@ struct CheckStep: Sendable {
         return schema
     }
 
-    /// Behind the rows that were looked at; where they are all that there are, the next table.
+    /// Returns the place behind the rows that were looked at, or the next table if there were none.
     private func next(after rows: [KeptRow]) -> CheckPlace? {
         guard let last = rows.last else { return CheckPlace(table: table, row: nil).nextTable }
         return CheckPlace(table: table, row: last.place)
@@ -221,13 +224,13 @@ struct CheckStep: Sendable {
 }
 
 extension ReadTransaction {
-    /// The row of a database as it is kept, readable or not; nil: there is none.
+    /// Returns the row of a database as it is kept, readable or not; nil: there is none.
     fileprivate func keptDatabase(_ id: DatabaseID) throws -> KeptRow? {
         let before = KeptPlace.database(DatabaseID(rawValue: id.rawValue == .min ? .min : id.rawValue - 1))
         return try rows(of: .databases, after: before, limit: 1).first.flatMap { $0.place.database == id ? $0 : nil }
     }
 
-    /// A schema; nil where the row of its database, or an entry there, cannot be read.
+    /// Returns a schema, nil if the row of its database, or an entry in it, is unreadable.
     fileprivate func soundSchema(_ key: DatabaseKey) throws -> Schema? {
         for salt in CheckReading.salts {
             let id = DatabaseID(key, salt: salt)

@@ -1,24 +1,24 @@
 import NacreCloudWire
 
-/// Something that the check found wrong, and what became of it.
+/// A fault that the check found, and its outcome.
 package struct CheckFinding: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
-        /// Repair can put it right.
+        /// A repair can mend it.
         case mendable
-        /// It was put right.
+        /// The repair has mended it.
         case mended
-        /// What it was is gone. It stays an error until its app saves it again, or the administrator takes it away.
+        /// The original is gone. It stays an error until its app saves it again, or the administrator removes it.
         case lost
-        /// Nothing here tells what it was: a backup does.
+        /// No row here tells the original: a backup does.
         case beyondRepair
     }
 
     package var table: String
-    /// `container/environment/scope/owner`, or its number where the database is not known.
+    /// `container/environment/scope/owner`, or the database's number if its key is not known.
     package var database: String
-    /// Empty where there is none.
+    /// The zone's name; empty if there is none.
     package var zone: String
-    /// Its name, or that of another row; empty where there is none to show.
+    /// The name of the record or of another row; empty if there is none to show.
     package var record: String
     package var what: String
     package var outcome: Outcome
@@ -33,48 +33,50 @@ package struct CheckFinding: Hashable, Sendable {
     }
 }
 
-/// What a check may do.
+/// The changes that a check may make.
 package enum CheckMode: Hashable, Sendable {
     case look
-    /// Puts right what can be made again, and says of damaged records that they are lost.
+    /// Restores what can be derived from other data, and marks damaged records as lost.
     case repair
-    /// And takes lost records away, so that every device hears of a deletion: the administrator's word, never the server's.
+    /// Repairs, and removes lost records, so that every device gets a deletion. Only the administrator orders this,
+    /// never the server.
     case removeLost
 
     var writes: Bool { self != .look }
 
-    /// Rows of one step. What is mended is looked at once more in a transaction, for which others' writes wait.
+    /// The most rows of one step. A step that repairs reads its rows again in a transaction, for which other writes
+    /// wait.
     var rows: Int { writes ? Limits.checkRowsMended : Limits.checkRows }
 }
 
-/// What one step of a check looked at.
+/// The result of one step of a check.
 package struct CheckSlice: Hashable, Sendable {
     package var findings: [CheckFinding]
     package var rows: Int
-    /// Where the next step begins; nil: there is none.
+    /// The place where the next step begins; nil: this was the last.
     package var next: CheckPlace?
     /// Databases whose feeds moved.
     var moved: Set<DatabaseID> = []
 }
 
-/// One thing that is wrong, with what puts it right.
+/// A fault, with its repair.
 struct CheckProblem {
     enum Mending {
         case none
         case put(DerivedRow)
         case remove(DerivedRow)
-        /// The record as it was, where one column alone was damaged.
+        /// Writes the record's original row: only one column was damaged.
         case restore(ZoneAddress, RecordRow)
-        /// A damaged record becomes one that is known to be lost.
+        /// Marks a damaged record as lost.
         case lose(StoredRecord, ZoneRow)
-        /// A damaged or lost record becomes a tombstone.
+        /// Turns a damaged or lost record into a tombstone.
         case bury(StoredRecord, ZoneRow)
         case discard(ZoneAddress, RecordRow)
         case raise(ZoneRow, to: ChangeNumber)
         case raiseDatabase(DatabaseRow, to: Int64)
-        /// The bytes of a zone's records, in its row and its database's.
+        /// Counts the bytes of a zone's records again, in its row and its database's.
         case recount(ZoneRow)
-        /// Those of all zones, in the database's row.
+        /// Counts the bytes of all zones again, in the database's row.
         case recountDatabase(DatabaseRow)
         case rewrite(KeptRow.Value)
         case replace(TaskKey, TaskRow?)
@@ -84,7 +86,7 @@ struct CheckProblem {
     var record: String
     var what: String
     var mending: Mending
-    /// What it says when nothing is mended.
+    /// The outcome in the finding, in place of the default one.
     var outcome: CheckFinding.Outcome?
 
     init(_ what: String, zone: String = "", record: String = "", _ mending: Mending, outcome: CheckFinding.Outcome? = nil) {

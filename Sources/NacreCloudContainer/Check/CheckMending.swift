@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// The plan that puts problems right, in the transaction that found them.
+/// Builds and applies the plan that repairs faults, in the transaction that found them.
 struct CheckMending {
     let database: DatabaseRow?
     let schema: Schema
@@ -17,14 +17,14 @@ struct CheckMending {
         self.transaction = transaction
     }
 
-    /// - Returns: what became of it.
+    /// - Returns: the outcome for the finding.
     mutating func mend(_ problem: CheckProblem) throws -> CheckFinding.Outcome {
         switch problem.mending {
         case .none: return problem.outcome ?? .beyondRepair
         case .put(let row): plan.derived.append(row)
         case .remove(let row): plan.derivedRemoved.append(row)
         case .restore(let zone, let row):
-            // What is derived from it is put right when its rows are looked at.
+            // The rows derived from it are repaired when their tables are checked.
             var put = RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)
             put.replacedBytes = row.isTombstone ? row.body.count : 0
             plan.records.append(put)
@@ -58,12 +58,12 @@ struct CheckMending {
         return problem.outcome ?? .mended
     }
 
-    /// Under the zone's lock: what is saved meanwhile counts.
+    /// Counts under the zone's lock, so that concurrent saves are included.
     private mutating func recount(_ zone: ZoneRow) throws {
         guard let row = try transaction.lock(zoneNamed: zone.name, in: zone.address.database).zone, row.address == zone.address else { return }
         let missed = try transaction.countedBytes(of: row.address) &- row.bytes
         plan.databaseChanges.append(DatabaseChange(row.address.database, bytesAdded: missed))
-        // A row that is put for another reason goes over what is changed in it.
+        // A row that the plan already replaces would overwrite the change.
         if let place = plan.zones.firstIndex(where: { $0.address == row.address }) {
             plan.zones[place].bytes &+= missed
         } else {
@@ -81,11 +81,12 @@ struct CheckMending {
         case .database(let row): plan.databases.append(row)
         case .zone(let row):
             plan.zones.append(row)
-            // A place of its own again: who follows the database asks for the zone's changes, and finds none or some.
+            // The zone gets a new place in the feed: clients that follow the database ask for its changes, and find
+            // none or some.
             if database != nil, row.feedSeq > 0 { plan.zonesChanged.append(row.address) }
         case .entry(let row): plan.entries.append(row)
         case .operation(let row): plan.operations.append(row)
-        // Where rows are kept together and cannot be read, they go: their records have them.
+        // A packed block of rows that is unreadable is removed: the rows can be made from their records.
         case .derived(let row): plan.derivedRemoved.append(row)
         case .record, .task, .unreadable: break
         }
@@ -101,7 +102,7 @@ struct CheckMending {
         return Set(plan.zonesChanged.map(\.database))
     }
 
-    /// Changes of a zone's records, under its next change number; nil where the zone is gone meanwhile.
+    /// Returns the plan for a zone's records, under its next change number; nil if the zone was removed meanwhile.
     private mutating func plan(for zone: ZoneRow) throws -> RecordPlan? {
         if let known = plans[zone.address] { return known }
         let advance = try transaction.advance(zoneNamed: zone.name, in: zone.address.database)

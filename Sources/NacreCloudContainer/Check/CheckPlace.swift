@@ -1,7 +1,7 @@
-/// Where a check goes on: callers hand it back, and need not understand it.
+/// The position of a check. Callers pass it back and need not understand it.
 package struct CheckPlace: Hashable, Sendable {
     var table: KeptTable
-    /// The last row that was looked at; nil: the table itself comes first, and then its rows.
+    /// The last row that was checked; nil: the table as a whole comes first, and then its rows.
     var row: KeptPlace?
 
     package static let start = CheckPlace(table: .databases, row: nil)
@@ -35,7 +35,7 @@ package struct CheckPlace: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// nil for anything but what `bytes` made.
+    /// Reads a position that `bytes` made; nil for any other bytes.
     package init?(_ bytes: [UInt8]) {
         do {
             var reader = ByteReader(bytes)
@@ -58,7 +58,7 @@ package struct CheckPlace: Hashable, Sendable {
 }
 
 extension KeptPlace {
-    /// Before every key that a row of the table has.
+    /// Returns a place before every key of the table.
     package static func start(of table: KeptTable) -> KeptPlace {
         let number = Part.number(.min)
         return switch table {
@@ -72,7 +72,7 @@ extension KeptPlace {
         }
     }
 
-    /// Before every row of a zone in a table whose keys begin with one.
+    /// Returns a place before every row of a zone, in a table whose keys begin with a zone.
     static func start(of table: KeptTable, in zone: ZoneAddress) -> KeptPlace {
         var place = start(of: table)
         place.parts[0] = .number(zone.database.rawValue)
@@ -80,7 +80,7 @@ extension KeptPlace {
         return place
     }
 
-    /// It has the parts of a key of the table.
+    /// Whether the parts are those of a key of the table.
     fileprivate func isOf(_ table: KeptTable) -> Bool {
         func kinds(_ place: KeptPlace) -> [Int] {
             place.parts.map { part in

@@ -1,15 +1,16 @@
 import NacreCloudWire
 
-/// Rows of one database and table, held against what they must agree with. Reads; what it finds is for others to put right.
+/// Compares the rows of one database and table with the rows that they must agree with. It only reads: `CheckMending`
+/// repairs what it finds.
 ///
-/// A record is the truth, and what is found by it is derived: places in feeds, links, index rows. What a damaged record had there is not known, so nothing is
-/// said of them either until it is known to be lost.
+/// A record is the truth. Its places in feeds, its links and its index rows are derived from it. For a damaged record
+/// these are unknown, so they are not checked until the record is known to be lost.
 struct CheckReading {
     let rows: [KeptRow]
     let database: DatabaseRow?
-    /// The database's row is there and cannot be read: nothing can be said of what is in it.
+    /// The database's row exists but is unreadable: nothing in the database can be checked.
     let isDatabaseUnreadable: Bool
-    /// nil: it cannot be read, and nothing can be said of index rows.
+    /// nil: the schema is unreadable, and index rows cannot be checked.
     let schema: Schema?
     let mode: CheckMode
     /// Zones whose bytes are counted again; nil: all.
@@ -70,7 +71,7 @@ struct CheckReading {
         problems.append(CheckProblem(error.text + details, zone: zone, record: record, mended.map { .rewrite($0) } ?? .none))
     }
 
-    /// Salts with which a database's key is looked for. On this server.
+    /// Salts that are tried to find a database's key. On this server: 16.
     static let salts: Range<UInt64> = 0..<16
 
     private mutating func check(_ row: DatabaseRow) throws {
@@ -141,7 +142,8 @@ struct CheckReading {
         }
     }
 
-    /// A record that is damaged too cannot be given to a zone. One that is sound waits for its zone's row to come back.
+    /// Reports records whose zone does not exist. A damaged one cannot be given to any zone. A sound one waits for its
+    /// zone's row to come back.
     private mutating func add(_ rows: [RecordRow], ofNoZone zone: ZoneAddress) {
         for row in rows {
             let isDamaged = StoredRecord(row, in: zone).isDamaged
@@ -158,7 +160,7 @@ struct CheckReading {
             let what = "A record says falsely whether it is deleted"
             problems.append(CheckProblem(what, zone: zone.name, record: name, .restore(zone.address, turned)))
         } else if mode == .removeLost || (!record.isLost && record.row.isTombstone) {
-            // Of a tombstone nothing is lost but its date.
+            // Of a damaged tombstone only the date is lost.
             let what = record.row.isTombstone ? "A deleted record's row is damaged" : record.damage?.text ?? ""
             problems.append(CheckProblem(what, zone: zone.name, record: name, .bury(record, zone)))
         } else {
@@ -169,7 +171,7 @@ struct CheckReading {
 
     private var isPublic: Bool { database?.key.scope == .public }
 
-    /// Who made what records of a public database refer to, and when: their links depend on it. See
+    /// Returns the creator and age of each record that records of a public database refer to: links depend on both. See
     /// `docs/decisions/a-stranger-holds-nothing-in-public.md`.
     private func creators(ofTargetsOf records: [StoredRecord], in zone: ZoneAddress) throws -> [String: Target] {
         guard isPublic else { return [:] }
@@ -180,7 +182,7 @@ struct CheckReading {
             found.map { ($0.row.name, Target(creator: $0.creator, entered: $0.content.entered)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Every link as which a reference of the record may be kept.
+    /// Returns every form in which a link of the record may be kept.
     private func links(possibleOf record: StoredRecord) -> Set<ReferenceLink> {
         let links = record.content.fields.bindingReferences.links(parent: record.row.parent, inPublic: isPublic)
         return isPublic ? Set(links.flatMap(\.inPublic)) : links
@@ -191,7 +193,8 @@ struct CheckReading {
         var entered: ChangeNumber
     }
 
-    /// The links that a record must have. A target that was made after it may have been another's before: nobody knows what was kept then.
+    /// Returns the links that a record must have. A target younger than the record may have had another creator when
+    /// the record was saved, so either form is accepted.
     private func links(expectedOf record: StoredRecord, _ targets: [String: Target]) -> Set<ReferenceLink> {
         let links = record.content.fields.bindingReferences.links(parent: record.row.parent, inPublic: isPublic)
         guard isPublic else { return links }
@@ -204,7 +207,7 @@ struct CheckReading {
             })
     }
 
-    /// Whose a target was is not looked up again after the save: a link may be of the other kind.
+    /// Whether a missing link is kept as the other kind. After a save, the creator of a target is not looked up again.
     private func isKeptOtherwise(_ row: DerivedRow) throws -> Bool {
         guard isPublic, case .link(let zone, let link, let name) = row else { return false }
         let others: [DerivedRow] = ReferenceLink(target: link.target, kind: .deleteSelf).inPublic.filter { $0 != link }.map {
@@ -214,7 +217,8 @@ struct CheckReading {
         return try transaction.missing(others).isEmpty
     }
 
-    /// The places in feeds and the links that a record has. Of one whose columns are not sure: none.
+    /// Returns the places in feeds and the links that a record has; none for a damaged one that is not known to be
+    /// lost.
     private func derived(from record: StoredRecord, hasFeed: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress) -> [DerivedRow] {
         guard !record.isDamaged || record.isLost else { return [] }
         let name = record.row.name
@@ -224,7 +228,7 @@ struct CheckReading {
         return rows
     }
 
-    /// The rows that a live record has in indexes, but for those that are being built.
+    /// Returns the index rows that a live record must have, without those of indexes under construction.
     private func usableIndexRows(of record: StoredRecord, in zone: ZoneAddress) -> [DerivedRow] {
         guard record.isLive, let type = schema?.types[record.row.type] else { return [] }
         let name = record.row.name
@@ -255,7 +259,7 @@ struct CheckReading {
             let record = records[name]
             if record?.isDamaged == true, record?.isLost == false { continue }
             if case .index(_, let entry, _) = row {
-                // One row is asked for: a record has as many as its texts have words, and each of them comes by itself.
+                // Only this one row is tested: a record has as many as its texts have words, and each comes by itself.
                 if let record, record.isLive, indexRows[record.row.type]?.has(entry, of: record) == true { continue }
                 if isOfNoIndex(row) { continue }
             } else if let record {
@@ -272,14 +276,14 @@ struct CheckReading {
         }
     }
 
-    /// The types that have indexes in which the rows are, with those indexes alone.
+    /// Returns the types that own the indexes of these rows, with those indexes alone.
     private func types(of rows: [DerivedRow]) -> [String: RecordTypeDefinition] {
         let indexes: Set<IndexID> = rows.reduce(into: []) { if case .index(_, let entry, _) = $1 { $0.insert(entry.index) } }
         guard let schema, !indexes.isEmpty else { return [:] }
         return schema.types.compactMapValues { $0.only(indexes) }
     }
 
-    /// The records to which rows of one table belong. Of each is kept what such rows are made of, and not its body.
+    /// Returns the records to which rows of one table belong. Each keeps only the fields that its rows are made of.
     private func records(of rows: [DerivedRow], in zone: ZoneAddress, _ types: [String: RecordTypeDefinition]) throws -> [String: StoredRecord] {
         let wanted: FieldNames? =
             switch rows.first {
@@ -297,7 +301,8 @@ struct CheckReading {
         return records
     }
 
-    /// Only its place in the feed is left of a record: clients that have the record must be told that it is lost, not that it never was there.
+    /// Reports a record of which only its place in the feed is left. Clients that have the record must learn that it is
+    /// lost, not that it never existed.
     private mutating func add(vanished name: String, at number: ChangeNumber, in zone: ZoneRow) {
         let row = RecordRow(name: name, type: "", number: number, isTombstone: false, parent: nil, body: [])
         let record = StoredRecord(row, in: zone.address)
@@ -306,7 +311,7 @@ struct CheckReading {
             CheckProblem("A record is gone from its place", zone: zone.name, record: name, mending, outcome: mode == .removeLost ? nil : .lost))
     }
 
-    /// A row of an index that was removed, or of one that was sortable once: no query reads it.
+    /// Whether no query reads the row: its index was removed, or its field was once sortable and is no longer.
     private func isOfNoIndex(_ row: DerivedRow) -> Bool {
         guard case .index(_, let entry, _) = row else { return false }
         guard let schema else { return true }
@@ -318,7 +323,8 @@ struct CheckReading {
 
     // MARK: Zones
 
-    /// The zone of some rows, where it lives. Rows of one that is gone are being reclaimed; of one that cannot be read nothing can be said.
+    /// Returns the zone of some rows, if it is live. Rows of a removed zone are being reclaimed; rows of an unreadable
+    /// zone cannot be checked.
     private mutating func living(_ address: ZoneAddress) throws -> ZoneRow? {
         try zone(address).flatMap { $0.state == .live ? $0 : nil }
     }
@@ -341,7 +347,7 @@ struct CheckReading {
 }
 
 extension ReadTransaction {
-    /// What the zones of a database count together; nil where a zone cannot be read.
+    /// Sums the counted bytes of a database's zones; nil if a zone is unreadable.
     func bytesOfZones(in database: DatabaseID) throws -> Int64? {
         var sum: Int64 = 0
         var last = KeptPlace.start(of: .zones, in: ZoneAddress(database: database, zone: .min))
@@ -358,7 +364,7 @@ extension ReadTransaction {
 }
 
 extension KeptPlace {
-    /// Its last part, where that is a name.
+    /// Its last part, if that is a name.
     fileprivate var text: String {
         if case .text(let name)? = parts.last { name } else { "" }
     }
