@@ -1,19 +1,19 @@
 import NacreCloudWire
 
-/// The task that gives older records their rows in new indexes.
+/// The task that writes the rows of new indexes for older records.
 ///
-/// It goes over all databases of the container in its environment, their zones and their records, in the order of their names, each chunk in
-/// a transaction of its own. Saves meanwhile keep the rows of what they save, so whatever it has passed stays whole. Rows that are there
-/// already stay: a chunk may be done twice, and what a crash forgets is done again.
+/// It walks over all databases of the container in its environment, their zones and their records, in the order of
+/// their names. Each chunk is a transaction of its own. Concurrent saves write the rows of their own records, so the
+/// part behind the walk stays complete. Existing rows stay: a chunk may run twice, and after a crash it runs again.
 ///
-/// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
-/// indexes there are now, and from then on a save there fails that does not know them.
+/// Each chunk locks its zone, so that no save comes between its reads and its writes. The first one writes into the
+/// zone's row which indexes exist now. From then on a save in that zone fails unless it knows these indexes.
 struct BuildIndexes: TaskHandler {
     private var build: IndexProgress
-    /// By the schema as it was last read; nil: it is still to be read.
+    /// The walk for the schema as it was last read; nil: the schema must be read first.
     private var walk: IndexWalk?
 
-    /// Two builds of one schema are one: the later one starts over, with the indexes of both.
+    /// Makes the task. Two builds of one schema are one: the later one starts over, with the indexes of both.
     static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .buildIndexes, "build"), payload: [], due: due)
     }
@@ -29,7 +29,7 @@ struct BuildIndexes: TaskHandler {
         if !walk.indexRows.isEmpty {
             let from = build
             guard let (next, isDone) = try await Self.turn.doing({ try await turn.cloud.store.write { try walk.step(from: from, $0) } }) else {
-                // The schema has changed since.
+                // The schema has changed since it was read.
                 self.walk = nil
                 return true
             }
@@ -40,8 +40,9 @@ struct BuildIndexes: TaskHandler {
         return false
     }
 
-    /// An asker of its own, with as many rows as it puts: it is in no group with writes that others wait for. What a power cut takes back is done again,
-    /// because the row of the task says how far it was before, and is written behind it.
+    /// The turn of a build: an asker of its own, with as many rows as a chunk, so that no write that a request waits
+    /// for shares its group. After a power cut a chunk is done again. The task's row is written after the chunk, and
+    /// says how far the build was before.
     private static var turn: Turn {
         var turn = Turn(asker: "indexes", rows: Limits.indexBuildRows)
         turn.isDoneAgain = true
@@ -65,7 +66,7 @@ struct BuildIndexes: TaskHandler {
 }
 
 extension Cloud {
-    /// Queries may use the indexes. Those that came while these were built have a build of their own.
+    /// Lets queries use the indexes. Indexes that came during this build get a build of their own.
     fileprivate func finish(_ build: IndexProgress, _ task: TaskKey) async throws {
         let database = task.database
         let now = clock()
@@ -78,17 +79,17 @@ extension Cloud {
             return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task))
         }
         registry.schemas.learn(schema, of: database)
-        // Queries may wait for them.
+        // Queries may wait for these indexes.
         committed(database)
     }
 }
 
-/// The walk of an index build: what each step puts, and where the next one begins.
+/// The walk of an index build: the rows that each step writes, and the place where the next step begins.
 struct IndexWalk: Sendable {
     let container: String
     let environment: DatabaseKey.Environment
     let schema: KnownSchema
-    /// Of the types that have indexes to build, the rows in those alone.
+    /// indexRows[recordType]: the types with indexes to build, with those indexes alone.
     let indexRows: [String: IndexRows]
 
     init(container: String, environment: DatabaseKey.Environment, schema: KnownSchema, indexes: Set<IndexID>) {
@@ -99,9 +100,10 @@ struct IndexWalk: Sendable {
     }
 
     /// Does one chunk of records.
-    /// - Returns: where the next step begins, and whether there is none; nil when the schema has changed and the walk must be made anew.
+    /// - Returns: the place where the next step begins, and whether the walk is done; nil if the schema has changed and
+    ///   the walk must be made anew.
     func step(from build: IndexProgress, _ transaction: any WriteTransaction) throws -> Ending<(IndexProgress, Bool)?> {
-        // That it is current may be older news; what keeps an index whole is the number in the zone's row.
+        // This check may see an older state. The number in the zone's row is what keeps an index complete.
         guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
         var next = build
         var plan = WritePlan()
@@ -118,7 +120,7 @@ struct IndexWalk: Sendable {
         return .commit((next, isDone))
     }
 
-    /// Adds the rows of a zone's next records. Returns whether they are its last.
+    /// Adds the rows of a zone's next records to the plan. Returns whether these are its last records.
     private func addRows(
         of database: DatabaseID, _ name: String, after last: inout String?, counting records: inout Int, to plan: inout WritePlan,
         _ transaction: any WriteTransaction

@@ -1,14 +1,16 @@
 import NacreCloudWire
 
-/// The task that removes the rows of indexes which a schema has no more, in all zones of the container's environment.
+/// The task that removes the rows of indexes that a schema no longer has, in all zones of the container's environment.
 ///
-/// No query goes by such an index, and no save keeps its rows: they only take room on the disk. Done twice it finds nothing.
+/// Queries ignore these indexes and saves do not write their rows: they only take room on the disk. A second run finds
+/// nothing.
 struct ClearIndexes: TaskHandler {
     private var progress: IndexProgress
-    /// The schema as it was last read, and whose it is; nil: it is still to be read.
+    /// The schema as it was last read, and the database key it belongs to; nil: it must be read first.
     private var known: (key: DatabaseKey, schema: Schema)?
 
-    /// - Parameter version: of the schema that lacks them: each leaves a task of its own, and none ends another's.
+    /// - Parameter version: the version of the schema that lacks the indexes. It names the task, so that each version
+    ///   has its own.
     static func task(for indexes: Set<IndexID>, since version: Int64, in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .clearIndexes, String(version)), payload: IndexProgress(of: indexes).payload, due: due)
     }
@@ -28,7 +30,7 @@ struct ClearIndexes: TaskHandler {
             let (next, isDone) = try await turn.cloud.store.write({ transaction -> Ending<(IndexProgress, Bool)?> in
                 guard try transaction.isCurrent(schema, in: place) else { return .rollback(nil) }
                 var next = from
-                // A number is never given again; should one be, its rows are left alone.
+                // A number is never used twice. If one were, its rows are left alone.
                 next.indexes.subtract(schema.indexes)
                 var plan = WritePlan()
                 if let database = from.database, let zone = from.zone {
@@ -44,7 +46,7 @@ struct ClearIndexes: TaskHandler {
                 return .commit((next, isDone))
             })
         else {
-            // The schema has changed since.
+            // The schema has changed since it was read.
             known = nil
             return true
         }
@@ -52,7 +54,7 @@ struct ClearIndexes: TaskHandler {
         return !isDone
     }
 
-    /// The next rows of the indexes in a zone, under its lock.
+    /// Returns the next rows of the indexes in a zone, under its lock.
     private static func rows(
         of indexes: Set<IndexID>, in database: DatabaseID, _ name: String, _ transaction: any WriteTransaction
     ) throws -> [DerivedRow] {

@@ -1,44 +1,46 @@
 package import NacreCloudWire
 
-/// One thing that a schema gains.
+/// One thing that a schema gains in a deployment.
 package struct SchemaGain: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         case role
         case recordType
-        /// All that its roles may do from now on: what production granted before, and development does not, goes.
+        /// All grants of a type. Grants that production had and development lacks are removed.
         case grants
         case field
         case index
-        /// An index that development has made, and production makes too: of which values it is, and what it costs a save.
+        /// An index that development has made, and that production makes too. The declaration tells its kind and its
+        /// cost for a save.
         case madeIndex
-        /// A kind of query subscriptions: what they fire on.
+        /// A kind of query subscriptions, named by the changes that they fire on.
         case subscription
     }
 
     package var kind: Kind
-    /// nil: of a role.
+    /// nil for a role.
     package var recordType: String?
     package var field: String?
     package var role: String?
-    /// In CloudKit's schema language: a field's type and options, the options that are new, the grants; nothing for a type and a role. Of subscriptions
-    /// what they fire on, such as `create,delete`.
+    /// In CloudKit's schema language: a field's type and options, its new options, or a type's grants; empty for a type
+    /// and a role. For subscriptions the changes that they fire on, such as `create,delete`.
     package var declaration: String
 }
 
-/// What production gains of the development schema, and what it cannot take. With one refusal nothing comes.
+/// The gains of production from the development schema, and the parts that it refuses. A single refusal stops the whole
+/// deployment.
 package struct SchemaDeployment: Equatable, Sendable {
-    /// In the order of roles, types and fields.
+    /// The gains, in the order of roles, types and fields.
     package var gains: [SchemaGain] = []
     package var refusals: [ServerError] = []
-    /// Queries that production has answered and would not, or not as before.
+    /// Queries that production has answered, and that the new schema would refuse or answer differently.
     package var broken: [BrokenQuery] = []
 }
 
 extension Registry {
-    /// Brings everything that the development schema has into production. CloudKit: types, fields and indexes are promoted, records are not;
-    /// what is deployed stays. Doing it again does nothing.
+    /// Adds everything that the development schema has to production. CloudKit: types, fields and indexes are promoted,
+    /// records are not; what is deployed stays. A second deployment changes nothing.
     ///
-    /// - Parameter isDryRun: only says what would come, and all that would be refused.
+    /// - Parameter isDryRun: only returns what would be added, and everything that would be refused.
     /// - Throws: the first refusal, unless it is a dry run.
     package func deploySchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaDeployment {
         try await requireContainer(container)
@@ -58,11 +60,12 @@ extension Registry {
 }
 
 extension Schema {
-    /// Takes up what it lacks of `source`. Types and fields keep what they are, options and roles that `source` does not have stay; types of `source`
-    /// have its grants and no others. Indexes that are made there are made here too: queries needed them.
+    /// Adds everything that `source` has and this schema lacks. Types and fields stay as they are. Options and roles
+    /// that `source` lacks stay too. Types of `source` get its grants and no others. Indexes that are made in `source`
+    /// are made here too, because queries needed them.
     ///
-    /// Nothing goes in halves: where one field cannot come, nothing does.
-    /// - Returns: what it gained, in the order of types and fields.
+    /// A deployment is complete or does nothing: one refused field stops all of it.
+    /// - Returns: the gains, in the order of types and fields.
     mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
         let (deployment, next) = deployment(of: source)
         if let refusal = deployment.refusals.first { throw refusal }
@@ -70,7 +73,7 @@ extension Schema {
         return deployment.gains
     }
 
-    /// What a deployment of `source` would bring and refuse, and what this schema would be then, without what is refused.
+    /// Returns the gains and refusals of a deployment of `source`, and the schema after it, without the refused parts.
     func deployment(of source: Schema) -> (deployment: SchemaDeployment, schema: Schema) {
         var next = self
         var deployment = SchemaDeployment()

@@ -1,12 +1,14 @@
 import NacreCloudWire
 
-/// The task that takes indexes of a development schema away that no query has used for a month. There is one a schema, as long as an index may go.
+/// The task that removes indexes of a development schema that no query has used for a month. A schema has one such task
+/// as long as an index of it may be removed.
 struct DropIndexes: TaskHandler {
     private static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .dropIndexes, "drop"), payload: [], due: due)
     }
 
-    /// The next look at a schema, a day from now at the earliest; nil: none of its indexes ever goes.
+    /// Makes the task for the next look at a schema, a day from now at the earliest; nil if none of its indexes is ever
+    /// removed.
     static func task(lookingAt schema: Schema, in database: DatabaseID, from now: Timestamp) -> TaskRow? {
         schema.unusedAtTheEarliest(from: now).map { task(in: database, due: max($0, now + Limits.recordedQueryPauseSeconds)) }
     }

@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// What a field takes: values of one type, plain or encrypted. A field keeps its shape for ever.
+/// The values that a field takes: one type, plain or encrypted. A field keeps its shape for ever.
 package struct FieldShape: Hashable, Sendable {
     package var type: FieldType
     package var isEncrypted: Bool
@@ -10,13 +10,13 @@ package struct FieldShape: Hashable, Sendable {
         self.isEncrypted = isEncrypted
     }
 
-    /// Of a field that would come with this value; nil for an empty list, which does not say of what.
+    /// Takes the shape of a new field from its first value; nil for an empty list, which does not tell its type.
     init?(of value: FieldValue) {
         if value.type == .unknownList { return nil }
         if case .sealed = value { self.init(value.type, isEncrypted: true) } else { self.init(value.type) }
     }
 
-    /// As CloudKit's error texts have it.
+    /// The shape as CloudKit's error texts write it.
     var name: String { isEncrypted ? "ENCRYPTED_\(type.rawValue)" : type.rawValue }
 }
 
@@ -25,9 +25,10 @@ extension FieldDefinition {
 }
 
 extension FieldValue {
-    /// The same as a value of this shape; nil where the value has another shape.
+    /// Returns the value in this shape, nil if it has another shape.
     ///
-    /// A number of the framework does not say whether it is an integer, and an empty list not of what: the schema does.
+    /// A number of the framework does not tell whether it is an integer, and an empty list does not tell its type: the
+    /// schema decides both.
     func fitted(to shape: FieldShape) -> FieldValue? {
         if case .sealed(let value) = self { return shape.isEncrypted && value.type == shape.type ? self : nil }
         if shape.isEncrypted { return nil }

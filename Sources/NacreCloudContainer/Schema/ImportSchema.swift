@@ -1,32 +1,36 @@
 package import NacreCloudWire
 
-/// One difference between two schemas, in CloudKit's schema language: a role, a type without its fields, its grants, or a field.
+/// One difference between two schemas, in CloudKit's schema language. It is a role, a type without its fields, a type's
+/// grants, or a field.
 package struct SchemaDifference: Hashable, Sendable, Codable {
-    /// nil: of a role.
+    /// nil for a role.
     package var recordType: String?
-    /// nil: of the type itself, or of its grants.
+    /// nil for the type itself, or for its grants.
     package var field: String?
     package var role: String?
-    /// A field's type and options, or a type's grants; empty for a type and a role, nil where there was none.
+    /// A field's type and options, or a type's grants. Empty for a type and a role, nil if it does not exist on that
+    /// side.
     package var before: String?
     package var after: String?
 }
 
-/// What an import changes.
+/// The changes of an import.
 package struct SchemaImport: Equatable, Sendable {
-    /// In the order of types and fields.
+    /// The differences, in the order of roles, types and fields.
     package var differences: [SchemaDifference]
-    /// Queries that development has answered and would not, or not as before.
+    /// Queries that development has answered, and that the new schema would refuse or answer differently.
     package var broken: [BrokenQuery]
 }
 
 extension Registry {
-    /// Makes a container's development schema what a text says, whole: what it leaves out goes.
+    /// Makes a container's development schema equal to a text: everything that the text leaves out is removed.
     ///
-    /// CloudKit: an import is declarative, only of development, and refuses to take away what production has. Nothing goes in halves.
-    /// On this server a type or a field is only taken away while development has no records: they would keep values that nothing describes.
-    /// - Parameter isDryRun: only says what would change.
-    /// - Returns: what changed, in the order of types and fields, and the queries that development has answered and would not any more.
+    /// CloudKit: an import is declarative, works on development only, and refuses to remove what production has. An
+    /// import is complete or does nothing. On this server it removes a type or a field only while development has no
+    /// records, which would keep values without a definition.
+    /// - Parameter isDryRun: only returns what would change.
+    /// - Returns: the changes, in the order of roles, types and fields, and the queries that development has answered
+    ///   and would no longer answer.
     package func importSchema(
         _ text: String, to container: String, isDryRun: Bool, by author: String? = nil
     ) async throws -> SchemaImport {
@@ -44,7 +48,7 @@ extension Registry {
         }
     }
 
-    /// What a container's schema lacks, and has beyond, of what a text says. Changes nothing, and judges nothing.
+    /// Compares a container's schema with a text, and returns the differences. Changes and refuses nothing.
     package func differences(
         from container: String, _ environment: DatabaseKey.Environment, to text: String
     ) async throws -> [SchemaDifference] {
@@ -55,13 +59,13 @@ extension Registry {
 }
 
 extension Schema {
-    /// CloudKit: a text that leaves one out would delete it.
+    /// Refuses a schema without the types that CloudKit manages. CloudKit: a text that leaves one out would delete it.
     package func requireManagedTypes() throws(ServerError) {
         if types[UserRecord.type] == nil { throw .managedTypeGoes(UserRecord.type) }
     }
 
-    /// Takes the roles, types, grants, fields and indexes of `wanted`, and no others. Indexes that stay keep their numbers, so their rows too, and roles
-    /// theirs, so who has them.
+    /// Takes the roles, types, grants, fields and index options of `wanted`, and no others. Indexes that stay keep
+    /// their numbers, and with them their rows. Roles that stay keep their numbers, and with them their users.
     mutating func become(_ wanted: Schema, production: Schema, hasRecords: Bool) throws(ServerError) {
         try wanted.requireManagedTypes()
         for role in roles.keys.sorted() where wanted.roles[role] == nil {
@@ -99,11 +103,11 @@ extension Schema {
         }
         definition.pairs = known?.pairs ?? []
         definition.subscribed = known?.subscribed ?? []
-        // What every schema has needs no entry.
+        // A type that every schema has needs no entry.
         if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }
     }
 
-    /// What is to be changed of this schema to make it the other one, in the order of roles, types and fields.
+    /// Returns the changes that turn this schema into the other one, in the order of roles, types and fields.
     func differences(to other: Schema) -> [SchemaDifference] {
         let changed = Set(roles.keys).symmetricDifference(other.roles.keys).sorted().map { role in
             SchemaDifference(role: role, before: roles[role].map { _ in "" }, after: other.roles[role].map { _ in "" })
@@ -129,7 +133,7 @@ extension Schema {
 }
 
 extension ServerError {
-    /// CloudKit's text.
+    /// The text is CloudKit's.
     fileprivate static func managedTypeGoes(_ type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete cloudkit managed record type", field: type,
@@ -139,7 +143,7 @@ extension ServerError {
                 : "The text leaves \(type) out, which the schema has. Begin with what nacre schema export prints.")
     }
 
-    /// CloudKit's text.
+    /// The text is CloudKit's.
     fileprivate static func activeTypeGoes(_ type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete a record type which is active in a production container", field: type,

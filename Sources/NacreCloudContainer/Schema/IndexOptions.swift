@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What a field is good for in queries. CloudKit: the field options of its schema language.
+/// The ways in which queries may use a field. CloudKit: the field options of its schema language.
 package struct IndexOptions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -9,13 +9,13 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
     package static let searchable = IndexOptions(rawValue: 2)
     package static let sortable = IndexOptions(rawValue: 4)
 
-    /// As schemas spell them, in the order in which CloudKit exports them.
+    /// The names of the options in schemas, in the order in which CloudKit exports them.
     package var names: [String] {
         let all: [(IndexOptions, String)] = [(.queryable, "QUERYABLE"), (.searchable, "SEARCHABLE"), (.sortable, "SORTABLE")]
         return all.filter { contains($0.0) }.map(\.1)
     }
 
-    /// nil where one of the names is not an option's.
+    /// Reads the names of options; nil if a name is none.
     package init?(names: [String]) {
         self = []
         for name in names {
@@ -24,8 +24,8 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// What a field has that came with a save. CloudKit: seen in schemas exported from containers of Core Data; see
-    /// `docs/decisions/fields-that-come-with-a-save.md`.
+    /// Returns the options of a field that comes with a save. CloudKit: seen in schemas exported from containers of
+    /// Core Data; see `docs/decisions/fields-that-come-with-a-save.md`.
     static func defaults(for shape: FieldShape) -> IndexOptions {
         if shape.isEncrypted { return [] }
         switch shape.type {
@@ -37,7 +37,8 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// What a field may have at all. CloudKit: assets and encrypted fields cannot be indexed, and only text has words.
+    /// Returns the options that a field can have at all. CloudKit: assets and encrypted fields cannot be indexed, and
+    /// only text has words.
     static func possible(for shape: FieldShape) -> IndexOptions {
         if shape.isEncrypted { return [] }
         switch shape.type {
@@ -59,25 +60,27 @@ extension FieldDefinition {
         return options
     }
 
-    /// Queries cannot use all of its indexes yet.
+    /// Whether an index of the field is still under construction.
     package var isBuilding: Bool { indexes.contains { $0.state == .building } }
 
     package var hasIndex: Bool { !indexes.isEmpty }
 
-    /// Those that are made.
+    /// The indexes of the field that are made.
     var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
 
-    /// The same with none that is made.
+    /// The field without its indexes.
     var withoutIndexes: FieldDefinition {
         var field = self
         for kind in IndexKind.allCases { field[kind] = nil }
         return field
     }
 
-    /// Lets queries use the field in these ways and no others. It makes no index: those that there are stay, as far as they are allowed.
+    /// Lets queries use the field in these ways and no others. Indexes that are still allowed stay. The only one that
+    /// it makes replaces an existing index.
     ///
-    /// An index that would need other rows than it has is another index with a number of its own: the rows of the old one are left alone and
-    /// mean nothing any more. Becoming sortable is such a change: a sortable field has rows for records without a value too.
+    /// An index that needs other rows than it has is replaced by one with a new number. The old rows stay, and queries
+    /// ignore them. Becoming sortable is one of these changes: a sortable field has rows for records without a value
+    /// too.
     mutating func setOptions(_ options: IndexOptions, nextIndex: inout Int64) {
         let becomesSortable = options.contains(.sortable) && !isSortable
         let hadValues = values != nil
@@ -88,7 +91,7 @@ extension FieldDefinition {
         if hadValues { makeIndex(.values, nextIndex: &nextIndex) }
     }
 
-    /// Whether queries may need such an index of the field.
+    /// Whether the field's options allow this kind of index.
     func allows(_ kind: IndexKind) -> Bool {
         switch kind {
         case .values: isQueryable || isSortable
@@ -101,8 +104,8 @@ extension FieldDefinition {
         set { if kind == .values { values = newValue } else { tokens = newValue } }
     }
 
-    /// Makes an index that the field allows and lacks: its rows of records that are there are still to be built.
-    /// - Parameter query: the one that asked for it, in words.
+    /// Makes an index that the field allows and lacks. The rows of existing records are still to be built.
+    /// - Parameter query: the query that needs it, in words.
     mutating func makeIndex(_ kind: IndexKind, for query: String? = nil, nextIndex: inout Int64) {
         guard allows(kind), self[kind] == nil else { return }
         self[kind] = IndexDefinition(id: nextIndex, for: query)
@@ -110,7 +113,7 @@ extension FieldDefinition {
     }
 }
 
-/// What the rows of an index stand for. Raw values are the order in which the indexes of a field are numbered.
+/// The kinds of indexes of a field. Raw values are the order in which the indexes of a field are numbered.
 enum IndexKind: Int, Hashable, Sendable, CaseIterable {
     case values
     case tokens
@@ -119,13 +122,13 @@ enum IndexKind: Int, Hashable, Sendable, CaseIterable {
 /// An index of one field, made or not.
 struct FieldIndex: Hashable, Sendable {
     var type: String
-    /// As the schema names it.
+    /// The name of the field in the schema.
     var field: String
     var kind: IndexKind
 }
 
 extension Schema {
-    /// Makes those indexes that are still allowed and missing.
+    /// Makes the indexes among these that are allowed and missing.
     mutating func make(_ indexes: some Collection<FieldIndex>, for query: String? = nil) {
         let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind.rawValue) < ($1.type, $1.field, $1.kind.rawValue) }
         for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, for: query, nextIndex: &nextIndex) }

@@ -1,18 +1,19 @@
 import NacreCloudWire
 
-/// How far a task over the zones of a container's environment has come that puts rows of indexes, or takes them away. A value: what the task remembers
-/// between its turns.
+/// The progress of a task that writes or removes index rows in the zones of a container's environment. It is kept in
+/// the task's payload.
 struct IndexProgress: Hashable, Sendable {
-    /// 2: with how many records are done.
+    /// Version 2 added the number of finished records.
     private static let version: UInt8 = 2
-    /// Whose rows they are; empty before the first turn of a build, which takes all that wait.
+    /// The indexes whose rows are written or removed. Empty before the first turn of a build, which then takes all that
+    /// wait.
     var indexes: Set<IndexID> = []
-    /// Databases up to this one are done, but for the zone under way.
+    /// The database of the current zone. All databases up to it are done, apart from that zone and those after it.
     var database: DatabaseID?
-    /// The zone under way, in which the records up to `record` are done; nil: the next database is next.
+    /// The current zone, in which the records up to `record` are done; nil: the next database is next.
     var zone: String?
     var record: String?
-    /// Records that are done, of all databases, some of them maybe twice.
+    /// The number of finished records of all databases. Some of them may count twice.
     var records = 0
 
     init(of indexes: Set<IndexID> = []) {
@@ -52,7 +53,7 @@ struct IndexProgress: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// To the next database of a container's environment. Returns false when there is none.
+    /// Moves to the next database of a container's environment. Returns false if there is none.
     mutating func goOn(in container: String, _ environment: DatabaseKey.Environment, _ transaction: any ReadTransaction) throws -> Bool {
         guard let database = try transaction.databases(of: container, environment, after: database, limit: 1).first else { return false }
         self.database = database.id
@@ -63,7 +64,7 @@ struct IndexProgress: Hashable, Sendable {
 }
 
 extension RecordTypeDefinition {
-    /// The same with no indexes but these; nil where it has none of them.
+    /// Returns the type with only these indexes, nil if it has none of them.
     func only(_ indexes: Set<IndexID>) -> RecordTypeDefinition? {
         var kept = RecordTypeDefinition(name: name)
         for (name, field) in fields {
@@ -73,7 +74,7 @@ extension RecordTypeDefinition {
         }
         kept.pairs = pairs.filter { indexes.contains($0.definition.index) }
         guard !kept.indexes.isEmpty else { return nil }
-        // Without indexes of their own: what their values are.
+        // The fields of a pair stay, without indexes of their own, because their definitions describe its values.
         for pair in kept.pairs {
             for name in [pair.first, pair.second] where kept.fields[name] == nil { kept.fields[name] = fields[name]?.withoutIndexes }
         }

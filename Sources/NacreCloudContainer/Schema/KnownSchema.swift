@@ -1,39 +1,40 @@
 import NacreCloudWire
 
-/// A schema as this process last saw it, and where to look whether it has changed.
+/// A schema as this process last saw it, and the database that tells whether it has changed.
 package struct KnownSchema: Hashable, Sendable {
     package let schema: Schema
     /// The database of the registry that holds it.
     let database: DatabaseID
 
-    /// Where its version stands: what a transaction asks for.
+    /// The key of its version, which a transaction reads.
     var versionKey: EntryKey { Self.versionKey(in: database) }
 
     static func versionKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
 
-    /// Where it stands how much the databases beside it may hold, if anybody has said.
+    /// The key of the quota of the container's databases in this environment. The entry may not exist.
     var quotaKey: EntryKey { EntryKey(database, .quota, QuotaEntry.key) }
 
-    /// What saves records of a zone must know all its indexes: one that it does not know would lack the record for ever. The zone says so in its own
-    /// row, which is locked; the version beside it may be older than the walk that has passed here.
+    /// Whether the schema knows all indexes of the zone. A save that does not know an index would leave its record out
+    /// of it for ever. The number in the zone's locked row is reliable. The schema's version may be read in a state
+    /// before the build's walk through the zone.
     func knowsIndexes(of zone: ZoneRow) -> Bool { schema.nextIndex >= zone.indexesBelow }
 
-    /// - Parameter entries: what a transaction found, its version among them.
+    /// - Parameter entries: the entries that a transaction read, with the schema's version among them.
     func isCurrent(by entries: [EntryRow]) -> Bool {
         entries.first { $0.key == versionKey }?.value ?? [] == schema.entry
     }
 }
 
-/// Why a transaction that saves records has to be run again, with another schema.
+/// The reasons to run a transaction that saves records again, with another schema.
 enum SchemaInterruption: Error {
-    /// Somebody changed it.
+    /// The schema has changed since it was read.
     case moved
-    /// It must have these first.
+    /// The schema must get these types and fields first.
     case lacks(SchemaAdditions)
 }
 
 extension Registry {
-    /// The record types of a container in one environment, as they are now.
+    /// Returns the current record types of a container in one environment.
     package func schema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
         try await readSchema(of: container, environment).schema
     }
@@ -41,7 +42,7 @@ extension Registry {
     /// Reads on one snapshot, with the schema that is current in it.
     /// - Parameters:
     ///   - key: the database that is read, for the server's log.
-    ///   - zone: its zone, likewise.
+    ///   - zone: the zone that is read, for the server's log.
     func read<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment,
         met key: DatabaseKey? = nil, zone: ZoneID? = nil, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
@@ -58,9 +59,9 @@ extension Registry {
         return value
     }
 
-    /// Runs what saves records until the schema that it ran with was current and lacked nothing.
+    /// Runs `body`, which saves records, until its schema was current and lacked nothing.
     ///
-    /// It ends: each turn but the last means that the schema changed, and schemas have limits.
+    /// It ends: each repetition means that the schema changed, and schemas have limits.
     func withSchema<Value>(
         of container: String, _ environment: DatabaseKey.Environment, _ body: (KnownSchema) async throws -> Value
     ) async throws -> Value {
@@ -80,9 +81,10 @@ extension Registry {
         }
     }
 
-    /// Changes a schema in a transaction of its own, if it changes it.
+    /// Changes a schema in a transaction of its own. Writes nothing if `change` leaves it as it is, unless `note` is an
+    /// undo.
     /// - Parameters:
-    ///   - note: what an administrator does, for the schema's history.
+    ///   - note: the administrator's action, for the schema's history.
     ///   - change: may run twice.
     func changeSchema<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
@@ -91,7 +93,8 @@ extension Registry {
         try await changeSchema(of: container, environment, noting: note) { schema, _ in try change(&schema) }
     }
 
-    /// The same for a change that looks at what else there is. What there was is read beside the writer: a large schema takes long.
+    /// Changes a schema, with a transaction in which `change` reads other data. The schema before is read outside the
+    /// write transaction, because a large one takes long.
     func changeSchema<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
         _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
@@ -118,7 +121,7 @@ extension Registry {
         try await databaseID(Part.schema(container: container, environment).key)
     }
 
-    /// Where a schema's version stands.
+    /// Returns the key of a schema's version.
     func schemaVersionKey(of container: String, _ environment: DatabaseKey.Environment) async throws -> EntryKey {
         KnownSchema.versionKey(in: try await schemaDatabase(of: container, environment))
     }

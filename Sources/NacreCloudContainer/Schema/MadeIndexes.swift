@@ -1,27 +1,28 @@
 package import NacreCloudWire
 
-/// An index that is made, and why.
+/// An index that is made, and the query that needed it.
 package struct MadeIndex: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, Codable {
         case values
         case words
-        /// Of two fields.
+        /// An index of two fields.
         case pair
     }
 
     package var recordType: String
-    /// As the schema names it; of two fields `first+second`.
+    /// The field's name in the schema; `first+second` for an index of two fields.
     package var field: String
     package var kind: Kind
-    /// Each element or word of a value has a row of its own: so many rows has a save to write. Otherwise it is one row a record.
+    /// Whether each element or word of a value has a row of its own, which a save must write. Otherwise a record has
+    /// one row.
     package var hasManyRows: Bool
     package var isUsable: Bool
     package var isPinned: Bool
-    /// When it was asked for. nil: nobody noted it.
+    /// The time at which it was requested; nil: not known.
     package var made: Timestamp?
-    /// The query that asked for it, in words. nil: none did, or it said too much to be kept.
+    /// The query that needed it, in words; nil: no query did, or its text was too long to be kept.
     package var query: String?
-    /// The last day on which a query could go by it that is still recorded. nil: none is.
+    /// The last day with a recorded query that could use it; nil: there is none.
     package var lastUsed: Timestamp?
 
     init(_ definition: IndexDefinition, of field: String, in type: String, _ kind: Kind, hasManyRows: Bool) {
@@ -35,7 +36,7 @@ package struct MadeIndex: Hashable, Sendable {
         query = definition.query
     }
 
-    /// For people: what it costs a save.
+    /// The cost of a save, for people.
     package var cost: String {
         switch kind {
         case .words: "a row a word"
@@ -68,7 +69,7 @@ extension RecordTypeDefinition {
 }
 
 extension Registry {
-    /// The indexes of a container's schema that are made, in the order of their types and fields.
+    /// Returns the indexes of a container's schema that are made, in the order of their types and fields.
     package func madeIndexes(of container: String, _ environment: DatabaseKey.Environment) async throws -> [MadeIndex] {
         try await requireContainer(container)
         let now = clock()

@@ -1,16 +1,17 @@
 import NacreCloudWire
 
-/// An index of two fields of a type: the records of one value of the first, in the order of the second. Queries that compare the one for equality and
-/// sort by the other read as many rows of it as they answer, however many records have that value.
+/// An index of two fields of a type: for each value of the first field, its records in the order of the second. It
+/// serves queries that compare the first for equality and sort by the second. They read only as many rows as they
+/// return, however many records have that value.
 ///
 /// See `docs/decisions/two-fields-have-an-index-where-a-query-reads-in-vain.md`.
 package struct PairIndex: Hashable, Sendable, Codable {
-    /// The fields, as the schema names them: `first` is the one that is compared.
+    /// The names of the fields in the schema. Queries compare `first` and sort by `second`.
     package var first: String
     package var second: String
     package var definition: IndexDefinition
 
-    /// For people: `first+second`.
+    /// The name for people: `first+second`.
     package var name: String { Self.name(first, second) }
 
     static func name(_ first: String, _ second: String) -> String { "\(first)+\(second)" }
@@ -18,7 +19,7 @@ package struct PairIndex: Hashable, Sendable, Codable {
     func hasFields(of other: FieldPair) -> Bool { name == other.name }
 }
 
-/// The fields of an index of two, made or not.
+/// The fields of an index of two fields, made or not.
 struct FieldPair: Hashable, Sendable {
     var type: String
     var first: String
@@ -32,7 +33,7 @@ struct FieldPair: Hashable, Sendable {
         self.second = second
     }
 
-    /// By its name; nil where that is none of two fields.
+    /// Reads a name of the form `first+second`; nil if it does not name two fields.
     init?(type: String, named name: String) {
         let fields = name.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 2, !fields.contains("") else { return nil }
@@ -41,8 +42,8 @@ struct FieldPair: Hashable, Sendable {
 }
 
 extension RecordTypeDefinition {
-    /// Whether queries may need such an index, and nobody refused it. The second field's rows are those of records without a value too, which its own index has where it is
-    /// sortable.
+    /// Whether queries may need an index of these two fields, and it is not refused. It has rows for records without a
+    /// value of the second field too, like the index of a sortable field.
     func allowsPair(_ first: String, _ second: String) -> Bool {
         if refusedPairs.contains(PairIndex.name(first, second)) { return false }
         guard first != second, let compared = fields[first], let sorted = fields[second] else { return false }
@@ -50,7 +51,8 @@ extension RecordTypeDefinition {
         return compared.isQueryable && sorted.isSortable
     }
 
-    /// Makes an index that is allowed, where there is none and room for one: its rows of records that are there are still to be built.
+    /// Makes an index that is allowed and missing, if there is room. The rows of existing records are still to be
+    /// built.
     mutating func makePair(_ first: String, _ second: String, for query: String? = nil, nextIndex: inout Int64) {
         guard allowsPair(first, second), pairs.count < Limits.pairIndexesPerType else { return }
         guard !pairs.contains(where: { $0.name == PairIndex.name(first, second) }) else { return }
@@ -64,8 +66,8 @@ extension Schema {
         types[pair.type]?.makePair(pair.first, pair.second, for: query, nextIndex: &nextIndex)
     }
 
-    /// Gives up indexes of two fields that are no longer allowed, or of which one is another field now than before. Their rows are left alone and mean
-    /// nothing any more.
+    /// Removes indexes of two fields that are no longer allowed, or of which a field has another type than before.
+    /// Their rows stay, and queries ignore them.
     mutating func dropPairs(over before: Schema) {
         for (name, type) in types where !type.pairs.isEmpty {
             let known = before.types[name]
@@ -81,7 +83,8 @@ extension Schema {
 }
 
 extension IndexKey {
-    /// What the keys of an index of two fields begin with for a value of the first. Its length stands before it, so that no other value's begins so too.
+    /// Returns the start of the keys for a value of the first field. The value's length comes first, so that no other
+    /// value's keys have the same start.
     static func prefix(_ first: [UInt8]) -> [UInt8] {
         [UInt8(truncatingIfNeeded: first.count >> 8), UInt8(truncatingIfNeeded: first.count)] + first
     }

@@ -1,22 +1,24 @@
 import NacreCloudWire
 
-/// What a reset of a development environment takes away.
+/// The parts that a reset of a development environment removes.
 package struct SchemaReset: Hashable, Sendable {
-    /// Roles that production does not have. Users have none of those that it has: they are given anew.
+    /// Roles that production does not have. Roles that it has stay, but their users lose them.
     package var roles: [String] = []
-    /// Types that production does not have, and all fields that it does not have, as `Type.field`. In their order.
+    /// The types that production does not have, and below all fields that it does not have, as `Type.field`. Both are
+    /// sorted.
     package var types: [String]
     package var fields: [String]
-    /// Databases whose records and zones go.
+    /// The number of databases whose records and zones are removed.
     package var databases: Int
 }
 
 extension Cloud {
-    /// Makes a container's development environment what its production is: the same schema, and no records.
+    /// Gives a container's development environment the schema of its production, and removes its records.
     ///
-    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, of all users; users have fresh records after.
-    /// Production is not touched. Records go first, each database in a transaction of its own: a reset that was cut short is done again.
-    /// - Parameter isDryRun: only says what would go.
+    /// CloudKit: "Reset Environment" of its console. All records and zones of development are removed, of all users,
+    /// who get new user records afterwards. Production is not touched. Records are removed first, each database in a
+    /// transaction of its own. An interrupted reset can be run again.
+    /// - Parameter isDryRun: only returns what would be removed.
     package func resetSchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaReset {
         try await registry.requireContainer(container)
         let production = try await registry.schema(of: container, .production)
@@ -29,7 +31,8 @@ extension Cloud {
             let isEmpty = isDryRun ? try await !hasZones(row) : try await !clear(row)
             if isEmpty { continue }
             reset.databases += 1
-            // One that is empty is of an account that was deleted, or its owner gets the records with the next visit.
+            // An empty private database belongs to a deleted account, or its owner gets the records with the next
+            // visit.
             if row.key.scope == .private { users.append(row.key.owner) }
         }
         if isDryRun { return reset }
@@ -61,14 +64,15 @@ extension Cloud {
         return cleared
     }
 
-    /// Counts the records again: what was saved while others went has no rows in the indexes that come.
+    /// Replaces the development schema by production's. Looks for records again: records saved during the reset have no
+    /// rows in the new indexes.
     private func replaceSchema(of container: String, with production: Schema, by author: String?) async throws {
         let part = Registry.Part.schema(container: container, .development)
         let (database, schema) = try await registry.write(part) { database, now, transaction -> Ending<(DatabaseID, Schema)> in
             let before = try transaction.schema(in: database)
             var after = before
             after.types = [:]
-            // They come back under other numbers: who had one has it no more.
+            // Roles come back under new numbers, so that their former users do not have them.
             after.roles = [:]
             after.hasOlderRecords = try transaction.hasRecords(of: container, .development)
             _ = try after.deploy(production)
@@ -80,7 +84,7 @@ extension Cloud {
 }
 
 extension Schema {
-    /// What goes where this schema becomes another one.
+    /// Returns the parts that are lost if this schema becomes the other one.
     fileprivate func lost(to other: Schema) -> SchemaReset {
         let gone = differences(to: other).filter { $0.after == nil }
         let fields = gone.compactMap { gone -> String? in
@@ -93,7 +97,7 @@ extension Schema {
 }
 
 extension WriteTransaction {
-    /// Deletes some zones of a database. Returns nil where there are none, else whether its feed moved.
+    /// Deletes some zones of a database. Returns nil if there are none, otherwise whether its feed changed.
     fileprivate func deleteZones(of database: DatabaseID, at now: Timestamp) throws -> Ending<Bool?> {
         guard let row = try lock(in: database).database else { return .rollback(nil) }
         let zones = try zones(in: database, after: nil, limit: Limits.resultsPerPage)
@@ -101,14 +105,14 @@ extension WriteTransaction {
         var plan = WritePlan()
         var lastSeq = row.lastSeq
         for zone in zones {
-            // What is saved into it meanwhile counts.
+            // The lock includes what was saved into the zone meanwhile.
             guard let zone = try lock(zoneNamed: zone.name, in: database).zone else { continue }
             let hasFeed = row.key.hasFeed(inZoneNamed: zone.name)
             plan.add(deletionOf: zone, at: row.lastSeq + 1, now: now, isToldOf: hasFeed)
             if hasFeed, row.key.scope == .private {
                 try plan.addEndOfSharing(of: zone, by: Caller(.user(row.key.owner)), at: now, self)
             }
-            // A zone of this name that comes starts above it: no change tag ever comes back.
+            // A new zone of this name starts above that number, so that no change tag is ever used twice.
             if !hasFeed { lastSeq = max(lastSeq, zone.lastSeq) }
         }
         plan.databaseChanges.append(DatabaseChange(database, lastSeq: lastSeq))

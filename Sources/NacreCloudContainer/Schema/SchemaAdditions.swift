@@ -1,19 +1,21 @@
 import NacreCloudWire
 
-/// What saves bring that a schema lacks: types, and fields of types. The first to name a field says what it is. Subscriptions bring their kinds.
+/// The types and fields that saves add to a schema. The first save that names a field sets its shape. Subscriptions add
+/// their kinds.
 struct SchemaAdditions: Hashable, Sendable {
     private(set) var types: [String: [String: FieldShape]] = [:]
-    /// By type that there is.
+    /// subscribed[recordType], for existing types.
     var subscribed: [String: Set<String>] = [:]
 
     mutating func add(_ fields: [String: FieldShape], to type: String) {
         types[type, default: [:]].merge(fields, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The types, and their fields.
+    /// The number of types and of their fields together.
     var count: Int { types.values.reduce(types.count) { $0 + $1.count } }
 
-    /// The same in portions that each count as many at most, or have one type; kinds of subscriptions go with the first.
+    /// Splits the additions into portions, each with a `count` of at most `most` or with a single type. Kinds of
+    /// subscriptions go with the first.
     func portions(of most: Int) -> [SchemaAdditions] {
         var portions = [SchemaAdditions()]
         portions[0].subscribed = subscribed
@@ -33,7 +35,7 @@ struct SchemaAdditions: Hashable, Sendable {
 }
 
 extension Schema {
-    /// What the schema lacks of a record's type and fields, as far as it has room; nil when it lacks nothing.
+    /// Returns the type and fields that the schema lacks for a record, up to its limits; nil if it lacks nothing.
     func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
         let known = savedDefinition(of: type)
         let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
@@ -47,8 +49,8 @@ extension Schema {
         return additions
     }
 
-    /// Takes up what it lacks of `additions`, with the options that such fields have by default, as far as its limits allow. Indexes come later,
-    /// when queries need them.
+    /// Adds the missing parts of `additions`, with the default options of new fields, up to the schema's limits.
+    /// Indexes come later, when queries need them.
     mutating func add(_ additions: SchemaAdditions) {
         for (type, kinds) in additions.subscribed { types[type]?.subscribed.formUnion(kinds) }
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
@@ -58,7 +60,7 @@ extension Schema {
             for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {
                 if definition.fields.count >= Limits.fieldsPerRecordType { break }
                 var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
-                // Users are not queried.
+                // Queries do not read users.
                 let options: IndexOptions = type == UserRecord.type ? [] : .defaults(for: shape)
                 field.setOptions(options, nextIndex: &nextIndex)
                 definition.fields[name] = field
@@ -67,12 +69,12 @@ extension Schema {
         }
     }
 
-    /// The indexes whose older rows are not there yet.
+    /// The indexes under construction, which lack rows of older records.
     var building: Set<IndexID> {
         Set(types.values.flatMap(\.indexes).filter { $0.state == .building }.map(\.index))
     }
 
-    /// Those indexes have all their rows from now on.
+    /// Marks these indexes as complete.
     mutating func finishBuilding(_ indexes: Set<IndexID>) {
         change(indexes) { index in
             index?.state = .usable
@@ -80,12 +82,12 @@ extension Schema {
         }
     }
 
-    /// Those indexes that are there get their rows once more.
+    /// Marks these indexes, as far as they exist, to be built again.
     mutating func rebuild(_ indexes: Set<IndexID>) {
         change(indexes) { $0?.state = .building }
     }
 
-    /// Changes the definitions of those that are there; one that becomes nil goes.
+    /// Changes the definitions of these indexes, as far as they exist. A definition set to nil is removed.
     mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition?) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {

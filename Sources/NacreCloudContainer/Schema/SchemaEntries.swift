@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreLocks
 
-/// The entry by which everybody notices that a schema changed.
+/// The entry that changes with every change of a schema, so that every process notices it.
 struct SchemaVersionEntry: RegistryEntry {
     static let kind = EntryKind.schemaVersion
     static let key = "schema"
@@ -13,14 +13,14 @@ struct SchemaVersionEntry: RegistryEntry {
     var justInTime: JustInTime?
     /// nil: it declares none.
     var roles: [String: Int64]?
-    /// nil: it never declared one.
+    /// nil: it never declared a role.
     var nextRole: Int64?
-    /// nil: none since changes are kept.
+    /// nil: no change since the history is kept.
     var changes: Int64?
 }
 
 extension [EntryRow] {
-    /// The number of a schema's next index, of what a transaction found at its version's key.
+    /// Returns the number of a schema's next index from the entries that a transaction read.
     func nextIndex(at key: EntryKey) throws -> Int64 {
         try first { $0.key == key }.map { try SchemaVersionEntry($0).nextIndex } ?? 0
     }
@@ -31,18 +31,18 @@ extension RecordTypeDefinition: RegistryEntry {
 }
 
 extension ReadTransaction {
-    /// Whether a schema is the one that a database of the registry holds.
+    /// Whether this is the schema that a database of the registry holds.
     func isCurrent(_ schema: Schema, in database: DatabaseID) throws -> Bool {
         try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first?.value ?? [] == schema.entry
     }
 
-    /// The schema that a database of the registry holds. Reads one row where that is the known one.
+    /// Returns the schema that a database of the registry holds. Reads one row if that is `known`.
     func schema(in database: DatabaseID, knowing known: Schema?) throws -> Schema {
         if let known, try isCurrent(known, in: database) { return known }
         return try schema(in: database)
     }
 
-    /// The schema that a database of the registry holds, whole.
+    /// Reads the whole schema that a database of the registry holds.
     func schema(in database: DatabaseID) throws -> Schema {
         guard let row = try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first else { return Schema() }
         let entry = try SchemaVersionEntry(row)
@@ -58,8 +58,9 @@ extension ReadTransaction {
         return schema
     }
 
-    /// Whether an app saved anything in a container's environment. With more zones than worth a look the answer is yes: what follows from it is
-    /// work that may be needless, never a wrong answer.
+    /// Whether an app saved anything in a container's environment. With more than `Limits.resultsPerPage` zones and
+    /// databases it answers true without looking at the rest. Callers may then build needlessly, or refuse an import of
+    /// a type's removal.
     func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
         var zonesLeft = Limits.resultsPerPage
         var last: DatabaseID?
@@ -80,9 +81,9 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet. Looks at the types that changed, and at all
-    /// where one of these has an index.
-    /// - Parameter note: what an administrator did, for the history; nil: nobody did.
+    /// Writes the changes of a schema under the next version, and starts builds of indexes without rows. Looks at the
+    /// changed types only, and at all types if one of these has an index.
+    /// - Parameter note: the administrator's action, for the history; nil: there was none.
     /// - Returns: the schema as it is kept.
     func put(
         _ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, noting note: SchemaNote? = nil,
@@ -120,7 +121,8 @@ extension WriteTransaction {
         return kept
     }
 
-    /// The task that looks for unused indexes, where an index of a development schema may go and there is none yet.
+    /// Returns the task that looks for unused indexes. Only development has it, if an index may be removed and no task
+    /// exists yet.
     private func dueLook(at schema: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey?) throws -> TaskRow? {
         guard let look = DropIndexes.task(lookingAt: schema, in: database, from: now) else { return nil }
         guard try databases([database]).first?.key.environment == .development else { return nil }
@@ -128,18 +130,18 @@ extension WriteTransaction {
     }
 }
 
-/// The schemas that this process saw last. One may have changed since: each transaction that uses one looks at its version.
+/// The schemas that this process saw last. They may be outdated: each transaction that uses one checks its version.
 final class SchemaMemory: Sendable {
     private let schemas = Locked<[DatabaseID: Schema]>([:])
 
-    /// Schemas remembered; beyond it the memory starts afresh. On this server.
+    /// The most remembered schemas; then the memory starts afresh. On this server: 1000.
     private static let remembered = 1000
 
     subscript(database: DatabaseID) -> Schema? {
         schemas.withLock { $0[database] }
     }
 
-    /// Older news than it has are no news.
+    /// Remembers a schema, unless the known one is as new.
     func learn(_ schema: Schema, of database: DatabaseID) {
         schemas.withLock { schemas in
             if let known = schemas[database] {

@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// A change of a schema by an administrator, as its history has it.
+/// A change of a schema by an administrator, as listed in its history.
 package struct SchemaChange: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, Codable {
         case `import`
@@ -10,36 +10,36 @@ package struct SchemaChange: Hashable, Sendable {
         case undo
     }
 
-    /// Counts from 1 in each environment.
+    /// The number of the change, from 1 in each environment.
     package var number: Int64
     package var kind: Kind
     package var time: Timestamp
-    /// The management token that it was made with, as its ID and name; nil: an administrator's own token.
+    /// The ID and name of the management token that made it; nil: an administrator's own token.
     package var author: String?
-    /// An undo took it back.
+    /// Whether an undo took it back.
     package var isUndone: Bool
     package var count: Int
-    /// nil: too long to be kept.
+    /// nil: they were too long to be kept.
     package var differences: [SchemaDifference]?
 }
 
-/// A change that was taken back, or would be.
+/// An undo of a change, done or planned.
 package struct SchemaUndo: Hashable, Sendable {
     /// The number and the kind of the change.
     package var number: Int64
     package var kind: SchemaChange.Kind
-    /// From the schema as it was before the undo.
+    /// The differences from the schema before the undo.
     package var differences: [SchemaDifference]
 }
 
-/// What a change of a schema is noted as.
+/// The description of a change of a schema for its history.
 struct SchemaNote: Sendable {
     var kind: SchemaChange.Kind
-    /// nil: an administrator with a token of the server's own.
+    /// nil: an administrator with a token of the server.
     var author: String?
 }
 
-/// A change as the registry keeps it; see `docs/decisions/the-history-of-a-schema-is-its-differences.md`.
+/// The entry of a change in the registry; see `docs/decisions/the-history-of-a-schema-is-its-differences.md`.
 struct SchemaChangeEntry: RegistryEntry {
     static let kind = EntryKind.schemaChange
 
@@ -53,8 +53,9 @@ struct SchemaChangeEntry: RegistryEntry {
 }
 
 extension Schema {
-    /// Counts a change and adds it to what a plan writes, in place of the oldest one where there are too many. A change without differences is none,
-    /// unless it is an undo, which makes that what it took back is not taken back again.
+    /// Counts a change and adds it to the plan. Beyond `Limits.schemaChangesKept` it removes the oldest one. A change
+    /// without differences is left out, unless it is an undo. An undo is always noted, so that its change is not undone
+    /// twice.
     mutating func add(_ note: SchemaNote, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
         let differences = before.differences(to: self)
         if differences.isEmpty, note.kind != .undo { return }
@@ -71,7 +72,8 @@ extension Schema {
         if oldest > 0 { plan.entriesRemoved.append(EntryKey(database, .schemaChange, .newestFirst(oldest))) }
     }
 
-    /// This schema as it would be if these differences had not been made: what came goes, what went comes back, what changed is as it was.
+    /// Returns this schema without these differences: added parts are removed, removed ones come back, changed ones are
+    /// as before.
     func takingBack(_ differences: [SchemaDifference]) throws(ServerError) -> Schema {
         var wanted = self
         wanted.types[UserRecord.type] = definition(of: UserRecord.type)
@@ -97,7 +99,7 @@ extension Schema {
         return wanted
     }
 
-    /// All that the differences say of before, as a schema of its own, under the roles of this one.
+    /// Writes the earlier parts of the differences as a schema text, with the roles of this schema.
     private func textOfWhatWas(in differences: [SchemaDifference]) -> String {
         var items: [String: [String]] = [:]
         for difference in differences {
@@ -111,17 +113,18 @@ extension Schema {
 }
 
 extension Registry {
-    /// The changes of a schema by administrators, newest first: imports, indexes, deployments, resets and undos. Types and fields that came with
-    /// saves are not among them.
+    /// Returns the changes of a schema by administrators, newest first: imports, indexes, deployments, resets and
+    /// undos. Types and fields that came with saves are not among them.
     package func schemaHistory(of container: String, _ environment: DatabaseKey.Environment) async throws -> [SchemaChange] {
         try await requireContainer(container)
         return try await read(of: container, environment) { known, transaction in try transaction.schemaChanges(in: known.database) }
     }
 
-    /// Takes the last change of a development schema back that has not been taken back yet. What came with saves since stays.
+    /// Undoes the last change of a development schema that is not yet undone. Types and fields that came with later
+    /// saves stay.
     ///
-    /// It is refused like an import where it would take away what production has or records may use.
-    /// - Parameter isDryRun: only says what would change.
+    /// Like an import, it is refused if it would remove what production has or records may use.
+    /// - Parameter isDryRun: only returns what would change.
     package func undoSchemaChange(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaUndo {
         try await requireContainer(container)
         let production = try await schema(of: container, .production)
@@ -147,7 +150,7 @@ extension Schema {
         do {
             try next.become(try takingBack(differences), production: production, hasRecords: hasRecords)
         } catch {
-            // What an import says to do is to write it into the file; here is none.
+            // The remedy of an import names the text, which an undo does not have.
             var refusal = error
             refusal.remedy =
                 "So the last change stays. Take back what can go by an import: nacre schema export, then nacre schema import of what you want."
@@ -158,12 +161,12 @@ extension Schema {
 }
 
 extension ReadTransaction {
-    /// All that is kept, newest first.
+    /// Returns all kept changes, newest first.
     fileprivate func schemaChanges(in database: DatabaseID) throws -> [SchemaChange] {
         var undos = 0
         return try entries(in: database, .schemaChange, after: nil, limit: Limits.schemaChangesKept).map { row in
             let entry = try SchemaChangeEntry(row)
-            // Each undo takes back the newest change before it that stands.
+            // Each undo takes back the newest earlier change that is not undone.
             let isUndone = entry.verb != .undo && undos > 0
             if entry.verb == .undo { undos += 1 } else if isUndone { undos -= 1 }
             return SchemaChange(

@@ -1,10 +1,10 @@
 package import NacreCloudWire
 
 extension SchemaText {
-    /// Reads a schema in CloudKit's schema language: what a developer wants a schema to be. Its indexes have no numbers yet that mean anything.
+    /// Reads a text in CloudKit's schema language. The numbers of its indexes mean nothing yet.
     ///
     /// CloudKit: comments are lost, the order is free, and types without grants have the default ones.
-    /// - Throws: `BAD_REQUEST` with the line and the column of what is wrong.
+    /// - Throws: `BAD_REQUEST` with the line and the column of the fault.
     package static func schema(from text: String) throws(ServerError) -> Schema {
         var reader = try SchemaReader(text)
         return try reader.schema()
@@ -17,7 +17,7 @@ private struct SchemaReader {
     private var tokens: SchemaTokens
     private var next: Token
     private var nextIndex: Int64 = 1
-    /// Roles that grants name, as they stand in the text: each must be one that the text declares.
+    /// The roles that grants name, as tokens of the text. The text must declare each of them.
     private var granted: [Token] = []
 
     init(_ text: String) throws(ServerError) {
@@ -106,7 +106,7 @@ private struct SchemaReader {
     private static let grantRemedy =
         "A grant is GRANT, some of READ, CREATE and WRITE with commas between, TO, and one role: GRANT READ, WRITE TO Editor. Who may WRITE may delete."
 
-    /// Whether what follows the role of a grant is a comma and another role: a field would have a type.
+    /// Whether a comma and another role follow the role of a grant. A field would have a type there.
     private func isSecondRole() throws(ServerError) -> Bool {
         guard next.isSign(",") else { return false }
         var ahead = tokens
@@ -151,7 +151,7 @@ private struct SchemaReader {
 
     private static let managedPrefix = "cloudkit."
 
-    /// Whether a grant comes next, and not a field that is called so: that would have a type.
+    /// Whether a grant comes next. A field named GRANT would have a type.
     private func isGrant() throws(ServerError) -> Bool {
         guard next.isKeyword("GRANT") else { return false }
         var ahead = tokens
@@ -172,7 +172,7 @@ private struct SchemaReader {
                 throw .schemaSyntax(
                     "Field '\(name.text)' has the type \(SchemaText.name(of: systemType))", at: place, remedy: "System fields keep their type.")
             }
-            // Without options it is as if nobody had named it.
+            // A system field without options needs no entry.
             if options.isEmpty { return }
             guard SystemField(rawValue: name.text) != nil else {
                 throw .schemaSyntax("Field '\(name.text)' cannot be indexed", at: place, remedy: "Leave its options out.")
@@ -202,7 +202,7 @@ private struct SchemaReader {
         let isList = try skipKeyword("LIST")
         if isList {
             try skip("<")
-            // CloudKit's grammar has it inside; in front of the list it means the same.
+            // CloudKit's grammar has ENCRYPTED inside; in front of the list it means the same.
             if try skipKeyword("ENCRYPTED") { isEncrypted = true }
         }
         let element = next
@@ -263,7 +263,7 @@ private struct SchemaReader {
         return name
     }
 
-    /// A keyword or a sign that must come next.
+    /// Reads a keyword or a sign that must come next.
     private mutating func skip(_ text: String, or others: [String] = []) throws(ServerError) {
         guard next.isKeyword(text) || next.isSign(text) else { throw unexpected(["\"\(text)\""] + others) }
         try advance()
@@ -289,7 +289,7 @@ private struct SchemaReader {
         .schemaSyntax("Encountered \(next.shown)", at: next.place, expecting: expected, remedy: remedy)
     }
 
-    /// A fault that knows a name, with where the name stands.
+    /// Returns a fault of a name with the place of the name.
     private func located(_ fault: ServerError, at place: SchemaTokens.Place) -> ServerError {
         .schemaSyntax(fault.reason, at: place, remedy: fault.remedy ?? "Correct it there.")
     }

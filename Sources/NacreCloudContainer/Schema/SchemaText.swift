@@ -1,6 +1,7 @@
 package import NacreCloudWire
 
-/// A schema in CloudKit's schema language, laid out as CloudKit exports it: everything in the order of its bytes, names of fields padded.
+/// A schema in CloudKit's schema language, laid out as CloudKit exports it. All names are in the order of their bytes,
+/// and field names are padded.
 package struct SchemaText {
     private let schema: Schema
 
@@ -19,7 +20,7 @@ package struct SchemaText {
         return "DEFINE SCHEMA\n" + (roles.isEmpty ? "" : "\n") + roles.joined() + types.map { "\n" + $0.text }.joined()
     }
 
-    /// A field's type and options.
+    /// Returns a field's type and options.
     static func declaration(of field: FieldDefinition) -> String {
         ([typeName(field.shape)] + field.options.names).joined(separator: " ")
     }
@@ -28,12 +29,12 @@ package struct SchemaText {
         "CREATE ROLE \(quoted(name))"
     }
 
-    /// What each role may do, in the order of the roles' bytes.
+    /// Returns the grants of each role, in the order of the roles' bytes.
     static func declarations(of grants: Grants) -> [String] {
         grants.roles.map { "GRANT \(grants[$0].words.joined(separator: ", ")) TO \(quoted($0))" }
     }
 
-    /// A plain type by its name in the language, or by the tag that values carry.
+    /// Returns a plain type by its name in the language, or by the tag that values carry.
     package static func fieldType(named name: String) -> FieldType? {
         FieldType.allCases.first { $0 != .unknownList && (self.name(of: $0) == name || $0.rawValue == name) }
     }
@@ -46,7 +47,7 @@ package struct SchemaText {
 
     private typealias Line = (name: String, declaration: String)
 
-    /// CloudKit: every type has these, whether a schema says so or not.
+    /// CloudKit: every type has these fields, even if a schema does not declare them.
     static let systemFields: [String: FieldType] = [
         "___createTime": .timestamp, "___createdBy": .reference, "___etag": .string, "___modTime": .timestamp, "___modifiedBy": .reference,
         "___recordID": .reference,
@@ -71,7 +72,7 @@ package struct SchemaText {
 
     // MARK: Words
 
-    /// Words of the language: names that look like one stand in quotes.
+    /// The words of the language. A name that equals one is written in quotes.
     private static let keywords: Set = [
         "AS", "ASSET", "BYTES", "CREATE", "DEFINE", "DOUBLE", "ENCRYPTED", "GRANT", "INT64", "LIST", "LOCATION", "NUMBER", "PREFERRED", "QUERYABLE",
         "READ", "RECORD", "REFERENCE", "ROLE", "SCHEMA", "SEARCHABLE", "SORTABLE", "STRING", "TIMESTAMP", "TO", "TYPE", "WRITE",

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// The words and signs of a text in CloudKit's schema language, with where each stands. Comments are left out.
+/// The words and signs of a text in CloudKit's schema language, with their places. Comments are left out.
 struct SchemaTokens {
     struct Token: Hashable {
         enum Kind: Hashable {
@@ -13,20 +13,21 @@ struct SchemaTokens {
         }
 
         var kind: Kind
-        /// Without quotes.
+        /// The text without quotes.
         var text: String
         var place: Place
 
-        /// As an error shows it.
+        /// The token in an error's text.
         var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
 
-        /// Keywords are read in any case. On this server: every file that is known writes them in upper case.
+        /// Whether the token is this keyword, in any case. On this server: all known files write keywords in upper
+        /// case.
         func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
 
         func isSign(_ sign: String) -> Bool { kind == .sign && text == sign }
     }
 
-    /// Both count from 1; a column is a character of Unicode's.
+    /// Both count from 1. A column is a character of Unicode.
     struct Place: Hashable {
         var line = 1
         var column = 1
@@ -41,7 +42,7 @@ struct SchemaTokens {
         if self.text.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
     }
 
-    /// - Throws: where a quote or a comment has no end, or a character is none of the language's.
+    /// - Throws: if a quote or a comment has no end, or a character is not in the language.
     mutating func next() throws(ServerError) -> Token {
         try skipSpace()
         let (start, from) = (place, index)
@@ -73,7 +74,7 @@ struct SchemaTokens {
         return Token(kind: .quoted, text: name, place: start)
     }
 
-    /// Goes to what is not space, and not in a comment.
+    /// Skips space and comments.
     private mutating func skipSpace() throws(ServerError) {
         while let byte = peek() {
             if byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte) {
@@ -111,7 +112,7 @@ struct SchemaTokens {
 }
 
 extension ServerError {
-    /// CloudKit: its importer tells the line and the column in these words.
+    /// Makes a syntax error. CloudKit: its importer tells the line and the column in these words.
     static func schemaSyntax(_ what: String, at place: SchemaTokens.Place, expecting: [String] = [], remedy: String) -> ServerError {
         let opening = expecting.count > 1 ? "\nWas expecting one of:" : "\nWas expecting:"
         let expected = expecting.isEmpty ? "" : opening + expecting.map { "\n    \($0)" }.joined()

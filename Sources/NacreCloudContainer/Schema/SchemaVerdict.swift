@@ -1,17 +1,17 @@
 import NacreCloudWire
 
-/// What a schema says of the fields that a save sets.
+/// The result of checking the fields of a save against a schema.
 enum SchemaVerdict: Equatable, Sendable {
-    /// The fields as their definitions want them.
+    /// The values, converted to their definitions.
     case fits(RecordFields)
-    /// They fit once the schema has the type and the fields that it lacks.
+    /// The values fit once the schema has the type and the fields that it lacks.
     case adds(RecordFields)
     case refuse(ServerError)
 }
 
 extension Schema {
-    /// CloudKit: in development, a type or a field that is not there comes with the framework's first save; in production it does not. A field
-    /// that is there keeps its type.
+    /// Checks a save against the schema. CloudKit: in development the framework's first save adds a missing type or
+    /// field; in production it does not. A field keeps its type.
     func verdict(
         on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
     ) -> SchemaVerdict {
@@ -28,7 +28,7 @@ extension Schema {
         for place in fields.entries.indices {
             let name = fields.entries[place].name
             if let known = definition.fields[name] {
-                // Nearly every value is what the field takes: it stays untouched then.
+                // Nearly every value fits its field, and stays untouched.
                 if fields.entries[place].value.type == known.type, !known.isEncrypted, !fields.entries[place].value.isSealed { continue }
                 let given = fields.entries[place].value
                 guard let value = given.fitted(to: known.shape) else {
@@ -52,7 +52,7 @@ extension Schema {
         return known == nil || newFields > 0 ? .adds(fitted) : .fits(fitted)
     }
 
-    /// Whether a client's saves bring what the schema of development lacks.
+    /// Whether saves of a client add missing parts to the schema of development.
     private func extends(by client: Caller.Client) -> Bool {
         client == .framework || justInTime == .all
     }

@@ -1,26 +1,27 @@
 package import NacreCloudWire
 
-/// A field's indexes before and after a change.
+/// A field's index options before and after a change.
 package struct IndexChange: Hashable, Sendable {
     /// The field's name in the schema.
     package var field: String
     package var fieldType: FieldType
     package var before: IndexOptions
     package var after: IndexOptions
-    /// The field came with the change.
+    /// Whether the change added the field.
     package var isNewField = false
 }
 
 extension Registry {
-    /// Gives a field of a development schema these index options and no others. Its indexes are made when queries need them.
+    /// Gives a field of a development schema these index options and no others. Its indexes are made when queries need
+    /// them.
     ///
     /// CloudKit: indexes of a production schema come with a deployment.
     /// - Parameters:
-    ///   - options: nil leaves them as they are; a field that comes has none then.
+    ///   - options: nil leaves them as they are; a new field then has none.
     ///   - field: a field of the type, or a system field by its name in schemas or on the web.
-    ///   - fieldType: makes the field, and its record type, where they are not there yet.
-    ///   - isNow: makes all indexes that the field's options allow. Records that are there get their rows by a task.
-    ///   - isPinned: whether its indexes that are made stay, used or not; nil leaves that as it is.
+    ///   - fieldType: makes the field, and its record type, if they do not exist yet.
+    ///   - isNow: makes all indexes that the field's options allow. A task writes the rows of existing records.
+    ///   - isPinned: whether its made indexes stay even if unused; nil leaves that as it is.
     package func setIndexes(
         _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false,
         isPinned: Bool? = nil, in container: String, by author: String? = nil
@@ -35,11 +36,11 @@ extension Registry {
         }
     }
 
-    /// Has an index of two fields made, kept or refused.
+    /// Makes, pins or refuses an index of two fields.
     ///
     /// - Parameters:
     ///   - name: `first+second`: the field that queries compare for equality, and the one that they sort by.
-    ///   - isRefused: it goes, and no query gets it made. `isNow` takes that back, and makes it.
+    ///   - isRefused: removes the index, and queries no longer have it made. `isNow` ends the refusal and makes it.
     package func setPairIndex(
         named name: String, of type: String, isRefused: Bool, isNow: Bool = false, isPinned: Bool? = nil, in container: String,
         by author: String? = nil
@@ -52,8 +53,8 @@ extension Registry {
         }
     }
 
-    /// Says whose saves may bring types and fields to the development schema.
-    /// - Returns: what was the choice before.
+    /// Sets whose saves may add types and fields to the development schema.
+    /// - Returns: the choice before.
     package func setJustInTime(_ choice: JustInTime, of container: String) async throws -> JustInTime {
         try await requireContainer(container)
         return try await changeSchema(of: container, .development) { schema in
@@ -62,7 +63,7 @@ extension Registry {
         }
     }
 
-    /// The schema of a container that is there.
+    /// Returns the schema of an existing container.
     package func administeredSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
         try await requireContainer(container)
         return try await schema(of: container, environment)

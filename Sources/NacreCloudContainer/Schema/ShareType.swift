@@ -1,7 +1,8 @@
 import NacreCloudWire
 
-/// The type of shares, as a schema has it. CloudKit: it comes with the first share that is saved in development, or with an import, and stays; what is
-/// CloudKit's own of it is there whether a text says so or not. On this server: in production too, so that a share needs no deployment.
+/// The type of shares in a schema. CloudKit: it comes with the first share saved in development, or with an import, and
+/// stays. CloudKit's own fields of it exist even if no text declares them. On this server: they exist in production
+/// too, so that a share needs no deployment.
 enum ShareType {
     static let name = ShareNames.recordType
 

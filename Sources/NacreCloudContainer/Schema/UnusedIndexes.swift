@@ -1,11 +1,12 @@
 import NacreCloudWire
 
-/// Which indexes go because no query uses them. See `docs/decisions/indexes-are-made-when-a-query-needs-them.md`.
+/// Removal of indexes that no query uses. See `docs/decisions/indexes-are-made-when-a-query-needs-them.md`.
 extension Schema {
-    /// Takes those indexes away that were made a month ago (`Limits.recordedQuerySeconds`) or earlier, that nobody has pinned, and that no recorded query
-    /// can go by.
+    /// Removes the indexes that are at least a month old (`Limits.recordedQuerySeconds`), not pinned, and of no use to
+    /// a recorded query. An index without a noted time counts as old enough.
     ///
-    /// On this server: in development alone. Where as many queries are recorded as are kept, others may have been asked, and nothing goes.
+    /// On this server: in development alone. If as many queries are recorded as are kept, others may be missing, and
+    /// nothing is removed.
     mutating func dropUnused(by queries: [RecordedQuery], of container: String, at now: Timestamp) {
         guard queries.count < Limits.recordedQueriesKept else { return }
         let used = queries.reduce(into: Set<IndexID>()) { $0.formUnion(indexes(for: $1, of: container)) }
@@ -13,13 +14,13 @@ extension Schema {
         change(Set(unused.map(\.index))) { $0 = nil }
     }
 
-    /// When one of its indexes may be taken away at the earliest; nil: none ever is.
-    /// - Parameter now: an index that was not noted when it was made counts from now on.
+    /// Returns the earliest time at which one of its indexes may be removed; nil: never.
+    /// - Parameter now: the start of the month for an index without a noted time.
     func unusedAtTheEarliest(from now: Timestamp) -> Timestamp? {
         unpinned.map { $0.end ?? now + Limits.recordedQuerySeconds }.min()
     }
 
-    /// The indexes that are made and that a recorded query can go by.
+    /// Returns the made indexes that a recorded query can use.
     func indexes(for query: RecordedQuery, of container: String) -> Set<IndexID> {
         guard let shape = query.shape(in: self, of: container) else { return [] }
         let fields = shape.indexes.compactMap { shape.type.fields[$0.field]?[$0.kind]?.index }
@@ -27,7 +28,7 @@ extension Schema {
         return Set(fields + pairs)
     }
 
-    /// Notes of indexes when they were made, where nobody has.
+    /// Notes the time at which indexes were made, if it is not noted yet.
     mutating func note(madeAt now: Timestamp) {
         let new = types.values.flatMap(\.indexes).filter { $0.made == nil }
         if !new.isEmpty { change(Set(new.map(\.index))) { $0?.made = now.secondsSince2001 } }
@@ -37,6 +38,6 @@ extension Schema {
 }
 
 extension IndexDefinition {
-    /// Until when it stays without queries; nil: nobody noted when it was made.
+    /// The time until which it stays without queries; nil: it was not noted when it was made.
     fileprivate var end: Timestamp? { made.map { Timestamp(secondsSince2001: $0) + Limits.recordedQuerySeconds } }
 }
