@@ -1,18 +1,19 @@
-/// A sort of a zone's records that is done in portions, each on a snapshot of its own.
+/// A sort of a zone's records that is done in portions, each on its own snapshot.
 struct PartlySorted: Sendable {
-    /// The records up to this name were looked at; nil: none.
+    /// The name up to which records were looked at; nil: none was.
     var name: String?
-    /// The first of those that pass, in the query's order.
+    /// The first records that pass, in the query's order.
     var hits: [QueryHit]
 }
 
-/// The first few of many records: no more of them are kept than it takes, because records may be large, and of these no more bodies than a page has.
+/// The first `count` of many records. It keeps few more than that, because records may be large, and no more bodies
+/// than a page has.
 struct BestHits {
     private let count: Int
     private let order: QueryOrder
     private let reader: QueryReader
     private var hits: [QueryHit] = []
-    /// What is behind it need not be kept.
+    /// The position from which records need not be kept.
     private var worst: QueryPosition?
 
     init(_ count: Int, in order: QueryOrder, _ reader: QueryReader) {
@@ -27,12 +28,12 @@ struct BestHits {
         if hits.count >= 2 * count + 64 { sort() }
     }
 
-    /// None is needed any more.
+    /// Discards all records.
     mutating func drop() {
         for hit in take() { reader.dropped(hit) }
     }
 
-    /// Those that are kept, in order; none stays.
+    /// Returns the kept records in order, and keeps none.
     mutating func take() -> [QueryHit] {
         sort()
         defer {
@@ -42,7 +43,8 @@ struct BestHits {
         return hits
     }
 
-    /// Sorts numbers, which costs much less than hits, and looks at the hits only where two numbers are equal.
+    /// Sorts by `QueryOrder.rank`, which costs much less than comparing hits. It compares the hits only if their ranks
+    /// are equal.
     private mutating func sort() {
         var ranks = hits.indices.map { (rank: order.rank(of: hits[$0].position), place: $0) }
         ranks.sort { left, right in

@@ -1,28 +1,28 @@
 import NacreCloudWire
 
-/// A query that its type's definition allows, made ready to be run.
+/// A query that its type's definition allows, ready to run.
 struct CheckedQuery: Sendable {
     let type: RecordTypeDefinition
     let tests: [FilterTest]
     let drivers: [QueryDriver]
-    /// What was asked for; none: in the order of names.
+    /// The requested order; empty: by name.
     let terms: [SortTerm]
-    /// The fields that have to be read of a record to know whether and where it is in the answer.
+    /// The fields of a record that decide whether it is in the answer, and where.
     let fields: FieldNames
-    /// The others of those fields are what the system keeps of a record.
+    /// Whether the query also reads system fields of a record.
     let readsSystemFields: Bool
-    /// The index of the type's record names, where there is one.
+    /// The index of the type's record names; nil if it is not usable.
     let nameIndex: IndexID?
-    /// The indexes that it would go by, and that nobody has made.
+    /// The indexes that the query needs and that are not made.
     let missing: [FieldIndex]
-    /// An index of two fields by which it would read fewer records, and that nobody has made.
+    /// An index of two fields that would save the query records to read, and that is not made.
     let missingPair: FieldPair?
-    /// An index that it would go by is not made, or still being built: records are looked through one by one in its place.
+    /// Whether an index that the query needs is not made or not complete. Records are then looked through one by one.
     let lacksIndex: Bool
-    /// Those of the indexes that it may go by whose older rows came by a walk.
+    /// The indexes that the query may use and whose older rows a walk wrote.
     let builtIndexes: Set<IndexID>
 
-    /// - Throws: what CloudKit says of a query that a schema does not allow.
+    /// - Throws: CloudKit's error for a query that the schema does not allow.
     init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
         let shape = try QueryShape(query, in: schema, of: container, by: caller)
         type = shape.type
@@ -32,7 +32,7 @@ struct CheckedQuery: Sendable {
         }
         let pairing = shape.pairing
         terms = pairing.terms
-        // A filter's own order is by its field.
+        // The own term of a filter is by the filter's field.
         let read = tests.flatMap(\.fields) + terms.map(\.field)
         let own = read.filter { SystemField(schemaName: $0) == nil }
         fields = FieldNames(own)
@@ -49,12 +49,13 @@ struct CheckedQuery: Sendable {
         missingPair = lacksIndex ? nil : pairing.missing
     }
 
-    /// Those of its indexes that may lack records of a zone: it was made by one who did not know them yet, beside the walk that built them.
+    /// Returns the query's indexes that may lack records of a zone. The zone was made, during their build, by a process
+    /// that did not know them yet.
     func indexesLacking(in zone: ZoneRow) -> Set<IndexID> {
         builtIndexes.filter { $0.rawValue >= zone.indexesBelow }
     }
 
-    /// The part of a term's index in which the records stand that its own filters let through, by the term's own keys.
+    /// Returns the part of a term's index that the filters on the term's field leave, in the keys of the term.
     func span(of term: SortTerm, in index: IndexID) -> IndexSpan {
         var span = IndexSpan(index: index, lower: IndexKey.none, upper: nil)
         for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == term.index?.index {
@@ -64,7 +65,8 @@ struct CheckedQuery: Sendable {
         return span
     }
 
-    /// How far the filters let records be from where a term measures; nil: anywhere, and nowhere.
+    /// Returns the least distance that filters allow from a term's point; nil: any distance, and records without a
+    /// location.
     func radius(of term: SortTerm) -> Double? {
         drivers.filter { $0.ownTerm?.from == term.from && $0.ownTerm?.field == term.field }.map { tests[$0.filter].distance }.min()
     }
@@ -76,7 +78,8 @@ struct CheckedQuery: Sendable {
 }
 
 extension QueryShape {
-    /// The order, by an index of two fields where one of them is compared for equality and the other sorted by; else the index that would be one.
+    /// The terms of the order, using an index of two fields if a filter compares the first for equality and the order
+    /// begins with the second. `missing` is the index that could do this but is not made.
     fileprivate var pairing: (terms: [SortTerm], missing: FieldPair?) {
         var missing: FieldPair?
         for (place, key, wanted) in pairs {

@@ -1,17 +1,18 @@
 import NacreCloudWire
 
-/// Records by their distance from a point, nearest or farthest first.
+/// The records of a zone by their distance from a point, nearest or farthest first.
 ///
-/// The map is a tree of quarters. A round asks one question: cells of the map in the order of their best distance, small ones at the front and larger ones
-/// behind it, up to so many rows. Where the rows end, the rest of that cell is known to begin behind the last of them, and is divided around it: so the next
-/// round has small cells where records are dense. Then the records before everything that is not read yet are read with one question more.
+/// The map is a tree of quarters. A round makes one call of the store. It reads the rows of cells in the order of their
+/// best distance, up to a limit: small cells at the front and larger ones behind. If the rows end within a cell, the
+/// rest of that cell begins behind the last row, and is divided around it. The next round therefore has small cells
+/// where records are dense. Another call then reads the records that come before all unread parts.
 struct DistanceRows: OrderedRows {
     /// A part of the index that is not read yet.
     private struct Unread {
         enum Part {
-            /// A cell, and how far its best and its worst distance are apart.
+            /// A cell, and the difference between its best and its worst distance.
             case cell(GeoCell, extent: Double)
-            /// What is left of a cell that has no quarters.
+            /// The rest of a cell that has no quarters.
             case keys(IndexSpan)
             /// Records at one key.
             case point(key: [UInt8])
@@ -20,9 +21,9 @@ struct DistanceRows: OrderedRows {
         }
 
         var part: Part
-        /// The best distance that it can hold.
+        /// The best distance that it can contain.
         var distance: [UInt8]
-        /// Of a point: its records stand behind this name, or from this name on.
+        /// For a point: the name behind which, or from which, its records are read.
         var after: String?
         var includesAfter = false
     }
@@ -34,14 +35,14 @@ struct DistanceRows: OrderedRows {
         var distance: [UInt8]
     }
 
-    /// A distance, and where in it.
+    /// A position at a distance, where the page begins.
     struct Start {
         var distance: [UInt8]
         var spot: QueryPosition.Spot
-        /// The record at the spot comes too.
+        /// Whether the record at the spot is included.
         var includesSpot: Bool
 
-        /// The record at that distance at which it begins.
+        /// The name of the record at which it begins.
         var name: String? {
             if case .record(let name, _) = spot { name } else { nil }
         }
@@ -54,40 +55,41 @@ struct DistanceRows: OrderedRows {
     private let from: GeoPoint
     private let isAscending: Bool
     private let namesAscend: Bool
-    /// Records farther away are not asked for.
+    /// Metres beyond which records are left out; nil: any distance.
     private let radius: Double?
-    /// Where it begins; what is not behind it is left out.
+    /// The position where it begins. Records that are not behind it are left out.
     private let start: Start?
     private var unread: Heap<Unread>
     private var candidates: Heap<Candidate>
     private var buffer: ArraySlice<(key: [UInt8], row: RecordRow)> = []
     private var nowhere: KeyRows?
     private let nowhereAhead: Int
-    /// Not every record that is read passes.
+    /// Whether some of the records that are read may not pass.
     private let isFiltered: Bool
-    /// Records that are read with the next question.
+    /// The number of records that the next call reads.
     private var bodiesAtOnce: Int
-    /// Rows that the next round reads.
+    /// The number of rows that the next round reads.
     private var rowsAtOnce: Int
-    /// Rows that a later round reads.
+    /// The number of rows that a later round reads.
     private let mostRows: Int
     private var rounds = 0
-    /// The distance of the last record given.
+    /// The distance of the last record returned.
     private var given: [UInt8]?
 
-    /// Cells of the first round: for a small zone these are all. And of the later ones. On this server.
+    /// The most cells of the first round, which are all cells of a small zone, and of a later one. On this server.
     private static let firstCells = 24
     private static let cellsAtOnce = 160
-    /// Records that are read with one question, at most. On this server.
+    /// The most records that one call reads. On this server.
     private static let mostBodies = 1024
-    /// How many times more the next question reads.
+    /// The factor by which the next call reads more.
     private static let growth = 4
-    /// Metres, in the rounds one after the other. Cells are not smaller at the front than behind it by more than this allows. On this server.
+    /// Metres, for one round after the other: the tolerance within which cells at the front are as small as those
+    /// behind. On this server.
     private static let finest = [20, 20, 0.5, 0.01]
 
     /// - Parameters:
-    ///   - rows: that a page may read.
-    ///   - ahead: records that a page takes if all of them pass.
+    ///   - rows: the most rows that a page may read.
+    ///   - ahead: the number of records that a page takes if all of them pass.
     init(
         by term: SortTerm, in index: IndexID, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
         namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int, isFiltered: Bool
@@ -132,14 +134,15 @@ struct DistanceRows: OrderedRows {
             let sure = sureCount
             let isRound = sure == 0 || (sure < bodiesAtOnce && isUnread && mayAsk(2))
             if given != nil, !mayAsk(isRound ? 2 : 1) { return .pause(before: best == given ? nil : best) }
-            // It has seen no record, and still the next page begins farther on.
+            // No record was seen, but the next page can begin farther on.
             if given == nil, sure == 0, !mayAsk(1), isBehindStart(best) { return .pause(before: best) }
             if given == nil, reader.questionsLeft == 0 { return .pause(before: nil) }
             if isRound { try readIndex() } else { try readRecords() }
         }
     }
 
-    /// Whether so many more questions may be asked for this page. One that persists asks no more of them once it has given a record.
+    /// Whether the page may make this many more calls. A page that persists makes no such calls once it has returned a
+    /// record.
     private func mayAsk(_ questions: Int) -> Bool {
         guard reader.left > 0 else { return false }
         return reader.isPersistent ? reader.questions + questions <= QueryReader.questionsLeast + 1 : questions <= reader.questionsLeft
@@ -153,14 +156,14 @@ struct DistanceRows: OrderedRows {
         }
     }
 
-    /// The best distance of all that waits.
+    /// The best distance of all unread parts and candidates.
     private var best: [UInt8]? {
         guard let part = unread.first else { return candidates.first?.distance }
         guard let candidate = candidates.first else { return part.distance }
         return isBefore(candidate, part) ? candidate.distance : part.distance
     }
 
-    /// Records that come before everything that is not read yet.
+    /// The number of candidates that come before everything unread.
     private var sureCount: Int {
         guard let part = unread.first else { return candidates.count }
         return candidates.count { isBefore($0, part) }
@@ -175,10 +178,10 @@ struct DistanceRows: OrderedRows {
     // MARK: A round
 
     private mutating func readIndex() throws {
-        // Room for the records is left where there is any.
+        // Leave room for the records if there is any.
         let room = reader.left > bodiesAtOnce ? reader.left - bodiesAtOnce : reader.left
         let limit = room > 0 ? min(rowsAtOnce, room) : rowsAtOnce
-        // One that has not found enough finds it: rows of the index alone are small.
+        // A round that has not found enough is followed by large ones: index rows alone are small.
         rowsAtOnce = mostRows
         guard let parts = nextParts() else { return openNowhere() }
         rounds += 1
@@ -196,7 +199,7 @@ struct DistanceRows: OrderedRows {
         if let portion = portions.popFirst() { add(portion, of: parts.spans) }
     }
 
-    /// What the next round reads; nil: records without a location come next.
+    /// Returns the parts that the next round reads; nil: records without a location come next.
     private mutating func nextParts() -> (points: [Unread], spans: [Unread])? {
         var (points, spans): ([Unread], [Unread]) = ([], [])
         let most = rounds == 0 ? Self.firstCells : Self.cellsAtOnce
@@ -223,10 +226,10 @@ struct DistanceRows: OrderedRows {
         return (points, spans)
     }
 
-    /// Points that are read with one question: each may take as many rows as all cells. On this server.
+    /// The most points that one call reads: each may take as many rows as all cells. On this server.
     private static let mostPoints = 4
 
-    /// The distance up to which everything is known, in metres.
+    /// The distance in metres up to which everything is known.
     private var front: Double {
         let first = unread.first.flatMap { IndexKey.number(of: $0.distance) } ?? 0
         guard let start = start.flatMap({ IndexKey.number(of: $0.distance) }) else { return first }
@@ -246,7 +249,7 @@ struct DistanceRows: OrderedRows {
         }
     }
 
-    /// Takes what was read of these parts, and puts back what was not.
+    /// Takes the rows that were read of these parts, and puts the unread rest back.
     private mutating func add(_ portion: IndexPortion, of parts: [Unread]) {
         for hit in portion.hits {
             guard let distance = distance(at: hit.place.key), isBehindStart(distance, name: hit.place.name) else { continue }
@@ -261,7 +264,8 @@ struct DistanceRows: OrderedRows {
         for part in parts.dropFirst(end.span + 1) { unread.push(part) }
     }
 
-    /// What was not read of a part: other records at the last row's key, what is left of its smallest cell, and larger and larger cells around that.
+    /// Puts back the unread rest of a part: other records at the last row's key, the rest of its smallest cell, and the
+    /// larger and larger cells around that.
     private mutating func addRest(of part: Unread, behind last: IndexPlace) {
         addPoint(last)
         switch part.part {
@@ -288,7 +292,7 @@ struct DistanceRows: OrderedRows {
         unread.push(Unread(part: .keys(span), distance: distance))
     }
 
-    /// The records behind the last that was read at a key.
+    /// Adds the records behind the last one that was read at a key.
     private mutating func addPoint(_ last: IndexPlace) {
         guard let distance = distance(at: last.key) else { return }
         var part = Unread(part: .point(key: last.key), distance: distance, after: last.name)
@@ -308,7 +312,7 @@ struct DistanceRows: OrderedRows {
         if let part = part(cell) { unread.push(part) }
     }
 
-    /// nil: the cell holds nothing that is asked for.
+    /// Returns a cell as an unread part; nil if it holds no record within the radius and behind the start.
     private func part(_ cell: GeoCell) -> Unread? {
         let distances = from.distances(to: cell)
         if let radius, distances.lowerBound > radius { return nil }
@@ -320,7 +324,7 @@ struct DistanceRows: OrderedRows {
         return Unread(part: .cell(cell, extent: distances.upperBound - distances.lowerBound), distance: IndexKey.number(best))
     }
 
-    /// nil: beyond the radius, or the key of something else.
+    /// Returns the distance of a key; nil beyond the radius, or if the key is not that of a location.
     private func distance(at key: [UInt8]) -> [UInt8]? {
         guard let distance = GeoKey.point(of: key)?.distance(to: from), radius.map({ distance <= $0 }) ?? true else { return nil }
         return IndexKey.number(distance)
@@ -331,14 +335,14 @@ struct DistanceRows: OrderedRows {
     /// Reads the first of the records that are sure to come next.
     private mutating func readRecords() throws {
         var chosen: [Candidate] = []
-        // Where few may pass, the last question looks at as many as it may.
+        // If few records may pass, the last call reads as many as it may.
         let most = min(isFiltered && reader.questionsLeft <= 1 ? Self.mostBodies : bodiesAtOnce, max(reader.left, 1))
         while chosen.count < most, let next = candidates.first, unread.first.map({ isBefore(next, $0) }) ?? true {
             chosen.append(next)
             _ = candidates.pop()
         }
         bodiesAtOnce = min(bodiesAtOnce * Self.growth, Self.mostBodies)
-        // Those of one key stand one behind the other.
+        // Records of one key are read by one scan.
         var scans: [IndexScan] = []
         var places: [[UInt8]: Int] = [:]
         for candidate in chosen {
@@ -358,12 +362,12 @@ struct DistanceRows: OrderedRows {
         for (number, candidate) in chosen.enumerated() {
             guard let place = places[candidate.key] else { continue }
             if let hit = hits[place].first {
-                // Where another one stands, its record is gone.
+                // If the next row is another record's, this candidate's record is gone.
                 guard hit.place.name == candidate.name, let record = hit.record else { continue }
                 hits[place].removeFirst()
                 buffer.append((candidate.distance, record))
             } else if !portions[place].isWhole, portions[place].hits.count < scans[place].limit {
-                // The bytes of a portion ended before it.
+                // The byte bound ended the portion before this record.
                 for candidate in chosen[number...] { candidates.push(candidate) }
                 return
             }

@@ -1,13 +1,13 @@
-/// How many rows a driver has, counted only as far as it matters.
+/// The count of a driver's rows, counted only as far as it matters.
 struct DriverProbe {
     let driver: QueryDriver
     private(set) var count = 0
-    /// Its records were found to be too large to be collected.
+    /// Whether its records turned out too large to be collected.
     var isTooMuch = false
-    /// What was not counted yet.
+    /// The scan of the rows that are not counted yet.
     private(set) var scan: IndexScan
     private(set) var isWhole = false
-    /// Of the records that were counted; one may stand there twice.
+    /// The names of the counted records, in which a record may occur twice.
     private(set) var names: [String] = []
 
     init(_ driver: QueryDriver, of zone: ZoneAddress) {
@@ -15,7 +15,7 @@ struct DriverProbe {
         scan = IndexScan(zone: zone, spans: driver.spans, limit: 0)
     }
 
-    /// Whether it is to be counted on to know whether it has more than so many; its scan asks for that.
+    /// Whether to count on, to learn if it has more than `reach` rows. Sets the scan's limit for that.
     mutating func wants(_ reach: Int) -> Bool {
         scan.limit = reach - count + 1
         return !isTooMuch && !isWhole && count <= reach

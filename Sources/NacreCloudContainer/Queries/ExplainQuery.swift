@@ -1,12 +1,13 @@
 package import NacreCloudWire
 
-/// How a query was answered, in lines for people.
+/// The way in which a query was answered, in lines for people.
 package struct QueryExplanation: Hashable, Sendable {
     package var lines: [String]
 }
 
 extension Cloud {
-    /// Runs one page of a query and says how: the indexes that it could use and where in them, the way that it took, and what that cost.
+    /// Runs one page of a query and describes it: the indexes that it could use with their ranges, the way that it
+    /// took, and the cost.
     package func explainQuery(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
@@ -40,7 +41,7 @@ extension QueryOrder {
 }
 
 extension QueryDriver {
-    /// The first few spans; keys in hexadecimal, the first byte says "a value".
+    /// The first three spans. Keys are in hexadecimal; their first byte means "a value".
     fileprivate var explanation: String {
         let shown = spans.prefix(3).map { span in
             isPoints

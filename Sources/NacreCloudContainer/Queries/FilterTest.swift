@@ -1,27 +1,27 @@
 import NacreCloudWire
 
-/// A filter made ready to be asked of many records.
+/// A filter, prepared for testing many records.
 ///
-/// A record without the field passes no filter, not even a negation, as in SQL; see `docs/decisions/absent-fields-match-nothing.md`.
-/// A class, so that to ask it of a record copies nothing of it.
+/// A record without the field passes no filter, not even a negation, as in SQL; see
+/// `docs/decisions/absent-fields-match-nothing.md`. It is a class, so that a test copies nothing of it.
 final class FilterTest: Sendable {
     let comparator: QueryComparator
-    /// The fields to look at: one, or with a token search every searchable one of the type.
+    /// The fields to look at: one, or for a token search all searchable fields of the type.
     let fields: [String]
     private let value: FieldValue
     private let key: ValueKey?
-    /// What the value holds, when it is a list.
+    /// The elements of a value that is a list.
     private let keys: [ValueKey]
-    /// The same, as a record's value is looked for among them.
+    /// The same elements, prepared for looking up a record's value.
     private let lookup: TestedRecord.Members
-    /// Something in the list equals no value at all.
+    /// Whether an element of the list equals no value at all.
     private let hasUnequalled: Bool
     private let place: GeoPoint?
     let distance: Double
-    /// What a token search looks for, each word once.
+    /// The words of a token search, each once.
     let words: [String]
 
-    /// - Parameter once: it is asked of one record: nothing is made ready that is more work than to ask.
+    /// - Parameter once: it tests one record only: skips preparation that costs more than the test.
     init(_ filter: QueryFilter, fields: [String], once: Bool = false) {
         comparator = filter.comparator
         self.fields = fields
@@ -36,7 +36,7 @@ final class FilterTest: Sendable {
         words = filter.comparator.isTokenSearch ? Array(Set(SearchWords.of(filter.value))).sorted() : []
     }
 
-    /// - Parameter record: counts what the test costs.
+    /// - Parameter record: counts the cost of the test.
     func passes(_ record: inout TestedRecord) throws -> Bool {
         if comparator.isTokenSearch { return try passesWords(of: &record) }
         guard let field = fields.first, let found = try record.value(of: field) else { return false }
@@ -76,7 +76,8 @@ final class FilterTest: Sendable {
         ValueKey(found).map(lookup.contains) ?? false
     }
 
-    /// - Parameter texts: sorted. The first that is not before the prefix begins with it, or none does.
+    /// - Parameter texts: sorted. If any text begins with the prefix, then the first one that is not before the prefix
+    ///   does.
     private func hasMember(in texts: [String]) -> Bool {
         guard case .string(let prefix) = value else { return false }
         var low = 0
@@ -112,7 +113,7 @@ final class FilterTest: Sendable {
         return GeoPoint(location).distance(to: place) <= distance
     }
 
-    /// Every word, in whichever of the fields, or any of them. A search for nothing finds nothing.
+    /// Whether all words are found, each in any of the fields, or one of them. A search without words finds nothing.
     private func passesWords(of record: inout TestedRecord) throws -> Bool {
         guard !words.isEmpty else { return false }
         var found: [Set<String>] = []
@@ -124,7 +125,7 @@ final class FilterTest: Sendable {
 }
 
 extension FieldValue {
-    /// Bytes that are looked at when it is compared, where they may be many.
+    /// The bytes that a comparison looks at; 0 for values of a fixed size.
     fileprivate var comparedBytes: Int {
         switch self {
         case .string(let text): text.utf8.count

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Texts of records that have an index of words.
+/// The texts of records in fields with an index of words.
 struct SearchedTexts: Sendable {
     private struct Text: Sendable {
         let record: String
@@ -10,12 +10,12 @@ struct SearchedTexts: Sendable {
     }
 
     private var texts: [Text] = []
-    /// Of all of them, as UTF-8.
+    /// The bytes of all texts, as UTF-8.
     private(set) var bytes = 0
-    /// On this server: so many bytes of text are split where the request runs, in a millisecond or two.
+    /// On this server: the bytes of text that are split on the request's own thread, in a millisecond or two.
     static let shortBytes = 16 * 1024
 
-    /// Those that operations set.
+    /// Takes the texts that operations set.
     init(of items: [ModifyBatch.Item], by schema: Schema) {
         var fields: [String: [String]] = [:]
         for item in items {
@@ -26,7 +26,7 @@ struct SearchedTexts: Sendable {
         }
     }
 
-    /// Those of records as they stand.
+    /// Takes the texts of records as they are.
     init(of records: [StoredRecord], by schema: Schema) {
         for record in records where record.isLive {
             for field in schema.searchedFields(of: record.row.type) { add(record.content.fields[field], of: record.row.name, field) }
@@ -43,7 +43,7 @@ struct SearchedTexts: Sendable {
         texts.append(Text(record: record, field: field, value: value))
     }
 
-    /// Lets others have their turn on its thread, every few milliseconds.
+    /// Finds the words. Yields its thread every few milliseconds.
     @concurrent
     func words() async -> FoundWords {
         var found = FoundWords()
@@ -52,23 +52,23 @@ struct SearchedTexts: Sendable {
     }
 }
 
-/// Words of texts, found before a transaction: for what is done there, others' writes wait.
+/// The words of texts, found before a transaction, because other writes wait for the work in it.
 struct FoundWords: Sendable {
     private struct Text: Sendable {
         let value: FieldValue
         let keys: SortedKeys
     }
 
-    /// By the record's name and the field's.
+    /// texts[recordName][fieldName]
     private var texts: [String: [String: [Text]]] = [:]
     private(set) var count = 0
-    /// To find so many is as much work as to write a row.
+    /// The number of words whose finding costs as much as writing a row.
     static let countAsRow = 8
 
-    /// On this server: so many words are found at once, in some milliseconds.
+    /// On this server: the number of words found without yielding, in some milliseconds.
     private static let atOnce = 5000
 
-    /// - Returns: whether many were found since it was last said.
+    /// - Returns: whether it is time to yield: `atOnce` more words were found.
     fileprivate mutating func add(_ value: FieldValue, of record: String, _ field: String) -> Bool {
         let keys = SearchWords.keys(of: value)
         texts[record, default: [:]][field, default: []].append(Text(value: value, keys: keys))
@@ -82,17 +82,17 @@ struct FoundWords: Sendable {
         texts.merge(others.texts) { own, others in own.merging(others) { $0 + $1 } }
     }
 
-    /// The keys of a value's words: known, or found now.
+    /// Returns the keys of a value's words, found before or now.
     func keys(of value: FieldValue, in field: String, of record: String) -> SortedKeys {
         texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? SearchWords.keys(of: value)
     }
 }
 
-/// How much text there may be whose words are found and wait to be written.
+/// The bound on text whose words are found and wait to be written.
 final class WordRoom: Sendable {
     private let taken = Locked(0)
 
-    /// - Returns: whether there is room. What is taken is given back.
+    /// - Returns: whether there is room. The caller gives the bytes back.
     func take(_ bytes: Int) -> Bool {
         taken.withLock { taken in
             guard taken + bytes <= Limits.foundTextBytes else { return false }
@@ -105,14 +105,14 @@ final class WordRoom: Sendable {
 }
 
 extension Schema {
-    /// The fields of a type that have an index of words.
+    /// Returns the fields of a type that have an index of words.
     func searchedFields(of type: String) -> [String] {
         types[type]?.fields.compactMap { name, field in field.isEncrypted || field.tokens == nil ? nil : name } ?? []
     }
 }
 
 extension FieldValue {
-    /// Whether both are the same text or texts, by their bytes: to Swift, a letter composed and decomposed is one.
+    /// Whether both are the same text or texts, byte by byte. In Swift, a composed and a decomposed letter are equal.
     func hasSameTexts(as other: FieldValue) -> Bool {
         switch (self, other) {
         case (.string(let left), .string(let right)): ByteOrder.compare(left, right) == 0
@@ -124,7 +124,8 @@ extension FieldValue {
 }
 
 extension [ModifyBatch.Item] {
-    /// Rows of indexes that saves may write, without those of words: as many for each record as its type has indexes.
+    /// Returns the number of index rows that saves may write, without those of words: for each record the number of its
+    /// type's indexes.
     func indexRows(by schema: Schema) -> Int {
         var ofTypes: [String: Int] = [:]
         var count = 0

@@ -1,16 +1,16 @@
 import Glibc
 import NacreCloudWire
 
-/// A location as queries see it: a latitude in -90…90 and a longitude from -180 to before 180, in degrees.
+/// A location for queries: a latitude in -90…90 and a longitude from -180 to below 180, in degrees.
 struct GeoPoint: Hashable, Sendable {
     var latitude: Double
     var longitude: Double
 
-    /// The mean radius of the Earth in metres, as `CLLocation.distance(from:)` has it. Source: IUGG, R1 of GRS 80.
+    /// The mean radius of the Earth in metres, as in `CLLocation.distance(from:)`. Source: IUGG, R1 of GRS 80.
     static let meanEarthRadius: Double = 6_371_008.8
     private static let radians = Double.pi / 180
 
-    /// Longitudes go round, and 180 is -180; latitudes end at the poles. -0 is 0.
+    /// Normalizes a location. Longitudes wrap around, and 180 becomes -180. Latitudes end at the poles. -0 becomes 0.
     init(latitude: Double, longitude: Double) {
         self.latitude = min(max(latitude, -90), 90) + 0
         let around = abs(longitude) <= 180 ? longitude : longitude.remainder(dividingBy: 360)
@@ -21,7 +21,7 @@ struct GeoPoint: Hashable, Sendable {
         self.init(latitude: location.latitude, longitude: location.longitude)
     }
 
-    /// Metres along the great circle.
+    /// Returns the metres along the great circle.
     func distance(to other: GeoPoint) -> Double {
         let here = latitude * Self.radians
         let there = other.latitude * Self.radians
@@ -31,19 +31,21 @@ struct GeoPoint: Hashable, Sendable {
         return 2 * Self.meanEarthRadius * asin(min(1, haversine.squareRoot()))
     }
 
-    /// The nearest and the farthest that a point of a rectangle of latitudes and longitudes can be, with room for rounding.
+    /// Returns the least and the greatest distance to a rectangle of latitudes and longitudes, with room for rounding.
     func distances(to cell: GeoCell) -> ClosedRange<Double> {
         let near = bestLatitude(towards: cell.longitudeDistances(to: longitude).lowerBound, in: cell.latitudes, isNearest: true)
         let far = bestLatitude(towards: cell.longitudeDistances(to: longitude).upperBound, in: cell.latitudes, isNearest: false)
         return max(0, near - Self.rounding(at: near))...(max(near, far) + Self.rounding(at: max(near, far)))
     }
 
-    /// Metres by which a computed distance may be wrong: towards the other side of the Earth the sine hardly changes any more.
+    /// Returns the most metres by which a computed distance may be wrong. Near the opposite point of the Earth the sine
+    /// hardly changes.
     private static func rounding(at distance: Double) -> Double { distance > 15_000_000 ? 1 : 0.01 }
 
-    /// The least or the greatest distance to a piece of a meridian that is so many degrees of longitude away.
+    /// Returns the least or the greatest distance to a piece of a meridian that is `degrees` of longitude away.
     ///
-    /// Along a meridian the cosine of the distance is a sine curve over the latitude: its extreme is where the curve turns, or at an end.
+    /// Along a meridian the cosine of the distance is a sine curve over the latitude. Its extreme is at the turn of the
+    /// curve or at an end.
     private func bestLatitude(towards degrees: Double, in latitudes: ClosedRange<Double>, isNearest: Bool) -> Double {
         let meridian = degrees * Self.radians
         let turn = atan2(sin(latitude * Self.radians), cos(latitude * Self.radians) * cos(meridian)) / Self.radians
@@ -55,7 +57,7 @@ struct GeoPoint: Hashable, Sendable {
     }
 }
 
-/// A location's key in an index: its cell of 32 times 4, first the coarse quarters and then ever finer ones, and the exact location behind it.
+/// A location's key in an index: 32 levels of quarters from coarse to fine, and then the exact location.
 struct GeoKey: Hashable, Sendable {
     private(set) var bytes: [UInt8]
 
@@ -63,7 +65,7 @@ struct GeoKey: Hashable, Sendable {
         bytes = IndexKey.eight(GeoCell.code(of: point)) + point.latitude.bitPattern.bigEndianBytes + point.longitude.bitPattern.bigEndianBytes
     }
 
-    /// The place that a key says; nil for a key of something else.
+    /// Returns the location of a key; nil if the key is not that of a location.
     static func point(of key: [UInt8]) -> GeoPoint? {
         guard key.count == 25, key.starts(with: IndexKey.firstValue) else { return nil }
         func double(_ bytes: ArraySlice<UInt8>) -> Double { Double(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
@@ -71,9 +73,9 @@ struct GeoKey: Hashable, Sendable {
     }
 }
 
-/// A square of the map: a quarter of a quarter … `depth` times.
+/// A rectangle of the map, made by dividing the world into quarters `depth` times.
 struct GeoCell: Hashable, Sendable {
-    /// The bits of its places' codes that they share, at the top.
+    /// The top bits that the codes of its places share.
     var code: UInt64
     var depth: Int
 
@@ -87,7 +89,7 @@ struct GeoCell: Hashable, Sendable {
 
     var lowerKey: [UInt8] { IndexKey.eight(code) }
 
-    /// The first key beyond; nil: to the end of the index.
+    /// The first key after the cell; nil: the cell goes to the end of the index.
     var upperKey: [UInt8]? {
         let (next, wraps) = code.addingReportingOverflow(1 << UInt64(max(0, 64 - 2 * depth)))
         guard depth > 0, !wraps else { return IndexKey.end(ofPrefix: IndexKey.firstValue) }
@@ -104,7 +106,7 @@ struct GeoCell: Hashable, Sendable {
         return (low * 360 - 180)...(high * 360 - 180)
     }
 
-    /// The fewest and the most degrees of longitude, 0…180, to a point of the cell.
+    /// Returns the fewest and the most degrees of longitude, 0…180, to a point of the cell.
     func longitudeDistances(to longitude: Double) -> ClosedRange<Double> {
         let ends = [longitudes.lowerBound, longitudes.upperBound].map { abs(($0 - longitude).remainder(dividingBy: 360)) }
         let inside = longitudes.contains(longitude)
@@ -113,12 +115,12 @@ struct GeoCell: Hashable, Sendable {
         return near...max(near, opposite ? 180 : max(ends[0], ends[1]))
     }
 
-    /// Latitude and longitude in 32 bits each, interleaved, a bit of the latitude first.
+    /// Returns latitude and longitude in 32 bits each, interleaved, beginning with a bit of the latitude.
     static func code(of point: GeoPoint) -> UInt64 {
         spread(bits((point.latitude + 90) / 180)) << 1 | spread(bits((point.longitude + 180) / 360))
     }
 
-    /// The code in a place's key; of a key that is too short, the first code behind it.
+    /// Returns the code in a location's key; for a key that is too short, the first code after it.
     static func code(ofKey key: [UInt8]) -> UInt64 {
         (1...8).reduce(0) { $0 << 8 | UInt64($1 < key.count ? key[$1] : 0) }
     }
@@ -139,7 +141,7 @@ struct GeoCell: Hashable, Sendable {
         return spread
     }
 
-    /// The part of 0…1 in which every other bit of a code, from its second on, puts a place.
+    /// Returns the part of 0…1 that every other bit of a code, beginning with the second, describes.
     private static func range(of code: UInt64, depth: Int) -> (low: Double, high: Double) {
         var bits: UInt64 = 0
         for level in 0..<depth {

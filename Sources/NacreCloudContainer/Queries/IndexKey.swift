@@ -1,20 +1,22 @@
 import NacreCloudWire
 
-/// What stands in an index for a value: bytes in whose order the values are. Keys are kept in databases: changing one is a migration.
+/// The key of a value in an index. The order of the keys' bytes is the order of the values. Keys are kept in databases:
+/// changing one is a migration.
 ///
-/// The empty key is "no value"; it stands before all others, and only in indexes that orders use. Every other key begins with a byte
-/// that says what follows.
+/// The empty key means "no value". It comes before all others, and exists only in indexes that sorts use. The first
+/// byte of every other key tells what follows.
 enum IndexKey {
-    /// A record without a value, in an index that orders use.
+    /// The key of a record without a value, in an index that sorts use.
     static let none: [UInt8] = []
-    /// A list without elements: it has a value, but none that could be found by.
+    /// The key of a list without elements: it has a value, but no element to find it by.
     static let emptyList: [UInt8] = [0x01]
     private static let value: UInt8 = 0x02
-    /// Where the keys of values begin, and where those of values and empty lists do.
+    /// The start of the keys of values, and the start of the keys of values and empty lists.
     static let firstValue: [UInt8] = [value]
     static let firstPresent = emptyList
 
-    /// The keys of a value in an index of a field of this type, each once, in no order. None where the value is not of the type.
+    /// Returns the keys of a value in an index of a field of this type, each once, in no order; none if the value is
+    /// not of the type.
     static func keys(of value: FieldValue, as type: FieldType) -> [[UInt8]] {
         guard type.isList else { return key(of: value, as: type).map { [$0] } ?? [] }
         let elements = value.elements
@@ -22,18 +24,18 @@ enum IndexKey {
         return Array(Set(elements.compactMap { key(of: $0, as: type.element) }))
     }
 
-    /// The key of one value, lists excepted; nil where the value cannot be one of the type.
+    /// Returns the key of one value that is not a list; nil if the value cannot be of the type.
     static func key(of value: FieldValue, as type: FieldType) -> [UInt8]? {
         bound(of: value, as: type)?.key
     }
 
-    /// A key, and whether it says all of the value: values beside it in order may share one that does not.
+    /// A key, and whether it contains all of the value. Neighbouring values may share a key that does not.
     struct Bound: Hashable, Sendable {
         var key: [UInt8]
         var isExact: Bool
     }
 
-    /// Where a value stands among those of a type. Numbers find their place among the other kind of numbers.
+    /// Returns the place of a value among those of a type. Numbers have a place among the other kind of numbers.
     static func bound(of value: FieldValue, as type: FieldType) -> Bound? {
         switch (value, type) {
         case (.string(let value), .string): text(value.utf8)
@@ -49,7 +51,8 @@ enum IndexKey {
         }
     }
 
-    /// A word, or any text: its UTF-8, cut where the index ends. One that ends just there has its key in common with all that go on.
+    /// Returns the key of a word or any text: its UTF-8, cut at `Limits.indexKeyBytes`. A text of just that length
+    /// shares its key with all longer ones.
     static func text(_ bytes: some Collection<UInt8>) -> Bound {
         let isExact = bytes.count < Limits.indexKeyBytes
         var key: [UInt8] = []
@@ -59,16 +62,17 @@ enum IndexKey {
         return Bound(key: key, isExact: isExact)
     }
 
-    /// The bytes of a key that `text` made; nil for another.
+    /// Returns the bytes of a key that `text` made; nil for another.
     static func textBytes(of key: [UInt8]) -> ArraySlice<UInt8>? { key.first == value ? key.dropFirst() : nil }
 
-    /// Ordered as the numbers are: the sign is turned round, and negative ones count backwards. -0 is 0.
+    /// Returns a key in the order of the numbers: the sign bit is inverted, and so are all bits of negative numbers. -0
+    /// becomes 0.
     static func number(_ number: Double) -> [UInt8] {
         let bits = number == 0 ? 0 : number.bitPattern
         return eight(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
     }
 
-    /// The number of a key that `number` made.
+    /// Returns the number of a key that `number` made.
     static func number(of key: [UInt8]) -> Double? {
         guard key.count == 9 else { return nil }
         let bits = key.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -79,23 +83,23 @@ enum IndexKey {
         eight(UInt64(bitPattern: integer) ^ 1 << 63)
     }
 
-    /// The greatest integer that is not above, or the end of the integers.
+    /// Returns the greatest integer that is not above the number, or the end of the integers.
     private static func integer(near number: Double) -> Bound {
         if let exact = Int64(exactly: number) { return Bound(key: integer(exact), isExact: true) }
         let floor = number.rounded(.down)
         return Bound(key: integer(Int64(exactly: floor) ?? (floor < 0 ? .min : .max)), isExact: false)
     }
 
-    /// The key of a number of 64 bits, the highest byte first.
+    /// Returns the key of a number of 64 bits, the highest byte first.
     static func eight(_ number: UInt64) -> [UInt8] {
         func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }
         return [value, byte(56), byte(48), byte(40), byte(32), byte(24), byte(16), byte(8), byte(0)]
     }
 
-    /// The first key after this one.
+    /// Returns the first key after this one.
     static func successor(_ key: [UInt8]) -> [UInt8] { key + [0] }
 
-    /// The first key that does not begin so; nil: there is none.
+    /// Returns the first key after all that begin with the prefix; nil: there is none.
     static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var end = prefix
         while let last = end.popLast() {
@@ -108,7 +112,7 @@ enum IndexKey {
 extension FieldType {
     var isList: Bool { element != self }
 
-    /// The type of a list's elements; of another type, the type itself.
+    /// The type of a list's elements; for any other type, the type itself.
     var element: FieldType {
         switch self {
         case .stringList: .string
@@ -120,14 +124,14 @@ extension FieldType {
         case .referenceList: .reference
         case .assetList: .asset
         case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset: self
-        // An empty list that nobody gave a type: no field is defined so.
+        // An empty list without a type: no field has it.
         case .unknownList: .string
         }
     }
 }
 
 extension FieldValue {
-    /// The elements of a list; none of a value that is not a list.
+    /// The elements of a list; empty for a value that is not a list.
     var elements: [FieldValue] {
         switch self {
         case .stringList(let values): values.map(FieldValue.string)

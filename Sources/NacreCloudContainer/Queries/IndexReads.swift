@@ -1,16 +1,16 @@
 import NacreCloudWire
 
-/// Asks the store for rows of indexes: at once, or together with what other zones of the query ask.
+/// Reads rows of indexes from the store: directly, or together with the reads of other zones of the query.
 struct IndexReads {
     let transaction: any ReadTransaction
-    /// What was read for one zone of many; nil: every question goes to the store.
+    /// The portions that were read for one zone of many; nil: every call goes to the store.
     fileprivate var known: [[IndexScan]: [IndexPortion]]?
 
     init(_ transaction: any ReadTransaction) {
         self.transaction = transaction
     }
 
-    /// - Throws: `NotReadYet` where the answer is to be read together with those of other zones.
+    /// - Throws: `NotReadYet` if the scans are to be read together with those of other zones.
     func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
         guard let known else { return try transaction.search(scans, bytesMax: bytesMax) }
         guard let portions = known[scans] else { throw NotReadYet(scans: scans) }
@@ -23,19 +23,23 @@ private struct NotReadYet: Error {
 }
 
 extension IndexReads {
-    /// Questions of one zone that are asked with those of the others. On this server: more than a page takes, unless it persists.
+    /// The most calls of one zone that are joined with those of other zones. On this server: more than a page makes,
+    /// unless it persists.
     private static let mostQuestions = 8
-    /// Bytes of bodies that a question for all zones reads. On this server: what their rows take, where bodies have a kilobyte and a half.
+    /// The bytes of bodies that one call for all zones reads. On this server: enough for the zones' rows, if bodies
+    /// have 1.5 KB.
     static let roundBytes = 16_000_000
 
-    /// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
-    /// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that
-    /// asks for very long goes on alone: to begin anew each time would cost more than it saves.
+    /// Searches many zones in rounds. In a round each zone goes as far as the portions that it has. Then one call of
+    /// the store reads what all zones need next. A zone starts again in each round, and finds its earlier portions. The
+    /// store therefore gets as many calls as the zone with the most needs. A zone with very many calls goes on alone,
+    /// because starting again would cost more than it saves.
     ///
     /// - Parameters:
-    ///   - most: rounds.
-    ///   - search: searches the zone of this number, and depends on nothing but what it reads.
-    /// - Returns: what was found of each zone, in their order; nil for one that needed more rounds. And the rounds, where there were several zones.
+    ///   - most: the most rounds.
+    ///   - search: searches the zone of this number, and depends on nothing but its reads.
+    /// - Returns: the result of each zone, in their order, nil if it needed more rounds; and the number of rounds, 0
+    ///   for a single zone.
     static func inRounds<Found>(
         over zones: Int, most: Int, _ transaction: any ReadTransaction, _ search: (_ zone: Int, IndexReads) throws -> Found
     ) throws -> (found: [Found?], rounds: Int) {
@@ -65,7 +69,7 @@ extension IndexReads {
             for (zone, scans) in asked {
                 let mine = Array(portions.prefix(scans.count))
                 portions = portions.dropFirst(scans.count)
-                // Behind the end of the bytes nothing was read: that is asked again.
+                // The byte bound ended before these scans: they are read again.
                 guard isFirst || mine.contains(where: { $0.isWhole || !$0.hits.isEmpty }) else { continue }
                 known[zone, default: [:]][scans] = mine
                 isFirst = false

@@ -1,8 +1,8 @@
 import NacreCloudWire
 
-/// Where records stand in the indexes of their type: pure functions of records and the definition.
+/// The rows of records in the indexes of their type, as pure functions of the records and the definition.
 struct IndexRows: Sendable {
-    /// Those that have an index.
+    /// The fields that have an index.
     private let fields: [(name: String, definition: FieldDefinition)]
     private let pairs: [(index: IndexID, first: (name: String, type: FieldType), second: (name: String, type: FieldType))]
 
@@ -16,10 +16,10 @@ struct IndexRows: Sendable {
         }
     }
 
-    /// The rows of a live record, those of each index once; a tombstone has none.
+    /// Returns the rows of a live record, each index once. A tombstone has none.
     func keys(of record: StoredRecord) -> [IndexKeys] { changes(from: nil, to: record.isLive ? record : nil).come }
 
-    /// Whether a live record has this row. Makes no list of all its words to find one.
+    /// Whether a live record has this row. Does not list all words of the record to find one.
     func has(_ entry: IndexEntry, of record: StoredRecord) -> Bool {
         for (name, definition) in fields {
             if definition.values?.index == entry.index {
@@ -33,11 +33,11 @@ struct IndexRows: Sendable {
         return false
     }
 
-    /// The rows that a change takes away, and those that it brings, those of each index once. Costs little for fields that stay as they are.
+    /// Returns the rows that a change removes and those that it adds, each index once. Unchanged fields cost little.
     ///
     /// - Parameters:
-    ///   - before: the live record; nil: there was none. So is `after`.
-    ///   - words: those of both, as far as they were found before.
+    ///   - before: the live record; nil: there was none. The same holds for `after`.
+    ///   - words: the words of both, as far as they were found before.
     func changes(
         from before: StoredRecord?, to after: StoredRecord?, _ words: FoundWords = FoundWords()
     ) -> (gone: [IndexKeys], come: [IndexKeys]) {
@@ -72,15 +72,15 @@ struct IndexRows: Sendable {
         return (gone, come)
     }
 
-    /// Of a live record in an index of two fields: one for each value of the first, none where it has none.
+    /// Returns the keys of a live record in an index of two fields: one for each value of the first field.
     private static func keys(of first: FieldValue?, _ firstType: FieldType, _ second: FieldValue?, _ secondType: FieldType) -> SortedKeys {
         guard let first else { return SortedKeys() }
         let order = second.flatMap { IndexKey.key(of: $0, as: secondType) } ?? IndexKey.none
         return SortedKeys(sorting: IndexKey.keys(of: first, as: firstType).map { IndexKey.prefix($0) + order })
     }
 
-    /// Whether two values have the same rows, as far as that shows at once. Texts compare by their bytes, as they do in an index: to Swift, a
-    /// letter composed and decomposed is one.
+    /// Whether two values surely have the same rows. False if that does not show at once. Texts compare by their bytes,
+    /// as in an index: in Swift, a composed and a decomposed letter are equal.
     private static func areSurelySame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
         switch (left, right) {
         case (nil, nil): true
@@ -92,15 +92,15 @@ struct IndexRows: Sendable {
         }
     }
 
-    /// In the index of values.
-    /// - Parameter value: a live record's; nil: it has none.
+    /// Returns the keys in the index of values.
+    /// - Parameter value: the value of a live record; nil: it has none.
     private static func keys(ofValue value: FieldValue?, in field: FieldDefinition) -> SortedKeys {
         let keys = SortedKeys(sorting: value.map { IndexKey.keys(of: $0, as: field.type) } ?? [])
         return keys.isEmpty && field.isSortable ? SortedKeys(IndexKey.none) : keys
     }
 }
 
-/// The words by which a value is found: all that it has. See `docs/decisions/every-word-is-found.md`.
+/// The words by which a search finds a value: all that it has. See `docs/decisions/every-word-is-found.md`.
 enum SearchWords {
     static func of(_ value: FieldValue) -> [String] {
         switch value {
@@ -121,7 +121,7 @@ enum SearchWords {
         }
     }
 
-    /// Their keys in an index of words.
+    /// Returns the keys of a value's words in an index of words.
     static func keys(of value: FieldValue) -> SortedKeys {
         SortedKeys(
             sorting: of(value).map { word in
@@ -132,7 +132,7 @@ enum SearchWords {
 }
 
 extension SystemField {
-    /// nil for an app's own field, which its first letter tells.
+    /// Makes the system field of a schema name; nil for an app's own field, which begins with a letter.
     init?(schemaName name: String) {
         guard name.utf8.first == UInt8(ascii: "_") else { return nil }
         self.init(rawValue: name)
@@ -140,7 +140,7 @@ extension SystemField {
 }
 
 extension StoredRecord {
-    /// A field, or a system field by its schema name; nil where the record has no value.
+    /// Returns a field, or a system field by its schema name; nil if the record has no value.
     func value(of name: String) -> FieldValue? {
         SystemField(schemaName: name).map(value(of:)) ?? content.fields[name]
     }

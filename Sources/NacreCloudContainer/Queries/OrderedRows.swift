@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Records of a zone in an order, read a few at a time.
+/// The records of a zone in an order, read in small portions.
 protocol OrderedRows {
     mutating func next() throws -> OrderedStep
 }
@@ -8,13 +8,14 @@ protocol OrderedRows {
 enum OrderedStep {
     /// The next record, and its key in the order's first term.
     case row(key: ArraySlice<UInt8>, RecordRow)
-    /// The last of some rows whose records are not among those that were asked for.
+    /// The last of some rows whose records are not in `IndexScan.among`.
     case passed(key: ArraySlice<UInt8>, name: String)
-    /// No more may be read, asked or looked at. Everything before the key was there; nil: everything to the last row, if there was one.
+    /// The page's rows, calls or bytes are used up. Everything before the key was returned; nil: everything up to the
+    /// last row, if there was one.
     case pause(before: [UInt8]?)
     case end
 
-    /// The row that it tells of.
+    /// The place of the row that the step returns.
     var place: IndexPlace? {
         switch self {
         case .row(let key, let row): IndexPlace(key: Array(key), name: row.name)
@@ -24,11 +25,11 @@ enum OrderedStep {
     }
 }
 
-/// How many rows are read at once: as many as a page takes, and more and more where it takes many to find them.
+/// The number of rows to read at once: as many as a page takes, and growing if it takes many to find them.
 struct ReadAhead {
     private var next: Int
     private let most: Int
-    /// Bodies that come along are bounded in bytes, rows by this.
+    /// The most rows. Included bodies have a bound in bytes too.
     static let most = 4_096
     private static let growth = 4
 
@@ -37,7 +38,7 @@ struct ReadAhead {
         self.most = most
     }
 
-    /// - Parameter reserve: questions that are not to be used. The last one that is left takes as much as it may.
+    /// - Parameter reserve: calls of the store to leave unused. The last usable call reads as many rows as it may.
     mutating func rows(_ reader: QueryReader, reserve: Int = 0) -> Int {
         if reader.questions > 0, reader.questionsLeft <= reserve + 1 { next = most }
         defer { next = min(next * Self.growth, most) }
@@ -45,32 +46,32 @@ struct ReadAhead {
     }
 }
 
-/// Pieces of indexes, each in its own order.
+/// The rows of index spans, each span in its own order.
 struct KeyRows: OrderedRows {
     private let reader: QueryReader
     private var scan: IndexScan
     private var ahead: ReadAhead
     private var buffer: [IndexHit] = []
-    /// Those before it were given.
+    /// The position in `buffer` of the next row.
     private var place = 0
     private var isLast = false
     private var hasGiven = false
     private let reserve: Int
     private let keysFrom: Int
-    /// A row without its record that was not told yet.
+    /// A row without its record that was not returned yet.
     private var passed: IndexPlace?
 
     /// - Parameters:
-    ///   - scan: its limit is not looked at.
-    ///   - reserve: questions that are left to others once it has given a record.
-    ///   - keysFrom: where the order's own keys begin in those of the index.
+    ///   - scan: its limit is ignored.
+    ///   - reserve: calls of the store to leave to others once it has returned a record.
+    ///   - keysFrom: the offset of the order's own keys in those of the index.
     init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0, keysFrom: Int = 0) {
         self.reader = reader
         self.reserve = reserve
         self.keysFrom = keysFrom
         self.scan = scan
         self.scan.includesRecords = true
-        // Rows that come alone are short.
+        // Rows without records are short.
         self.ahead = scan.among == nil ? ReadAhead(ahead) : ReadAhead(ReadAhead.most, most: Limits.queryScanRows)
     }
 
@@ -80,7 +81,7 @@ struct KeyRows: OrderedRows {
             if place < buffer.count {
                 hasGiven = true
                 defer { place += 1 }
-                // Taken out of its place, and not copied.
+                // Taking the record out avoids a copy.
                 guard let record = buffer[place].record.take() else {
                     passed = buffer[place].place
                     continue
@@ -108,7 +109,7 @@ struct KeyRows: OrderedRows {
     private func key(of place: IndexPlace) -> ArraySlice<UInt8> { place.key[min(keysFrom, place.key.count)...] }
 }
 
-/// Records of these names, in their order.
+/// The records of these names, in their order.
 struct NamedRows: OrderedRows {
     private let reader: QueryReader
     private let zone: ZoneAddress
@@ -131,7 +132,7 @@ struct NamedRows: OrderedRows {
     }
 }
 
-/// All records of a zone by name, of whatever type.
+/// All records of a zone by name, of any type.
 struct NameRows: OrderedRows {
     private let reader: QueryReader
     private let zone: ZoneAddress
@@ -164,7 +165,7 @@ struct NameRows: OrderedRows {
     }
 }
 
-/// Records that stand at any of several keys, by name, each once.
+/// The records at any of several keys, by name, each once.
 struct PointRows: OrderedRows {
     private struct Point {
         var scan: IndexScan
@@ -177,14 +178,14 @@ struct PointRows: OrderedRows {
     private var points: [Point]
     private var ahead: ReadAhead
     private var hasGiven = false
-    /// Bodies that wait in the points' buffers for their turn.
+    /// The bytes of the bodies in the points' buffers.
     private var waitingBytes = 0
-    /// In order; of those that came without their records.
+    /// Records that came without their bodies and were then read, in order.
     private var buffer: ArraySlice<RecordRow> = []
-    /// Those behind the buffer, whose records are to be read.
+    /// The names behind the buffer, whose records are still to be read.
     private var names: ArraySlice<String> = []
     private let namesAtOnce: Int
-    /// On this server.
+    /// The most names whose records are read at once. On this server.
     private static let mostNames = 200
 
     init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, includes: Bool, _ reader: QueryReader, ahead: Int) {
@@ -196,7 +197,7 @@ struct PointRows: OrderedRows {
                     zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, includesAfter: includes, limit: 0))
         }
         namesAtOnce = min(max(ahead, 2), Self.mostNames)
-        // Of many points each is asked for a few rows.
+        // Each of many points is asked for a few rows.
         self.ahead = ReadAhead(max(ahead, spans.count * 2))
     }
 
@@ -231,7 +232,7 @@ struct PointRows: OrderedRows {
     }
 
     /// Makes sure that the next row of every point is known.
-    /// - Returns: false where no more may be read.
+    /// - Returns: false if no more may be read.
     private mutating func hasHead(mayPause: Bool) throws -> Bool {
         while points.contains(where: { $0.buffer.isEmpty && !$0.isLast }) {
             if reader.questionsLeft == 0 || (mayPause && reader.left == 0) { return false }
@@ -250,7 +251,8 @@ struct PointRows: OrderedRows {
         }
     }
 
-    /// Reads on, with one question, at every point that has come to its end or soon will. Records come along as long as they are no more than a portion.
+    /// Reads on, with one call, at every point whose buffer is empty or soon will be. Includes records as long as they
+    /// are no more than a portion.
     private mutating func readOn() throws {
         let dry = points.indices.filter { points[$0].buffer.isEmpty && !points[$0].isLast }
         let rows = max(1, ahead.rows(reader) / dry.count)

@@ -1,40 +1,43 @@
 import NacreCloudWire
 
-/// Where a page of a query ended. Sealed, it is the continuation marker: all that the next page needs, and of use to nobody else.
+/// The position where a page of a query ended. Sealed, it is the continuation marker. It holds everything that the next
+/// page needs, and is of no use to other callers.
 struct QueryCursor: Hashable, Sendable {
-    /// By what the records are ordered.
+    /// The order of the records.
     enum Order: Hashable, Sendable {
-        /// As the query asks; by name where it asks for no order.
+        /// The order of the query, or by name if it has none.
         case asked
-        /// Nobody asked for one, and the records were too many to be put in the order of their names: by the field of this filter.
+        /// The order by the field of this filter. The query has no order, and its records were too many to be sorted by
+        /// name.
         case ofFilter(Int)
     }
 
-    /// Where what is queried stood when a page was answered.
+    /// The state of the queried zones when a page was answered.
     struct Seen: Hashable, Sendable {
-        /// Of the zone that is queried; of all zones, the default one, which is not in the database's feed.
+        /// The number of the queried zone. If all zones are queried: the number of the default zone, which is not in
+        /// the database's feed.
         var zone: ChangeNumber
-        /// Of the database where all of its zones are queried, else zero.
+        /// The number of the database if all of its zones are queried, otherwise zero.
         var database: ChangeNumber
     }
 
-    /// How a page looks for records. A page that got nowhere is followed by one that tries harder.
+    /// The way in which a page looks for records. A page without progress is followed by one that tries harder.
     enum Effort: UInt8, Hashable, Sendable {
-        /// Filters are probed, and the cheapest way is taken.
+        /// Probes filters, and takes the cheapest way.
         case search
-        /// All questions go to the walk in the query's order.
+        /// Spends all calls of the store on the walk in the query's order.
         case walk
-        /// As `walk`, and it asks until it gets somewhere.
+        /// Walks like `walk`, with as many calls as it takes to make progress.
         case persist
-        /// As `search` once the index is there without which the page before got nowhere; until then it reads nothing.
+        /// Reads nothing until the missing index is there, and then does as `search`.
         case wait
 
         /// Whether all ways are tried.
         var triesAll: Bool { self == .search || self == .wait }
 
-        /// How the page behind one with this effort looks for records. One that got nowhere is followed by one that tries harder, or that waits; one
-        /// that persisted, or waited, has made its way. Where it found that every filter has more matches than a page may look at, the others need not find
-        /// that again.
+        /// Returns the effort of the next page. After a page without progress it tries harder, or waits for an index.
+        /// After progress, `persist` and `wait` end. If every filter has more matches than a page may look at, the next
+        /// pages only walk, so that they need not find that again.
         func next(gotSomewhere: Bool, lacksIndex: Bool, onlyWalks: Bool) -> Effort {
             switch (self, gotSomewhere) {
             case (.search, true) where onlyWalks: .walk
@@ -47,19 +50,20 @@ struct QueryCursor: Hashable, Sendable {
         }
     }
 
-    /// Of the query, of where it was asked and by whom.
+    /// The digest of the query, of its place and of its caller.
     var digest: UInt64
     var order: Order
     var effort = Effort.search
     var position: QueryPosition
-    /// What earlier pages told is as old as this: where it was lost, the place means nothing.
+    /// The state that earlier pages showed. If that state was lost, the position means nothing.
     var seen: Seen
 
-    /// 2: cursors say what their client has seen. 3: and with which effort to go on. 4: they are of a kind of their own.
+    /// Version 2 added the state that the client has seen, 3 the effort, 4 a kind of its own.
     private static let version: UInt8 = 4
     private static let oldestRead: UInt8 = 2
 
-    /// Beside the kinds of `ChangeToken`, so that one is never taken for the other. Before version 4 it was one of them, and only the digest told them apart.
+    /// Returns the kind, which differs from those of `ChangeToken`, so that neither is taken for the other. Before
+    /// version 4 it was one of them, and only the digest told them apart.
     private static func kind(of version: UInt8) -> UInt8 { version < 4 ? 3 : 4 }
 
     init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
@@ -95,7 +99,7 @@ struct QueryCursor: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// nil for bytes that are no cursor of this version.
+    /// Reads a cursor; nil for bytes that are none of a known version.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let cursor = try? Self.read(&reader), reader.isAtEnd else { return nil }
@@ -125,13 +129,13 @@ struct QueryCursor: Hashable, Sendable {
     }
 }
 
-/// What a query reads, as it stands now.
+/// The current state of the zones that a query reads.
 struct QueriedState {
-    /// See `QueryCursor.Seen`; nil where there is no row yet.
+    /// See `QueryCursor.Seen`; nil if there is no row yet.
     private let zone: ZoneRow?
     private let database: DatabaseRow?
 
-    /// - Parameter zones: those that the request asks.
+    /// - Parameter zones: the zones of the request.
     init(_ request: RecordsQueryRequest, in zones: [ZoneRow], of database: DatabaseID, _ transaction: any ReadTransaction) throws {
         zone = request.asksAllZones ? zones.first { $0.name == ZoneID.defaultZoneName } : zones.first
         self.database = request.asksAllZones ? try transaction.databases([database]).first : nil
@@ -139,13 +143,13 @@ struct QueriedState {
 
     var seen: QueryCursor.Seen { QueryCursor.Seen(zone: zone?.number ?? .zero, database: database?.number ?? .zero) }
 
-    /// Calls of the store that `follows` makes: one for each that was numbered anew since.
+    /// Returns the number of calls of the store that `follows` makes: one for each number of an earlier run.
     func calls(toFollow seen: QueryCursor.Seen) -> Int {
         func asks(_ seen: ChangeNumber, _ now: ChangeNumber?) -> Bool { now.map { seen != .zero && seen.run != $0.run } ?? false }
         return [asks(seen.zone, zone?.number), asks(seen.database, database?.number)].count { $0 }
     }
 
-    /// Whether nothing of what was seen was lost since.
+    /// Whether nothing of the seen state was lost since.
     func follows(_ seen: QueryCursor.Seen, _ transaction: any ReadTransaction) throws -> Bool {
         let followsZone = try zone.map { try transaction.knows(seen.zone, of: $0) } ?? (seen.zone == .zero)
         let followsDatabase = try database.map { try transaction.knows(seen.database, of: $0) } ?? (seen.database == .zero)
@@ -154,7 +158,8 @@ struct QueriedState {
 }
 
 extension QueryCursor {
-    /// Binds a cursor: what differs here is another query. How much of the records is wanted, and how many at once, may change.
+    /// Returns the digest that binds a cursor to its query. The desired keys and the limit of results are not part of
+    /// it, and may change.
     static func digest(of request: RecordsQueryRequest, in database: DatabaseID, by caller: Caller) -> UInt64 {
         var writer = ByteWriter()
         writer.fixed(UInt64(bitPattern: database.rawValue))
@@ -175,7 +180,7 @@ extension QueryCursor {
             writer.byte(sort.relativeLocation == nil ? 0 : 1)
             if let location = sort.relativeLocation { RecordBody.write(.location(location), to: &writer) }
         }
-        // FNV-1a: the seal keeps forgers out, this only tells one query from another.
+        // FNV-1a: the seal stops forgeries, this only tells queries apart.
         return writer.bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 }

@@ -1,18 +1,19 @@
 import NacreCloudWire
 
-/// Where in the indexes the records stand that may pass a filter: all that pass, and perhaps some more.
+/// A filter's ranges of an index, which contain all records that pass it, and perhaps some more.
 struct QueryDriver: Hashable, Sendable {
-    /// The filter's place in the query.
+    /// The filter's position in the query.
     var filter: Int
     var spans: [IndexSpan]
-    /// Each span is one key, in which records stand in the order of their names.
+    /// Whether each span is one key, in which records are in the order of their names.
     var isPoints: Bool
-    /// No record stands in the spans twice.
+    /// Whether no record occurs in the spans twice.
     var isOneRowEach: Bool
-    /// An order in which the spans could be walked where nobody asked for another one.
+    /// An order in which the spans can be walked if the query has none.
     var ownTerm: SortTerm?
 
-    /// The ways to the records that may pass a filter; none where an index that it takes is not made, or still being built.
+    /// Returns the ways to the records that may pass a filter; none if an index that they need is not made or not
+    /// complete.
     static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
         if test.comparator.isTokenSearch { return ways(toWordsOf: test, filter: filter, at: fields) }
         guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }
@@ -55,19 +56,19 @@ struct QueryDriver: Hashable, Sendable {
         }
     }
 
-    /// Where the records stand that have a value; nil: nowhere.
+    /// Returns the key of a value; nil: no record has it.
     private static func key(of value: FieldValue, in field: FieldDefinition) -> [UInt8]? {
         guard let bound = IndexKey.bound(of: value, as: field.type.element) else { return nil }
-        // A number between two that the field could hold equals none of them.
+        // A number between two possible values of the field equals none of them.
         return bound.isExact || field.type.element == .string || field.type.element == .bytes ? bound.key : nil
     }
 
-    /// The key of the one value that a filter lets through; nil: it lets others through too, or nothing.
+    /// Returns the key of the only value that passes a filter; nil if other values pass too, or none does.
     static func point(of filter: QueryFilter, at field: FieldDefinition) -> [UInt8]? {
         filter.comparator == .equals || filter.comparator == .listContains ? key(of: filter.value, in: field) : nil
     }
 
-    /// Every word is a way of its own where all must occur; else all of them are one.
+    /// Returns one way for each word if all words must occur, otherwise one way for all of them.
     private static func ways(toWordsOf test: FilterTest, filter: Int, at fields: [FieldDefinition]) -> [QueryDriver] {
         let tokens = fields.compactMap(\.tokens).filter { $0.state == .usable }
         guard tokens.count == fields.count else { return [] }
@@ -82,12 +83,12 @@ struct QueryDriver: Hashable, Sendable {
     }
 }
 
-/// A circle on the Earth as a few pieces of the index, which may be larger than the circle.
+/// A circle on the Earth as a few pieces of the index, which together may be larger than the circle.
 enum GeoCover {
-    /// Pieces at most. On this server.
+    /// The most pieces. On this server.
     private static let cells = 24
 
-    /// Quarters are halved where they are only touched, the largest first, as long as the pieces are few.
+    /// Divides cells that the circle only touches into quarters, the largest first, as long as there are few pieces.
     static func cells(around place: GeoPoint, within distance: Double) -> [GeoCell] {
         var open = [GeoCell.world]
         var whole: [GeoCell] = []
@@ -102,7 +103,7 @@ enum GeoCover {
         return (whole + open).sorted { $0.code < $1.code }
     }
 
-    /// The cells as spans of an index, neighbours in one.
+    /// Returns the cells as spans of an index, and joins neighbours.
     static func spans(of cells: [GeoCell], in index: IndexID) -> [IndexSpan] {
         var spans: [IndexSpan] = []
         for cell in cells {

@@ -1,38 +1,38 @@
 import NacreCloudWire
 
-/// One key of an order, and the index that is in that order.
+/// One key of an order, and the index in that order.
 struct SortTerm: Hashable, Sendable {
     var field: String
     var type: FieldType
-    /// nil: it is not made.
+    /// nil: the index is not made.
     var index: IndexDefinition?
     var isAscending: Bool
-    /// By the distance from here.
+    /// The point from which distances are sorted; nil: values are sorted.
     var from: GeoPoint?
-    /// The part of an index of two fields that is in this order, and that has all records which the filter lets through.
+    /// The part of an index of two fields that is in this order and has all records that pass the filter.
     var part: Part?
 
     struct Part: Hashable, Sendable {
         var index: IndexDefinition
-        /// What all keys of the part begin with.
+        /// The bytes with which all keys of the part begin.
         var prefix: [UInt8]
-        /// Of the filter on the first field, its place in the query and its field.
+        /// The position in the query of the filter on the first field, and below its field.
         var filter: Int
         var field: String
     }
 
-    /// The index, where it has all its rows.
+    /// The index, if it is complete.
     var usableIndex: IndexID? { part?.index.index ?? index.flatMap { $0.state == .usable ? $0.index : nil } }
 
     var isUsable: Bool { usableIndex != nil }
 
-    /// A record without a location is farther than all locations.
+    /// The key of a record without a location, which is farther than all locations.
     static let farthest: [UInt8] = [0xff]
 
     /// - Parameters:
-    ///   - value: the record's of a term's field; nil: it has none.
-    ///   - type: the term's.
-    ///   - from: the term's.
+    ///   - value: the record's value of the term's field; nil: it has none.
+    ///   - type: the type of the term.
+    ///   - from: the point of the term.
     static func key(_ value: FieldValue?, as type: FieldType, from: GeoPoint?) -> [UInt8] {
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
         guard case .location(let location) = value else { return farthest }
@@ -40,7 +40,7 @@ struct SortTerm: Hashable, Sendable {
     }
 }
 
-/// A place in an order: a record's, or an edge of all records that begin with these keys.
+/// A position in an order: that of a record, or an edge of all records that begin with these keys.
 struct QueryPosition: Hashable, Sendable {
     enum Spot: Hashable, Sendable {
         case before
@@ -48,23 +48,23 @@ struct QueryPosition: Hashable, Sendable {
         case behind
     }
 
-    /// As many as the order has terms, or fewer at an edge.
+    /// One key for each term of the order, or fewer at an edge.
     var keys: [[UInt8]]
     var spot: Spot
 
-    /// Before all records.
+    /// The position before all records.
     static let start = QueryPosition(keys: [], spot: .before)
 }
 
-/// A record that passes, and its place in the order. A class, so that to sort several of them moves no records.
+/// A record that passes, and its position in the order. A class, so that sorting moves no records.
 final class QueryHit: Sendable {
     let position: QueryPosition
     let name: String
-    /// Bytes of its body.
+    /// The bytes of its body.
     let size: Int
-    /// nil: it is read again if it is answered; see `QueryReader.keeping`.
+    /// nil: it is read again if the page returns it; see `QueryReader.keeping`.
     let row: RecordRow?
-    /// What `RecordBody.placeOfPlainFields` says of the row, where it is known.
+    /// The result of `RecordBody.placeOfPlainFields` for the row, if it is known.
     let plainPlace: Int?
 
     convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
@@ -83,15 +83,15 @@ final class QueryHit: Sendable {
     var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil, nil) }
 }
 
-/// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor
-/// can say where to go on; see `docs/decisions/queries-go-on-at-a-place.md`.
+/// The order of a query's answers: by its terms, then by name, then by zone. No two records have one position, so that
+/// a cursor can name it; see `docs/decisions/queries-go-on-at-a-place.md`.
 struct QueryOrder: Hashable, Sendable {
     var terms: [SortTerm]
 
-    /// Names go in the direction of the last term, because that is how its index gives them.
+    /// Whether names ascend. They follow the last term, because its index returns them in that direction.
     var namesAscend: Bool { terms.last?.isAscending ?? true }
 
-    /// -1, 0 or 1: whether `left` comes first.
+    /// Returns -1, 0 or 1 if `left` comes before, with or after `right`.
     func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
         for place in 0..<min(left.keys.count, right.keys.count) {
             let order = ByteOrder.compare(left.keys[place], right.keys[place])
@@ -103,7 +103,7 @@ struct QueryOrder: Hashable, Sendable {
             if order != 0 { return (order < 0) == namesAscend ? -1 : 1 }
             return oneZone == otherZone ? 0 : oneZone < otherZone ? -1 : 1
         case (.before, .before), (.behind, .behind):
-            // Of two edges with as many keys neither is first; else the wider one embraces the other.
+            // Two edges with as many keys are equal. Otherwise the one with fewer keys encloses the other.
             guard left.keys.count != right.keys.count else { return 0 }
             return (left.keys.count < right.keys.count) == (left.spot == .before) ? -1 : 1
         case (.before, _), (_, .behind): return -1
@@ -111,7 +111,8 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// A number that is smaller for the position that comes first, or equal where only `compare` tells: the beginning of the first key.
+    /// Returns a number that is smaller for an earlier position: the start of the first key. If it is equal, only
+    /// `compare` tells.
     func rank(of position: QueryPosition) -> UInt64 {
         guard let key = position.keys.first, let term = terms.first else { return 0 }
         var rank: UInt64 = 0

@@ -1,35 +1,36 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// A page of a query's answer, out of one zone or many.
+/// A page of a query's answer, from one zone or many.
 struct QueryPage: Sendable {
     private(set) var records = PagedRecords()
-    /// Those that it met and that are not what was written, with their zones: whether they pass is not known.
+    /// Damaged records that the search met, with their zones. Whether they pass is not known.
     private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
-    /// Where the next page begins; nil: this is the last one.
+    /// The position where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
-    /// It got nowhere without an index that is still to be built; nor will the next one, before that is there.
+    /// Whether the page made no progress because an index is missing. The next one makes none either until the index is
+    /// there.
     var waits: Bool { cursor?.effort == .wait }
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
-    /// Of those, the ones that were looked at.
+    /// The number of read records that were tested.
     private(set) var considered = 0
-    /// Bytes that it looked at.
+    /// The bytes that it looked at.
     private(set) var work = 0
-    /// That it asked the store: of one zone, or of all together.
+    /// The calls of the store for one zone, or for all together.
     private var questions = 0
-    /// In each zone the walk is the only way for every page.
+    /// Whether in every zone each page can only walk.
     private var onlyWalks = false
-    /// How it was found, a line a zone.
+    /// The description of the search, one line for each zone.
     private(set) var steps: [String] = []
-    /// Zones that are sorted without an index, as far as this portion of the page and those before have come.
+    /// The zones that are sorted without an index, as far as this portion of the page and the earlier ones got.
     private(set) var sorted: [ZoneAddress: PartlySorted]
-    /// The page got nowhere yet, and another portion gets farther.
+    /// Whether the page made no progress yet and another portion will.
     var goesOn: Bool { waits && !sorted.isEmpty }
     let query: CheckedQuery
     private(set) var order: QueryOrder
 
-    /// Rows that each of many zones may look at, so that each of them gets on. On this server.
+    /// The least rows of each of many zones, so that each makes progress. On this server.
     private static let rowsPerZone = 16
 
     init(
@@ -43,7 +44,7 @@ struct QueryPage: Sendable {
         order = try Self.order(chosen, of: query)
         if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
         if let cursor, questions < QueryReader.questionsLeast {
-            // The next page need not ask what this one has: what its marker has seen is new.
+            // The marker gets the current state, so that the next page need not make these calls.
             self.cursor = QueryCursor(digest: digest, order: chosen, effort: cursor.effort, position: cursor.position, seen: seen)
             return
         }
@@ -80,14 +81,14 @@ struct QueryPage: Sendable {
         return QueryOrder(terms: [term])
     }
 
-    /// - Returns: nil when the records of a zone are too many for this order, and another one may be taken.
+    /// - Returns: nil if a zone has too many records for this order, and another order may be taken.
     private mutating func search(
         _ zones: [ResolvedZone], in order: QueryOrder, after: QueryPosition?, limit: Int, rows: Int, work: Int, _ questions: Int,
         _ effort: QueryCursor.Effort, _ mayReorder: Bool, _ transaction: any ReadTransaction
     ) throws -> [ZoneSearch.Answer]? {
         var keptBytes = 0
         let (query, sorted) = (query, sorted)
-        // Where the zones' first rows were too large to be read together, a few of each are enough.
+        // If the zones' first rows were too large to be read together, a few of each are enough.
         let ahead = effort.triesAll ? limit + 1 : max(2, 2 * (limit + 1) / max(zones.count, 1))
         let (found, rounds) = try IndexReads.inRounds(over: zones.count, most: questions, transaction) { number, reads in
             let reader = QueryReader(reads, questions: questions, keptBytes: keptBytes)
@@ -96,7 +97,7 @@ struct QueryPage: Sendable {
                 showing: zones[number].showing, effort: effort, goingOn: sorted[zones[number].address], reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
-            // Not the reader, which has all that it read.
+            // The reader is not kept, because it holds everything that it read.
             return (
                 answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, considered: reader.considered, work: reader.work,
                 damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions,
@@ -118,22 +119,23 @@ struct QueryPage: Sendable {
             self.work += found.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
-            // Whose they were is not known: who may read his own alone hears of none.
+            // The creator of a damaged record is not known: callers who may read only their own records get none of
+            // these.
             let met = found.damaged.filter(zone.showing.shows).sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
-        // Of a zone that was not reached nothing is known behind the start.
+        // Nothing behind the start is known of a zone that was not reached.
         let answers = found.compactMap { $0 == nil ? .nothing(after) : $0?.answer }
         return answers.count == zones.count ? answers : nil
     }
 
-    /// Takes the first of what was found, and reads them as they are to be answered.
-    /// - Returns: where the next page begins.
+    /// Takes the first of the found records, and reads them for the answer.
+    /// - Returns: the position where the next page begins.
     private mutating func take(
         _ answers: [ZoneSearch.Answer], from start: QueryPosition, of zones: [ResolvedZone], limit: Int, keys: [String]?, _ reader: QueryReader
     ) throws -> QueryPosition? {
         let order = order
-        // Behind the first end of a zone something may be missing.
+        // Behind the first end of a zone, records may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
         var whole: [(hit: QueryHit, zone: Int)] = []
         for (zone, answer) in answers.enumerated() {
@@ -143,7 +145,7 @@ struct QueryPage: Sendable {
         let wanted = keys.map { FieldNames($0) }
         var (bytes, taken) = (0, 0)
         records.reserve(min(limit, whole.count))
-        // Of the zone of the record before.
+        // The zone of the record before.
         var kept: (number: Int, zone: UnreadZone)?
         for (hit, zone) in whole.prefix(limit) where bytes < Limits.pageBytes {
             guard let row = try reader.row(of: hit, in: zones[zone].address) else { return taken > 0 ? whole[taken - 1].hit.position : start }

@@ -2,57 +2,58 @@ import NacreCloudWire
 
 /// Reads in one zone for one page of a query, and counts what it reads.
 ///
-/// A class, because everything that reads for the zone shares one count; it never leaves the transaction's thread.
+/// It is a class, because everything that reads for the zone shares one count. It never leaves the transaction's
+/// thread.
 final class QueryReader {
     private let reads: IndexReads
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
-    /// Records that were looked at for whether and where they are in the answer.
+    /// The number of records that were tested for being in the answer, and where.
     private(set) var considered = 0
-    /// Of the indexes, and for records.
+    /// The calls of the store for index rows and for records.
     private(set) var questions = 0
     private let questionsMax: Int
-    /// Records of the zone that were met and are not what was written, by name.
+    /// The damaged records of the zone that were met, by name.
     private(set) var damaged: [String: StoredRecord] = [:]
-    /// `rowsRead` may not pass it; a walk that has read nothing yet reads one portion all the same.
+    /// The bound of `rowsRead`. A walk that has read nothing yet reads one portion all the same.
     private var limit = 0
-    /// Bytes looked at: of rows and bodies that were read, and what filters cost.
+    /// The bytes of rows and bodies that were read, plus the cost of filters.
     private(set) var work = 0
     private var workLimit = 0
-    /// Of bodies that are kept until the page is made.
+    /// The bytes of the bodies that are kept until the page is made.
     private(set) var keptBytes: Int
 
     /// - Parameters:
-    ///   - questions: that it may ask. What has found nothing to go on from asks its first one all the same.
-    ///   - keptBytes: of bodies that others keep for the page.
+    ///   - questions: the most calls of the store. A search without progress makes its first one all the same.
+    ///   - keptBytes: the bytes of bodies that other readers keep for the page.
     init(_ reads: IndexReads, questions: Int = .max, keptBytes: Int = 0) {
         self.reads = reads
         questionsMax = questions
         self.keptBytes = keptBytes
     }
 
-    /// Rows that may still be read.
+    /// The rows that may still be read.
     var left: Int { workLeft == 0 || questionsLeft == 0 ? 0 : max(0, limit - rowsRead) }
 
-    /// Questions that may still be asked.
+    /// The calls of the store that are left.
     var questionsLeft: Int { max(0, questionsMax - questions) }
 
-    /// The page may ask as often as it needs to get somewhere.
+    /// Whether the page may make as many calls as it takes to make progress.
     var isPersistent: Bool { questionsMax == .max }
 
-    /// Bytes that may still be looked at.
+    /// The bytes that may still be looked at.
     var workLeft: Int { max(0, workLimit - work) }
 
     func met(_ record: StoredRecord) {
         damaged[record.row.name] = record
     }
 
-    /// Allows so many rows from now on.
+    /// Allows this many rows from now on.
     func allow(_ rows: Int) {
         limit = rowsRead + rows
     }
 
-    /// Allows so many bytes of work from now on.
+    /// Allows this many bytes of work from now on.
     func allow(work: Int) {
         workLimit = self.work + work
     }
@@ -65,7 +66,7 @@ final class QueryReader {
         work += bytes
     }
 
-    /// Reads a portion of each scan, and no more bodies in all than a portion has.
+    /// Reads a portion of each scan, with at most the bodies of one portion in all.
     func search(_ scans: [IndexScan]) throws -> [IndexPortion] {
         questions += 1
         let portions = try reads.search(scans, bytesMax: max(1, min(Self.portionBytes, workLeft)))
@@ -81,16 +82,18 @@ final class QueryReader {
         try search([scan]).first ?? IndexPortion(hits: [], isWhole: true)
     }
 
-    /// Bytes of bodies that are read at once. On this server.
+    /// The most bytes of bodies that are read at once. On this server.
     static let portionBytes = 4_000_000
-    /// Calls of the store that a page takes, with those for the schema and the zones. On this server: across a network each one is a round trip.
+    /// The calls of the store for a page, with those for the schema and the zones. On this server: 6, because across a
+    /// network each is a round trip.
     static let callsOfPage = 6
-    /// With fewer questions a page looks at nothing: by distance it takes two to find a record and one to read it. On this server.
+    /// The fewest calls with which a page looks at anything: a search by distance takes two to find a record and one to
+    /// read it. On this server.
     static let questionsLeast = 3
-    /// A row of an index costs as much as so many bytes.
+    /// The bytes that an index row counts as.
     private static let workOfRow = 64
 
-    /// Reads the next records of a zone by name, as many as a portion has.
+    /// Reads the next portion of a zone's records by name.
     /// - Returns: `isWhole`: they are its last.
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> (rows: [RecordRow], isWhole: Bool) {
         let most = max(1, min(Self.portionBytes, workLeft))
@@ -98,8 +101,8 @@ final class QueryReader {
         return (counted(rows), isWhole)
     }
 
-    /// Reads the records of the first of these names, as many as a portion has, and takes their names off.
-    /// - Returns: those that are there, in the names' order.
+    /// Reads a portion of the records of these names, and removes their names.
+    /// - Returns: the records that exist, in the names' order.
     func records(in zone: ZoneAddress, next names: inout ArraySlice<String>) throws -> [RecordRow] {
         try counted(reads.transaction.records(in: zone, next: &names, bytesMax: Self.portionBytes))
     }
@@ -125,7 +128,7 @@ final class QueryReader {
 
     // MARK: What is kept
 
-    /// The hit as it is to be kept until the page is made: without its body, where those that are kept fill a page.
+    /// Returns the hit to keep until the page is made: without its body, if the kept bodies fill a page.
     func keeping(_ hit: QueryHit) -> QueryHit {
         guard let row = hit.row else { return hit }
         guard keptBytes + row.body.count <= Limits.pageBytes else { return hit.withoutRow }
@@ -137,7 +140,7 @@ final class QueryReader {
         keptBytes -= hit.row?.body.count ?? 0
     }
 
-    /// The row of a hit, which is read again where it was not kept; nil: it may not be, because the questions are used up.
+    /// Returns the row of a hit, and reads it again if it was not kept; nil if no calls are left for that.
     func row(of hit: QueryHit, in zone: ZoneAddress) throws -> RecordRow? {
         if let row = hit.row { return row }
         guard questionsLeft > 0 else { return nil }

@@ -2,16 +2,19 @@ package import NacreCloudServerWire
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/query`: a page of the records of one type that pass every filter. One snapshot; indexes are as new as the records.
+    /// `records/query`: returns a page of the records of one type that pass every filter. It reads one snapshot, and
+    /// indexes are as new as the records.
     ///
-    /// A record that passes throughout and keeps its place in the order appears on exactly one page, whatever else changes meanwhile. A page looks
-    /// at a limited number of rows: it may hold fewer records than asked for, or none, and is the last one only if it has no marker. Damaged
-    /// records that it met on its way are errors behind the others; two pages may tell of the same one.
+    /// A record that passes all the time and keeps its position appears on exactly one page, whatever else changes. A
+    /// page looks at a limited number of rows. It may hold fewer records than requested, or none; only a page without a
+    /// marker is the last one. Damaged records that it met are errors behind the others, and two pages may report the
+    /// same one.
     ///
     /// - Parameters:
-    ///   - rows: that a page may look at.
-    ///   - bytes: that a page may look at, on each of the ways that it tries; what filters compare counts too, so that a page costs so much and no
-    ///     more, whatever is asked and whatever the records hold. No time is measured: a page of the same data is always the same.
+    ///   - rows: the most rows that a page may look at.
+    ///   - bytes: the most bytes that a page may look at, on each of the ways that it tries. Comparisons of filters
+    ///     count too. This bounds the cost of a page for every query and all data. It does not measure time: a page of
+    ///     the same data is always the same.
     package func queryRecords(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
@@ -19,15 +22,17 @@ extension Cloud {
         try await queryAnswer(request, in: target, by: caller, scanning: rows, bytes).answer.whole
     }
 
-    /// The same, and what an empty page waits for.
+    /// Returns a page like `queryRecords`, and the index that an empty page waits for.
     ///
-    /// A page in an order whose index is missing sorts its zones in portions, each a read in its turn, and a small one where others write much. A record
-    /// that passes throughout and keeps its place is met once, whatever else changes between them.
+    /// If the index of the order is missing, a page sorts its zones in portions. Each portion is a read of its own, and
+    /// a small one if there are many writes. A record that passes all the time and keeps its position is met once,
+    /// whatever else changes in between.
     ///
-    /// An index that the query would go by and that nobody has made is made where a page without it looked at many records, and one of two fields where it
-    /// read many more than it answered: in the background, and beside the answer, which does not fail with it.
-    /// - Returns: `waitsOn`: the page is empty, because the query's order takes an index that is still to be built. Until it is there, the next page is empty
-    ///   too, and costs little. The database is signalled when one is ready (`Cloud.committed`).
+    /// It has missing indexes made in the background: an index of one field if the page looked at many records without
+    /// it, and an index of two fields if it read many more records than it returned. The answer does not fail with it.
+    /// - Returns: `waitsOn`: the database whose signal (`Cloud.committed`) tells that an index is ready. The page is
+    ///   empty, because the query's order needs an index under construction. Until the index is there, the next page is
+    ///   empty too, and costs little.
     package func queryAnswer(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes, portions: Int = Limits.queryPortions
@@ -41,7 +46,7 @@ extension Cloud {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
-        // The index is built beside it.
+        // The index is built in the meantime.
         var (damaged, left) = (page.damaged, portions)
         while page.goesOn, left > 1 {
             left -= 1
@@ -55,7 +60,7 @@ extension Cloud {
         return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
     }
 
-    /// A portion of a page. Where others write so much that its snapshot is in their way, it is made of fewer rows.
+    /// Reads a portion of a page. If many writes end its snapshot, it reads fewer rows.
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
         goingOn sorted: [ZoneAddress: PartlySorted] = [:]
@@ -70,7 +75,7 @@ extension Cloud {
         }
     }
 
-    /// A read of so few rows takes less than a millisecond. On this server.
+    /// The rows of a read that takes less than a millisecond. On this server.
     private static let rowsAtOnceLeast = 8
 
     private func wholeQueryPage(
@@ -98,10 +103,11 @@ extension Cloud {
             guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
             let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
-            // `knowing` asks for them.
+            // These calls are made by `knowing`.
             let ofRoles = database.readRule.wantsSchema && known.assignmentKey(of: caller) != nil ? 1 : 0
             let calls = (request.asksAllZones ? 3 : 2) + ofRoles + (cursor.map { state.calls(toFollow: $0.seen) } ?? 0)
-            // Nobody hears how long one looked for what is not for them.
+            // A caller who may see no record of the type searches nothing: the time of a search would tell about hidden
+            // records.
             let isBarred = shown.readRule.reach(ofType: query.type.name) == .none
             let page = try QueryPage(
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
@@ -113,7 +119,7 @@ extension Cloud {
         return (page, schema)
     }
 
-    /// Reads on one snapshot. Where that finds a zone in which indexes lack rows, they are built once more, and meanwhile it is read without them.
+    /// Reads on one snapshot. If indexes lack rows of a zone, it has them built again, and reads without them.
     private func rebuildingIndexes<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
@@ -136,12 +142,13 @@ extension Cloud {
     }
 }
 
-/// Indexes of which a zone lacks rows.
+/// The indexes that lack rows of a zone.
 private struct LackingIndexes: Error {
     var indexes: Set<IndexID>
 }
 
 extension RecordsQueryRequest {
-    /// CloudKit: where no zone is named, the default one is meant, or all zones where the request says so. The public database has one zone.
+    /// CloudKit: a request without a zone means the default one, or all zones if it says so. The public database has
+    /// one zone.
     var asksAllZones: Bool { zoneID == nil && zoneWide }
 }

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// What is wrong with a query. CloudKit: the texts that apps know.
+/// The refusals of queries. CloudKit: the texts that apps know.
 extension ServerError {
     /// See `docs/decisions/an-unknown-type-is-not-found.md`.
     static func unknownRecordType(_ type: String) -> ServerError {
@@ -22,7 +22,8 @@ extension ServerError {
         refusal("Unknown field '\(name)'", name, "Fields are case-sensitive; one exists once a record was saved with it, or the schema was deployed.")
     }
 
-    /// - Parameter option: queryable, sortable or searchable. The command names it beside those that the field has, which it would take away.
+    /// - Parameter option: queryable, sortable or searchable. The command in the remedy also names the field's other
+    ///   options, which it would otherwise remove.
     static func fieldNotMarked(_ option: String, _ field: QueryShape.Field, of type: String, in container: String) -> ServerError {
         let has = [
             ("queryable", field.definition.isQueryable), ("sortable", field.definition.isSortable), ("searchable", field.definition.isSearchable),

@@ -1,8 +1,9 @@
 import NacreCloudWire
 
-/// Which indexes a query can go by, made or not.
+/// The indexes that a query can use, made or not.
 extension QueryShape {
-    /// Those of one field, for its filters and sorts; one may stand there twice. For all records of a type it is the index of their names.
+    /// The indexes of one field for its filters and sorts; one may occur twice. A query for all records of a type uses
+    /// the index of their names.
     var indexes: [FieldIndex] {
         func index(_ field: String, _ kind: IndexKind) -> FieldIndex { FieldIndex(type: type.name, field: field, kind: kind) }
         if terms.isEmpty, filters.isEmpty { return [index(SystemField.recordName.rawValue, .values)] }
@@ -12,8 +13,8 @@ extension QueryShape {
         return terms.map { index($0.field, .values) } + ofFilters
     }
 
-    /// Those of two fields, for each filter that compares for equality, and the first field of the order.
-    /// - Returns: `filter`: the filter's place. `key`: of the value that it compares with.
+    /// The indexes of two fields: for each filter that compares for equality, with the first field of the order.
+    /// - Returns: `filter`: the filter's position. `key`: the key of the value that it compares with.
     var pairs: [(filter: Int, key: [UInt8], pair: FieldPair)] {
         guard let term = terms.first, term.from == nil else { return [] }
         return filters.enumerated().compactMap { place, filter in

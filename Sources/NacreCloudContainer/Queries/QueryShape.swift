@@ -1,19 +1,19 @@
 import NacreCloudWire
 
-/// A query and the definitions of what it names, once it was found that the schema allows it.
-/// See `docs/decisions/every-filter-needs-its-option.md`.
+/// A query that the schema allows, with the definitions of the fields that it names. See
+/// `docs/decisions/every-filter-needs-its-option.md`.
 struct QueryShape {
     struct Field {
-        /// As records have it: system fields by their schema names.
+        /// The name in records: system fields have their schema names.
         var name: String
         var definition: FieldDefinition
-        /// As CloudKit's errors have it.
+        /// The name in CloudKit's errors.
         var shownName: String
     }
 
     struct Filter {
         var filter: QueryFilter
-        /// One, or every searchable one.
+        /// One field, or all searchable ones.
         var fields: [Field]
     }
 
@@ -21,13 +21,14 @@ struct QueryShape {
     private(set) var filters: [Filter] = []
     private(set) var terms: [SortTerm] = []
 
-    /// What a query is for.
+    /// The purpose of a query.
     enum Purpose {
         case search
-        /// To tell of changes: a record is held against the filters. Without any, no index of all names is asked for, because nothing is looked up.
+        /// A subscription: the filters test changed records. Without filters it needs no index of all names, because
+        /// nothing is looked up.
         case subscription
-        /// To hold a change against the filters of a subscription that was allowed when it was saved: what follows from the type is asked, and nothing
-        /// that follows from the filters alone.
+        /// A change to test against a subscription that was checked when it was saved. Checks what depends on the type,
+        /// and skips what depends on the filters alone.
         case firing
     }
 
@@ -88,7 +89,7 @@ struct QueryShape {
         return Filter(filter: checked, fields: [field])
     }
 
-    /// What a filter compares with, if that is what the field holds.
+    /// Returns the value that a filter compares with, if its type is that of the field.
     private func value(
         _ value: FieldValue, for comparator: QueryComparator, of field: Field, by caller: Caller
     ) throws(ServerError) -> FieldValue {
@@ -141,7 +142,7 @@ struct QueryShape {
 }
 
 extension QueryShape.Field {
-    /// A value for a filter on a system field may name a record by a text, and the caller by an alias.
+    /// Returns a filter's value for a field. On a system field, a text may name a record, and an alias the caller.
     fileprivate func reading(_ value: FieldValue, by caller: Caller) -> FieldValue {
         guard let system = SystemField(rawValue: name), system.type == .reference else { return value }
         let isUser = system == .createdUserRecordName || system == .modifiedUserRecordName
@@ -168,7 +169,7 @@ extension QueryComparator {
         }
     }
 
-    /// Whether fields of a type can be compared so.
+    /// Whether it can compare fields of this type.
     func takes(_ type: FieldType) -> Bool {
         switch self {
         case .equals, .notEquals, .in, .notIn: !type.isList && type != .asset

@@ -1,14 +1,14 @@
 package import NacreCloudWire
 import NacreLocks
 
-/// What a query that was answered wants of a schema, without the values that it compared with. See
+/// The needs of an answered query from a schema, without the values that it compared with. See
 /// `docs/decisions/what-queries-want-is-kept-for-a-month.md`.
 package struct RecordedQuery: Hashable, Sendable, Codable {
     struct Filter: Hashable, Sendable, Codable {
-        /// nil: every searchable one.
+        /// nil: all searchable fields.
         var field: String?
         var comparator: String
-        /// Of the value that it compared with.
+        /// The type of the value that it compared with.
         var value: String
     }
 
@@ -17,11 +17,11 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
         var isByDistance: Bool
     }
 
-    /// Whose reading a change of grants can end: who asks as nobody in particular, and who is signed in.
+    /// The kind of caller. A change of grants can take reading from `world` and `signedIn`.
     enum Asker: String, Hashable, Sendable, Codable {
         case world
         case signedIn
-        /// What is private is its owner's, and no grant holds an administrator's key.
+        /// A caller of a database that is not public, or an administrator: no grant limits them.
         case owner
     }
 
@@ -38,17 +38,18 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
         asker = scope != .public || caller.isAdministrator ? .owner : caller.userRecordName == nil ? .world : .signedIn
     }
 
-    /// For people: `Note where title BEGINS_WITH STRING, sorted by stars`.
+    /// The query for people: `Note where title BEGINS_WITH STRING, sorted by stars`.
     package var words: String {
         let conditions = filters.isEmpty ? "" : " where " + filters.map(\.words).joined(separator: ", ")
         let order = sorts.isEmpty ? "" : ", sorted by " + sorts.map { $0.isByDistance ? "distance of \($0.field)" : $0.field }.joined(separator: ", ")
         return recordType + conditions + order
     }
 
-    /// Under which it is kept.
+    /// The key of its entry.
     fileprivate var key: String { "\(asker.rawValue) \(words)" }
 
-    /// Why a schema does not answer it, or answers less than another one; nil: it answers as that one does.
+    /// Returns the reason why schema `next` refuses the query or lets its caller read less than `schema` does; nil:
+    /// there is none.
     func fault(in next: Schema, after schema: Schema, of container: String) -> ServerError? {
         do {
             _ = try QueryShape(query, in: next, of: container, by: Caller(.world))
@@ -66,12 +67,12 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
             remedy: "Write GRANT READ TO \"\(role)\" into the type.")
     }
 
-    /// What it asks of a schema that allows it to somebody who may read all; nil: it is refused.
+    /// Returns the query's shape for a caller who may read all; nil if the schema refuses it.
     func shape(in schema: Schema, of container: String) -> QueryShape? {
         try? QueryShape(query, in: schema, of: container, by: Caller(.world))
     }
 
-    /// The query with values of the same types in place of its own.
+    /// The query with example values of the same types.
     private var query: Query {
         Query(
             recordType: recordType,
@@ -88,7 +89,7 @@ extension RecordedQuery.Filter {
 }
 
 extension FieldValue {
-    /// One value of a type, or a list of one.
+    /// Returns a value of a type, or a list of one.
     fileprivate static func example(of type: FieldType) -> FieldValue {
         let place = Location(latitude: 0, longitude: 0)
         let target = Reference(recordName: "a", action: .none)
@@ -114,34 +115,34 @@ extension FieldValue {
     }
 }
 
-/// A recorded query as the registry keeps it: for a month after it was noted last.
+/// A recorded query in the registry, kept for a month after it was last noted.
 struct RecordedQueryEntry: RegistryEntry {
     static let kind = EntryKind.recordedQuery
 
     var query: RecordedQuery
 }
 
-/// A recorded query that a change of the schema breaks, and how.
+/// A recorded query that a change of the schema breaks, and the reason.
 package struct BrokenQuery: Equatable, Sendable {
     package var query: RecordedQuery
     package var fault: ServerError
 }
 
-/// Which queries this process has noted, and when. Thread-safe.
+/// The queries that this process has noted, and when. Thread-safe.
 final class QueryMemory: Sendable {
     private struct State {
-        /// By the hash of what is asked and where: a query takes no more room than another, whatever it names.
+        /// The time of each query by the hash of the query and its place: all queries take the same room.
         var noted: [Int: Timestamp] = [:]
-        /// Environments that have as many as are kept, by their hashes.
+        /// The time at which an environment had no room for another query, by its hash.
         var full: [Int: Timestamp] = [:]
     }
 
     private let state = Locked(State())
 
-    /// Queries, and environments, that are remembered; beyond it the memory starts afresh. On this server.
+    /// The most remembered queries, and environments; then the memory starts afresh. On this server.
     private static let remembered = 10_000
 
-    /// Whether a query is to be noted; who is told so does it. Allocates nothing but a place.
+    /// Whether a query is to be noted now, which the caller then does. Allocates only its place in the memory.
     func isNews(_ query: Query, in target: DatabaseTarget, by caller: Caller, at now: Timestamp) -> Bool {
         var hasher = Hasher()
         hasher.combine(Self.hash(target))
@@ -165,7 +166,7 @@ final class QueryMemory: Sendable {
         }
     }
 
-    /// To be called where an environment takes no further one: none is tried for a while.
+    /// Notes that an environment has no room for another query: for a while none is tried.
     func isFull(_ target: DatabaseTarget, at now: Timestamp) {
         state.withLock { state in
             if state.full.count >= Self.remembered { state.full.removeAll() }
@@ -186,14 +187,15 @@ final class QueryMemory: Sendable {
 }
 
 extension Registry {
-    /// Notes what a query that was answered wants of its schema, once a day. One that names very much is not noted, nor one beyond the number that is kept.
+    /// Records the needs of an answered query, once a day. Skips a query whose text is too long, and one beyond the
+    /// number that is kept.
     package func note(_ query: Query, in target: DatabaseTarget, by caller: Caller) async {
         let now = clock()
         guard queries.isNews(query, in: target, by: caller, at: now) else { return }
         let recorded = RecordedQuery(query, in: target.scope, by: caller)
         let key = recorded.key
         guard key.utf8.count <= Limits.recordedQueryBytes else { return }
-        // The answer does not fail with it.
+        // A failure does not fail the answer.
         let isKept = try? await write(.schema(container: target.container, target.environment)) { database, now, transaction in
             let kept = try transaction.entries(in: database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept)
             let living = kept.living(at: now)
@@ -207,7 +209,7 @@ extension Registry {
         if isKept == false { queries.isFull(target, at: now) }
     }
 
-    /// The recorded queries of a container's environment.
+    /// Returns the recorded queries of a container's environment.
     func recordedQueries(of container: String, _ environment: DatabaseKey.Environment) async throws -> [RecordedQuery] {
         let now = clock()
         return try await read(of: container, environment) { known, transaction in
@@ -219,10 +221,10 @@ extension Registry {
 }
 
 extension [RecordedQuery] {
-    /// Those that a change of a schema breaks, in the order of their words.
+    /// Returns the queries that a change of the schema breaks, in the order of their words.
     func broken(by next: Schema, after schema: Schema, of container: String) -> [BrokenQuery] {
         sorted { ($0.words, $0.asker.rawValue) < ($1.words, $1.asker.rawValue) }.compactMap { query in
-            // What was no answer before is none that goes.
+            // Skip a query that the old schema refuses too.
             guard query.fault(in: schema, after: schema, of: container) == nil else { return nil }
             return query.fault(in: next, after: schema, of: container).map { BrokenQuery(query: query, fault: $0) }
         }

@@ -1,11 +1,11 @@
 import NacreCloudWire
 
-/// A record while a query's filters look at it. A list is made ready once, however many filters look for however many values in it, and so are the
-/// words of a text.
+/// A record under test by a query's filters. A list, or the words of a text, are prepared once for all filters and
+/// values.
 struct TestedRecord {
     /// The elements of a list.
     enum Members {
-        /// So few that looking at each is less work than making a set.
+        /// Few elements: looking at each costs less than making a set.
         case few([ValueKey])
         case many(Set<ValueKey>)
 
@@ -20,26 +20,27 @@ struct TestedRecord {
     }
 
     private let fields: RecordFields
-    /// The values that are not among the fields, by name.
+    /// The values outside `fields`, by name.
     private let others: ((String) throws -> FieldValue?)?
     private var members: [String: Members] = [:]
     private var texts: [String: [String]] = [:]
     private var words: [String: Set<String>] = [:]
-    /// What the filters have cost so far, in bytes looked at; see `Limits.queryScanBytes`.
+    /// The cost of the filters so far, in bytes looked at; see `Limits.queryScanBytes`.
     private(set) var work = 0
 
-    /// - Parameter read: the record's values, by the name of a field; asked more than once.
+    /// - Parameter read: returns the record's value of a field; may be called more than once.
     init(_ read: @escaping (String) throws -> FieldValue?) {
         self.init(RecordFields(), others: read)
     }
 
-    /// - Parameter others: what is not among the fields, by name; nil: nothing of it is looked at. Asked more than once.
+    /// - Parameter others: returns a value outside `fields` by name, and may be called more than once; nil: there are
+    ///   none to look at.
     init(_ fields: RecordFields, others: ((String) throws -> FieldValue?)?) {
         self.fields = fields
         self.others = others
     }
 
-    /// The value of a field, which is not counted.
+    /// Returns the value of a field, without counting work.
     func read(_ field: String) throws -> FieldValue? {
         try fields[field] ?? others?(field)
     }
@@ -49,7 +50,7 @@ struct TestedRecord {
         return try read(field)
     }
 
-    /// The elements of the field's list, which `found` is.
+    /// Returns the elements of the field's list `found`.
     mutating func members(of field: String, in found: FieldValue) -> Members {
         if let known = members[field] { return known }
         let keys = found.elements.compactMap(ValueKey.init)
@@ -59,7 +60,7 @@ struct TestedRecord {
         return made
     }
 
-    /// The texts of the field's list in the order of their bytes, to be searched by halves.
+    /// Returns the texts of the field's list in the order of their bytes, for a binary search.
     mutating func texts(of field: String, in found: FieldValue) -> [String] {
         if let known = texts[field] { return known }
         guard case .stringList(let list) = found else { return [] }
@@ -69,7 +70,7 @@ struct TestedRecord {
         return sorted
     }
 
-    /// The words of a text or of a list of them; none where the record has no value.
+    /// Returns the words of a text or of a list of texts; none if the record has no value.
     mutating func words(of field: String) throws -> Set<String> {
         if let known = words[field] { return known }
         let found = try value(of: field).map(SearchWords.of) ?? []
@@ -79,12 +80,12 @@ struct TestedRecord {
         return made
     }
 
-    /// So many bytes were compared, or so many values looked for.
+    /// Counts compared bytes and looked-up values.
     mutating func compared(bytes: Int = 0, values: Int = 0) {
         work += bytes + values * Self.workOfLook
     }
 
-    /// Bytes that could be looked at instead. Measured roughly: a test of a number, an element put into a set, a value looked for in one.
+    /// Costs in bytes of a test of a number, of adding an element to a set, and of a lookup in one. Measured roughly.
     private static let workOfTest = 16
     private static let workOfElement = 64
     private static let workOfLook = 16

@@ -1,9 +1,10 @@
 import NacreCloudWire
 
-/// By what a value is found among others: two values have one key where `ValueOrder` calls them equal, so that many can be compared at once.
+/// The key for looking up a value. Two values have the same key if `ValueOrder` calls them equal, so that many can be
+/// compared at once.
 enum ValueKey: Hashable, Sendable {
     case integer(Int64)
-    /// That equals no integer.
+    /// A number that equals no integer.
     case double(Double)
     case timestamp(Double)
     case text(ExactText)
@@ -11,7 +12,7 @@ enum ValueKey: Hashable, Sendable {
     case bytes([UInt8])
     case place(GeoPoint)
 
-    /// nil for a value that equals none, not even itself.
+    /// Makes the key of a value; nil if it equals no value, not even itself.
     init?(_ value: FieldValue) {
         switch value {
         case .string(let text): self = .text(ExactText(text))
@@ -31,7 +32,7 @@ enum ValueKey: Hashable, Sendable {
     }
 }
 
-/// A text that is another one where a byte of it is.
+/// A text that equals only a text of the same bytes.
 struct ExactText: Hashable, Sendable {
     private let text: String
 

@@ -1,15 +1,15 @@
 import NacreCloudWire
 
-/// How values compare in filters: texts and names by their bytes, numbers exactly, whichever kind they are.
+/// The order of values in filters: texts and names by their bytes, numbers exactly, even integers and doubles together.
 /// See `docs/decisions/texts-compare-by-their-bytes.md`.
 enum ValueOrder: Int, Hashable, Sendable {
     case below = -1
     case equal = 0
     case above = 1
 
-    /// nil where the values have no order: of two kinds, or places that differ.
+    /// Compares two values; nil if they have no order: two different types, or different locations.
     init?(_ left: __shared FieldValue, _ right: __shared FieldValue) {
-        // Texts are asked for first: to look at two values together copies both.
+        // Texts come first: a switch over both values copies both.
         if case .string(let left) = left, case .string(let right) = right {
             self.init(ByteOrder.compare(left, right))
             return
@@ -40,13 +40,13 @@ enum ValueOrder: Int, Hashable, Sendable {
         self = order == 0 ? .equal : order < 0 ? .below : .above
     }
 
-    /// NaN has no order; records hold none.
+    /// Compares two numbers; nil for NaN, which records never hold.
     private init?<Number: Comparable>(numbers left: Number, _ right: Number) {
         guard left == left, right == right else { return nil }
         self = left == right ? .equal : left < right ? .below : .above
     }
 
-    /// Without rounding either: above 2⁵³ not every integer is a double.
+    /// Compares without rounding: above 2⁵³ not every integer is a double.
     private init?(_ integer: Int64, _ double: Double) {
         guard !double.isNaN else { return nil }
         guard let whole = Int64(exactly: double.rounded(.down)) else {

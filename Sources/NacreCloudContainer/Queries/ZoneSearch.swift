@@ -1,19 +1,19 @@
 import NacreCloudWire
 
-/// A page's worth of one zone: the records behind a position that pass the filters, in the query's order.
+/// The search of one zone for a page: the records behind a position that pass the filters, in the query's order.
 struct ZoneSearch {
-    /// What was found of one zone.
+    /// The result of one zone.
     struct Answer {
-        /// In order, no more than were wanted.
+        /// The records in order, at most `wanted`.
         var hits: [QueryHit]
-        /// Up to here nothing is missing; nil: to the end.
+        /// The position up to which nothing is missing; nil: the end of the zone.
         var end: QueryPosition?
-        /// It ended because enough was looked at, not because enough was found.
+        /// Whether a bound on the work ended it, and not the number of records.
         var isCut = false
 
         var isWhole: Bool { end == nil && !isCut }
 
-        /// It got nowhere.
+        /// Makes an answer without progress.
         static func nothing(_ after: QueryPosition?) -> Answer { Answer(hits: [], end: after ?? .start, isCut: true) }
     }
 
@@ -21,25 +21,26 @@ struct ZoneSearch {
     let order: QueryOrder
     let zone: ZoneAddress
     let after: QueryPosition?
-    /// Records at most.
+    /// The most records.
     let wanted: Int
-    /// Records to read at first.
+    /// The number of records to read first.
     private var ahead: Int
-    /// Rows to look at, on each of the ways.
+    /// The most rows to look at, on each of the ways.
     let rows: Int
-    /// Bytes to look at, on each of the ways.
+    /// The most bytes to look at, on each of the ways.
     let work: Int
-    /// What of the zone the caller sees: other records are as if they were not there.
+    /// The part of the zone that the caller sees. Other records are treated as missing.
     let showing: ShownRecords
-    /// The caller may see some of the type's records and not others.
+    /// Whether the caller may see some of the type's records and not others.
     private let judgesEach: Bool
     let effort: QueryCursor.Effort
     let reader: QueryReader
-    /// A sort of the whole zone, as far as it has come: given by the portion before, and given to the next one. nil: none was begun.
+    /// The sort of the whole zone so far: the earlier portion's result, and the input of the next one. nil: none was
+    /// begun.
     private(set) var sorted: PartlySorted?
-    /// Every filter was found to have more rows than may be looked at: no page collects its matches.
+    /// Whether every filter has more rows than may be looked at: no page collects its matches.
     private(set) var onlyWalks = false
-    /// What it did, in lines for `explainQuery`.
+    /// A description of its work, in lines for `explainQuery`.
     private(set) var steps: [String] = []
 
     init(
@@ -61,8 +62,8 @@ struct ZoneSearch {
         self.reader = reader
     }
 
-    /// - Parameter mayReorder: nobody was promised this order yet.
-    /// - Returns: nil when another order would serve better, and may be taken.
+    /// - Parameter mayReorder: no earlier page has fixed this order.
+    /// - Returns: nil if another order would serve better, and may be taken.
     mutating func run(mayReorder: Bool) throws -> Answer? {
         reader.allow(work: work)
         let drivers = query.drivers.filter { !isServedByWalk($0) }
@@ -73,7 +74,7 @@ struct ZoneSearch {
         if isWalkable, !effort.triesAll || drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
-        // One question of them: each as far as it may answer rows for all.
+        // One call probes all filters: each as far as one call may return rows for all.
         let reach = reader.isPersistent ? rows : min(rows, Self.rowsProbedAtOnce / max(probes.count, 1) - 1)
         try probe(&probes, upTo: reach)
         if let answer = try collect(among: &probes) { return answer }
@@ -81,7 +82,7 @@ struct ZoneSearch {
         return isWalkable ? try walkAll(nil) : try collectWhole()
     }
 
-    /// A filter on the field that the order goes by only bounds the walk.
+    /// Whether the driver is on the field of the order, so that it only bounds the walk.
     private func isServedByWalk(_ driver: QueryDriver) -> Bool {
         guard let term = order.terms.first, term.isUsable else { return false }
         if term.from != nil { return driver.ownTerm?.from == term.from && driver.ownTerm?.field == term.field }
@@ -91,11 +92,11 @@ struct ZoneSearch {
 
     // MARK: Which way
 
-    /// Looks in turns whether a filter has few matches, and whether the walk finds enough soon, each time a little farther. Once all matches of a filter are
-    /// known by name, they are collected where they are few, and else the walk goes on among them: it reads no other records. See
-    /// `docs/decisions/rows-say-who-may-pass.md`.
+    /// Alternates between probing filters for few matches and walking for enough records, each time a little farther.
+    /// Once all matches of a filter are known by name, there are two ways. Few matches are collected. Otherwise the
+    /// walk goes on among them, and reads no other records. See `docs/decisions/rows-say-who-may-pass.md`.
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
-        // By distance a turn costs several questions: filters are probed farther at first, and the walk takes one turn.
+        // By distance a turn costs several calls: filters are probed farther at first, and the walk takes one turn.
         let isByDistance = order.terms.first?.from != nil
         let ofWalk = isByDistance ? QueryReader.questionsLeast : order.terms.count
         let mayWalkAmong = !isByDistance && points.map { $0.spans.count == 1 } ?? true
@@ -110,10 +111,10 @@ struct ZoneSearch {
         var found = Answer(hits: [], end: after)
         var (walked, among) = (0, Set<String>?.none)
         var stride = isByDistance ? rows : min(Self.firstStride, rows)
-        // One question reads them all.
+        // One call reads them all.
         ahead = max(ahead, Self.firstStride)
         while walked < rows {
-            // The last question takes what is left, or what is needed by all likelihood.
+            // The last call takes the remaining rows.
             if reader.questionsLeft == 1, !isByDistance, among == nil { stride = rows - walked }
             let isLast = walked + stride >= rows
             reader.allow(stride)
@@ -122,10 +123,10 @@ struct ZoneSearch {
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
             if found.isWhole || found.hits.count >= wanted || (isLast && !isByDistance) || reader.workLeft == 0 || reader.questionsLeft == 0 { break }
-            // As it went on so far, so many rows more are needed.
+            // The number of further rows needed at the rate so far.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
             while among == nil, reach < min(rows, most), missing * rowsOfRecord > 2 * reach, reader.questionsLeft > 1 {
-                // The one question that is left for it goes as far as is worth it.
+                // The one call that is left for probing goes as far as it is worth.
                 reach = min(reader.isPersistent ? reach * 4 : max(reach * 4, missing * rowsOfRecord / 2), rows, most)
                 try probe(&probes, upTo: reach)
                 if !mayWalkAmong, let answer = try collect(among: &probes) { return answer }
@@ -143,14 +144,15 @@ struct ZoneSearch {
         return found
     }
 
-    /// Index rows that are probed before anything else is tried, and rows that a walk tries first. On this server.
+    /// The index rows that are probed before anything else, by distance and otherwise, and the rows that a walk tries
+    /// first. On this server.
     private static let firstReach = 128
     private static let firstReachByDistance = 1_024
     private static let firstStride = 64
-    /// To read a record and to ask it costs as much as so many rows of an index. Measured; on this server.
+    /// The index rows that cost as much as reading and testing one record. Measured; on this server.
     private static let rowsOfRecord = 16
-    /// Index rows that one question of several probes may answer: a few megabytes. As many filters as a query may have are probed together at first, and
-    /// each alone where it is probed far. On this server.
+    /// The most index rows that one call for several probes may return: a few megabytes. It has room for the first
+    /// probe of as many filters as a query may have. Farther probes are made alone. On this server.
     private static let rowsProbedAtOnce = 8_192
 
     private mutating func walkAll(_ points: QueryDriver?) throws -> Answer {
@@ -161,13 +163,13 @@ struct ZoneSearch {
         return answer
     }
 
-    /// Allows one more way as many rows and bytes as every way has.
+    /// Allows another way the full rows and bytes.
     private func allowAnew() {
         reader.allow(rows)
         reader.allow(work: work)
     }
 
-    /// Counts on where fewer than so many are known; nothing where no question would be left to go on with.
+    /// Counts on in the probes with at most `reach` known rows. Does nothing if no call would be left afterwards.
     private func probe(_ probes: inout [DriverProbe], upTo reach: Int) throws {
         guard reader.questionsLeft > 1 else { return }
         var open = probes.indices.filter { probes[$0].wants(reach) }[...]
@@ -182,19 +184,21 @@ struct ZoneSearch {
         }
     }
 
-    /// The records that all filters have which were counted to their end, and the place of the one with the fewest rows; nil: none was.
+    /// Returns the names that all completely counted filters have in common, and the probe with the fewest rows; nil if
+    /// none was counted to its end.
     private static func common(to probes: [DriverProbe]) -> (names: Set<String>, fewest: Int)? {
         let whole = probes.indices.filter { probes[$0].isWhole }.sorted { probes[$0].count < probes[$1].count }
         guard let fewest = whole.first else { return nil }
         return (whole.dropFirst().reduce(into: Set(probes[fewest].names)) { $0.formIntersection(probes[$1].names) }, fewest)
     }
 
-    /// All matches of the filters that were counted to their end; nil: none was, or their records are more than may be looked at.
+    /// Returns all matches of the completely counted filters; nil if there are none of these, or their records are more
+    /// than may be looked at.
     private mutating func collect(among probes: inout [DriverProbe]) throws -> Answer? {
         guard reader.questionsLeft > 0, let (names, fewest) = Self.common(to: probes), !probes[fewest].isTooMuch else { return nil }
         let (driver, count) = (probes[fewest].driver, probes[fewest].count)
         let found: Answer?
-        // By its number a record is found sooner than by its name.
+        // A record is found sooner by its number than by its name.
         if 2 * names.count < count {
             var rows = NamedRows(names.sorted { ByteOrder.compare($0, $1) < 0 }, of: zone, reader)
             found = try collect(&rows, count: names.count)
@@ -211,7 +215,8 @@ struct ZoneSearch {
 
     // MARK: Collecting
 
-    /// - Returns: nil when their records are more than may be looked at: a walk can end in the middle, and this cannot.
+    /// - Returns: nil if the records are more than may be looked at: a collection cannot end in the middle as a walk
+    ///   can.
     private func collect(_ rows: inout some OrderedRows, count: Int) throws -> Answer? {
         var best = BestHits(wanted + 1, in: order, reader)
         var seen: Set<String> = []
@@ -223,7 +228,7 @@ struct ZoneSearch {
             switch try rows.next() {
             case .passed: continue
             case .row(_, let row):
-                // Even where a record has one row: one that is damaged may have left another.
+                // Checked even for drivers with one row a record: a damaged record may have left another.
                 if seen.insert(row.name).inserted, let hit = try hit(row) { best.add(hit) }
             case .pause:
                 best.drop()
@@ -241,10 +246,11 @@ struct ZoneSearch {
         return trimmed(best.take())
     }
 
-    /// Rows of a collection that are read first, and tell how large the others may be. On this server.
+    /// The rows of a collection that are read first, and tell how large the others may be. On this server.
     private static let firstCollected = 64
 
-    /// Sorts the records of a zone without the index that is missing. A portion that does not come to the zone's end leaves `sorted` to the next one.
+    /// Sorts the records of a zone without the missing index. A portion that does not reach the zone's end leaves
+    /// `sorted` to the next one.
     private mutating func collectWhole() throws -> Answer {
         allowAnew()
         let before = sorted
@@ -272,7 +278,8 @@ struct ZoneSearch {
         }
     }
 
-    /// Reads hits of earlier portions whose bodies were not kept, and none behind the page's end. One that is gone since then, or stands elsewhere, is left out.
+    /// Reads the hits of earlier portions whose bodies were not kept, up to the page's end. A record that was removed
+    /// or has moved since is left out.
     private func readAgain(_ hits: [QueryHit]) throws -> [QueryHit] {
         var bytes = 0
         return try hits.compactMap { old in
@@ -284,7 +291,8 @@ struct ZoneSearch {
         }
     }
 
-    /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
+    /// Returns a record that passes, is behind the position and has these first keys. A damaged record gives nil, and
+    /// the reader remembers it.
     /// - Parameter next: the key behind those; nil: any.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: ArraySlice<UInt8>? = nil) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
@@ -299,9 +307,9 @@ struct ZoneSearch {
         for place in query.tests.indices where try !query.tests[place].passes(&tested) { return nil }
         var keys: [[UInt8]] = []
         for place in order.terms.indices {
-            // Of a term only what its key is made by: all of it is more to copy than to use.
+            // Reads only what the term's key needs: copying the whole term costs more.
             let key = SortTerm.key(try tested.read(order.terms[place].field), as: order.terms[place].type, from: order.terms[place].from)
-            // Mostly it is the only one: an array that begins with it costs a third of one that grows to it.
+            // There is mostly one key: an array literal costs a third of appending to an empty array.
             if keys.isEmpty { keys = [key] } else { keys.append(key) }
         }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
@@ -310,23 +318,23 @@ struct ZoneSearch {
         return order.isBehind(hit.position, after) ? hit : nil
     }
 
-    /// nil also for a field of an app.
+    /// Returns the value of a system field; nil for a field of an app.
     private static func value(of name: String, in row: RecordRow) throws -> FieldValue? {
         try SystemField(schemaName: name).flatMap { try system(row).value(of: $0) }
     }
 
-    /// A record without its fields.
+    /// Returns a record without its fields.
     private static func system(_ row: RecordRow) throws -> StoredRecord {
         StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([])))
     }
 
     // MARK: Walking
 
-    /// Goes through the index of the order's term at `level`, among records whose keys begin with `prefix`.
+    /// Walks the index of the order's term at `level`, among records whose keys begin with `prefix`.
     ///
     /// - Parameters:
     ///   - divides: records of one key that are too many to be sorted are walked by the next term's index.
-    ///   - among: names outside of which no record passes; nil: nothing is known.
+    ///   - among: the only names that can pass; nil: not known.
     private func walk(
         _ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, divides: Bool, _ points: QueryDriver? = nil,
         among: Set<String>? = nil
@@ -338,7 +346,7 @@ struct ZoneSearch {
         var groupKey: [UInt8]?
         var lastName: String?
         var end = start
-        // The last row that was told of, where it is no hit.
+        // The last row returned, if it is no hit.
         var lastPlace: IndexPlace?
         if isLast { hits.reserveCapacity(min(wanted, ahead)) }
         while hits.count < wanted {
@@ -355,7 +363,8 @@ struct ZoneSearch {
             switch step {
             case .passed: lastPlace = step.place
             case .row(let key, let row):
-                // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
+                // An index row under another key than the record's is left from a damaged record, which has its own row
+                // elsewhere.
                 guard let hit = try hit(row, keys: prefix, next: order.terms.isEmpty ? nil : key),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
                 else {
@@ -366,7 +375,7 @@ struct ZoneSearch {
                 if isLast { hits.append(reader.keeping(hit)) } else { group.add(hit) }
             case .pause(let edge):
                 if let edge {
-                    // What was given so far is whole groups.
+                    // The hits so far are whole groups.
                     let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
                     return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
@@ -391,7 +400,8 @@ struct ZoneSearch {
         QueryPosition(keys: order.terms.isEmpty ? [] : prefix + [place.key], spot: .record(name: place.name, zone: zone.zone))
     }
 
-    /// Whether a walk has come to the last record of a key: then it need not be walked by the next term, which would find one record of many.
+    /// Whether a walk has reached the last record of a key. The key then needs no walk by the next term, which would
+    /// find one record of many.
     private func isWhole(_ level: Int, _ key: [UInt8], through name: String) throws -> Bool {
         let term = order.terms[level]
         guard term.from == nil, let index = term.usableIndex, reader.questionsLeft > 0 else { return false }
@@ -401,7 +411,8 @@ struct ZoneSearch {
         return found.hits.first.map { !$0.place.key.dropFirst(term.part?.prefix.count ?? 0).elementsEqual(key) } ?? found.isWhole
     }
 
-    /// Whether a record at the very spot is still to come: the page before ended there in another zone, which comes first.
+    /// Whether the record at the spot is still to come: the page before ended at a record of that name in an earlier
+    /// zone.
     private func includes(_ spot: QueryPosition.Spot) -> Bool {
         if case .record(_, let other) = spot { other < zone.zone } else { false }
     }
@@ -412,9 +423,10 @@ struct ZoneSearch {
         return Answer(hits: first, end: hits.count > wanted ? first.last?.position : nil)
     }
 
-    /// The records of one key by the order's next terms.
+    /// Returns the records of one key, by the order's next terms.
     private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, _ among: Set<String>?) throws -> Answer {
-        // The walk around this one has used up its own: with nothing left this one would go on by a single row a page.
+        // The outer walk has used up its rows and bytes: without new ones this walk would advance by a single row a
+        // page.
         allowAnew()
         let inside = start.flatMap { $0.keys.count > prefix.count && $0.keys.starts(with: prefix) ? $0 : nil }
         var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true, among: among)
@@ -429,7 +441,7 @@ struct ZoneSearch {
         let term = order.terms[level]
         guard let index = term.usableIndex else { throw ServerError.indexesAreBuilding }
         let isLast = level + 1 == order.terms.count
-        // In a group that is not the last word, the place inside it is for those who sort the group.
+        // In a group that is not of the last term, the position inside it is left to the sort of the group.
         let key = start.flatMap { $0.keys.count > level ? $0.keys[level] : nil }
         let spot = start.map { isLast || $0.keys.count == level + 1 ? $0.spot : .before } ?? .before
         let reserve = order.terms.count - level - 1
