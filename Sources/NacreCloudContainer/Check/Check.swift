@@ -35,8 +35,7 @@ extension Cloud {
         return CheckSlice(findings: [finding], rows: 0, next: next())
     }
 
-    /// Seconds for which the result of checking the whole file is reused. On this server: 600, because it reads all of
-    /// it.
+    /// Seconds for which the result of checking the whole file is reused. On this server: 600; it reads all of it.
     private static let soundSeconds: Double = 600
 
     /// Whether the engine finds its own structure sound. In a broken structure a lookup may return the wrong row or

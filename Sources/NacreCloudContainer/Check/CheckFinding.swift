@@ -44,8 +44,7 @@ package enum CheckMode: Hashable, Sendable {
 
     var writes: Bool { self != .look }
 
-    /// The most rows of one step. A step that repairs reads its rows again in a transaction, for which other writes
-    /// wait.
+    /// The most rows of one step. A repair reads its rows again in a transaction, for which other writes wait.
     var rows: Int { writes ? Limits.checkRowsMended : Limits.checkRows }
 }
 

@@ -81,8 +81,7 @@ struct CheckMending {
         case .database(let row): plan.databases.append(row)
         case .zone(let row):
             plan.zones.append(row)
-            // The zone gets a new place in the feed: clients that follow the database ask for its changes, and find
-            // none or some.
+            // The zone gets a new place in the feed: clients that follow the database ask for its changes, if any.
             if database != nil, row.feedSeq > 0 { plan.zonesChanged.append(row.address) }
         case .entry(let row): plan.entries.append(row)
         case .operation(let row): plan.operations.append(row)

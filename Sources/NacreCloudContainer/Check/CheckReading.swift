@@ -217,8 +217,7 @@ struct CheckReading {
         return try transaction.missing(others).isEmpty
     }
 
-    /// Returns the places in feeds and the links that a record has; none for a damaged one that is not known to be
-    /// lost.
+    /// Returns a record's places in feeds and its links; none for a damaged one that is not known to be lost.
     private func derived(from record: StoredRecord, hasFeed: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress) -> [DerivedRow] {
         guard !record.isDamaged || record.isLost else { return [] }
         let name = record.row.name

@@ -43,8 +43,7 @@ struct BestHits {
         return hits
     }
 
-    /// Sorts by `QueryOrder.rank`, which costs much less than comparing hits. It compares the hits only if their ranks
-    /// are equal.
+    /// Sorts by `QueryOrder.rank`, which costs much less than comparing hits. Compares hits only of equal rank.
     private mutating func sort() {
         var ranks = hits.indices.map { (rank: order.rank(of: hits[$0].position), place: $0) }
         ranks.sort { left, right in

@@ -65,8 +65,7 @@ struct CheckedQuery: Sendable {
         return span
     }
 
-    /// Returns the least distance that filters allow from a term's point; nil: any distance, and records without a
-    /// location.
+    /// Returns the greatest distance from a term's point that its filters allow; nil: records without a location too.
     func radius(of term: SortTerm) -> Double? {
         drivers.filter { $0.ownTerm?.from == term.from && $0.ownTerm?.field == term.field }.map { tests[$0.filter].distance }.min()
     }
@@ -78,8 +77,8 @@ struct CheckedQuery: Sendable {
 }
 
 extension QueryShape {
-    /// The terms of the order, using an index of two fields if a filter compares the first for equality and the order
-    /// begins with the second. `missing` is the index that could do this but is not made.
+    /// The terms of the order. They use an index of two fields if a filter compares its first field for equality and
+    /// the order begins with its second. `missing` is an index of this kind that is not made.
     fileprivate var pairing: (terms: [SortTerm], missing: FieldPair?) {
         var missing: FieldPair?
         for (place, key, wanted) in pairs {

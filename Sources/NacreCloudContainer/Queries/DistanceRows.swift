@@ -83,8 +83,8 @@ struct DistanceRows: OrderedRows {
     private static let mostBodies = 1024
     /// The factor by which the next call reads more.
     private static let growth = 4
-    /// Metres, for one round after the other: the tolerance within which cells at the front are as small as those
-    /// behind. On this server.
+    /// Metres, by round: added to a cell's distance behind the front when cells are weighed for division. It bounds how
+    /// much smaller cells at the front become. On this server.
     private static let finest = [20, 20, 0.5, 0.01]
 
     /// - Parameters:
@@ -141,8 +141,7 @@ struct DistanceRows: OrderedRows {
         }
     }
 
-    /// Whether the page may make this many more calls. A page that persists makes no such calls once it has returned a
-    /// record.
+    /// Whether the page may make this many more calls. If it persists, it makes none once it has returned a record.
     private func mayAsk(_ questions: Int) -> Bool {
         guard reader.left > 0 else { return false }
         return reader.isPersistent ? reader.questions + questions <= QueryReader.questionsLeast + 1 : questions <= reader.questionsLeft
@@ -181,7 +180,7 @@ struct DistanceRows: OrderedRows {
         // Leave room for the records if there is any.
         let room = reader.left > bodiesAtOnce ? reader.left - bodiesAtOnce : reader.left
         let limit = room > 0 ? min(rowsAtOnce, room) : rowsAtOnce
-        // A round that has not found enough is followed by large ones: index rows alone are small.
+        // Later rounds read as much as they may: index rows alone are small.
         rowsAtOnce = mostRows
         guard let parts = nextParts() else { return openNowhere() }
         rounds += 1

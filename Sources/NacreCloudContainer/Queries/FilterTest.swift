@@ -76,8 +76,7 @@ final class FilterTest: Sendable {
         ValueKey(found).map(lookup.contains) ?? false
     }
 
-    /// - Parameter texts: sorted. If any text begins with the prefix, then the first one that is not before the prefix
-    ///   does.
+    /// - Parameter texts: sorted. If a text begins with the prefix, the first one not before the prefix does.
     private func hasMember(in texts: [String]) -> Bool {
         guard case .string(let prefix) = value else { return false }
         var low = 0

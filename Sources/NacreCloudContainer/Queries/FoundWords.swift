@@ -124,8 +124,7 @@ extension FieldValue {
 }
 
 extension [ModifyBatch.Item] {
-    /// Returns the number of index rows that saves may write, without those of words: for each record the number of its
-    /// type's indexes.
+    /// Returns the number of index rows that saves may write: one for each index of a record's type, but for words.
     func indexRows(by schema: Schema) -> Int {
         var ofTypes: [String: Int] = [:]
         var count = 0

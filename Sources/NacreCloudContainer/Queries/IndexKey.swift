@@ -15,8 +15,8 @@ enum IndexKey {
     static let firstValue: [UInt8] = [value]
     static let firstPresent = emptyList
 
-    /// Returns the keys of a value in an index of a field of this type, each once, in no order; none if the value is
-    /// not of the type.
+    /// Returns the keys of a value in an index of this type, each once, in no order; none if the value is not of the
+    /// type.
     static func keys(of value: FieldValue, as type: FieldType) -> [[UInt8]] {
         guard type.isList else { return key(of: value, as: type).map { [$0] } ?? [] }
         let elements = value.elements
@@ -65,8 +65,7 @@ enum IndexKey {
     /// Returns the bytes of a key that `text` made; nil for another.
     static func textBytes(of key: [UInt8]) -> ArraySlice<UInt8>? { key.first == value ? key.dropFirst() : nil }
 
-    /// Returns a key in the order of the numbers: the sign bit is inverted, and so are all bits of negative numbers. -0
-    /// becomes 0.
+    /// Returns a key in the order of the numbers: inverts the sign bit, or all bits of negative numbers. -0 becomes 0.
     static func number(_ number: Double) -> [UInt8] {
         let bits = number == 0 ? 0 : number.bitPattern
         return eight(bits >> 63 == 1 ? ~bits : bits | 1 << 63)

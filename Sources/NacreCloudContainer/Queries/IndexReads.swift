@@ -23,11 +23,9 @@ private struct NotReadYet: Error {
 }
 
 extension IndexReads {
-    /// The most calls of one zone that are joined with those of other zones. On this server: more than a page makes,
-    /// unless it persists.
+    /// The most calls of a zone joined with those of others. On this server: more than a page makes unless it persists.
     private static let mostQuestions = 8
-    /// The bytes of bodies that one call for all zones reads. On this server: enough for the zones' rows, if bodies
-    /// have 1.5 KB.
+    /// The bytes of bodies that one call for all zones reads. On this server: enough for rows with bodies of 1.5 KB.
     static let roundBytes = 16_000_000
 
     /// Searches many zones in rounds. In a round each zone goes as far as the portions that it has. Then one call of

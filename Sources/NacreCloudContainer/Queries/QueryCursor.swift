@@ -7,8 +7,7 @@ struct QueryCursor: Hashable, Sendable {
     enum Order: Hashable, Sendable {
         /// The order of the query, or by name if it has none.
         case asked
-        /// The order by the field of this filter. The query has no order, and its records were too many to be sorted by
-        /// name.
+        /// The order by the field of this filter: the query has no order, and too many records to sort them by name.
         case ofFilter(Int)
     }
 

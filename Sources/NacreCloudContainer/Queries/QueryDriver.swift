@@ -12,8 +12,7 @@ struct QueryDriver: Hashable, Sendable {
     /// An order in which the spans can be walked if the query has none.
     var ownTerm: SortTerm?
 
-    /// Returns the ways to the records that may pass a filter; none if an index that they need is not made or not
-    /// complete.
+    /// Returns the ways to the records that may pass a filter; none if an index for them is not made or complete.
     static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
         if test.comparator.isTokenSearch { return ways(toWordsOf: test, filter: filter, at: fields) }
         guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }

@@ -111,8 +111,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// Returns a number that is smaller for an earlier position: the start of the first key. If it is equal, only
-    /// `compare` tells.
+    /// Returns the start of the first key, smaller for an earlier position. If two are equal, only `compare` tells.
     func rank(of position: QueryPosition) -> UInt64 {
         guard let key = position.keys.first, let term = terms.first else { return 0 }
         var rank: UInt64 = 0

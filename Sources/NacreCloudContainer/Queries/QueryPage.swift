@@ -8,8 +8,7 @@ struct QueryPage: Sendable {
     private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// The position where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
-    /// Whether the page made no progress because an index is missing. The next one makes none either until the index is
-    /// there.
+    /// Whether the page made no progress for lack of an index. The next one makes none either until it is there.
     var waits: Bool { cursor?.effort == .wait }
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
@@ -119,8 +118,7 @@ struct QueryPage: Sendable {
             self.work += found.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
-            // The creator of a damaged record is not known: callers who may read only their own records get none of
-            // these.
+            // The creator of a damaged record is not known: callers who may read only their own get none of these.
             let met = found.damaged.filter(zone.showing.shows).sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }

@@ -2,8 +2,7 @@ import NacreCloudWire
 
 /// Reads in one zone for one page of a query, and counts what it reads.
 ///
-/// It is a class, because everything that reads for the zone shares one count. It never leaves the transaction's
-/// thread.
+/// A class, because everything that reads for the zone shares one count. It never leaves the transaction's thread.
 final class QueryReader {
     private let reads: IndexReads
     private(set) var rowsRead = 0

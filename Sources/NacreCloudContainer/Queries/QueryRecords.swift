@@ -60,7 +60,7 @@ extension Cloud {
         return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
     }
 
-    /// Reads a portion of a page. If many writes end its snapshot, it reads fewer rows.
+    /// Reads a portion of a page. If concurrent writes end its snapshot, it reads fewer rows.
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
         goingOn sorted: [ZoneAddress: PartlySorted] = [:]
@@ -106,8 +106,7 @@ extension Cloud {
             // These calls are made by `knowing`.
             let ofRoles = database.readRule.wantsSchema && known.assignmentKey(of: caller) != nil ? 1 : 0
             let calls = (request.asksAllZones ? 3 : 2) + ofRoles + (cursor.map { state.calls(toFollow: $0.seen) } ?? 0)
-            // A caller who may see no record of the type searches nothing: the time of a search would tell about hidden
-            // records.
+            // A caller who may see no record of the type searches nothing: the time would tell about hidden records.
             let isBarred = shown.readRule.reach(ofType: query.type.name) == .none
             let page = try QueryPage(
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
@@ -148,7 +147,6 @@ private struct LackingIndexes: Error {
 }
 
 extension RecordsQueryRequest {
-    /// CloudKit: a request without a zone means the default one, or all zones if it says so. The public database has
-    /// one zone.
+    /// CloudKit: no zone means the default one, or all zones if the request says so. The public database has one zone.
     var asksAllZones: Bool { zoneID == nil && zoneWide }
 }

@@ -48,8 +48,7 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
     /// The key of its entry.
     fileprivate var key: String { "\(asker.rawValue) \(words)" }
 
-    /// Returns the reason why schema `next` refuses the query or lets its caller read less than `schema` does; nil:
-    /// there is none.
+    /// Returns why schema `next` refuses the query or lets its caller read less than `schema` does; nil: it does not.
     func fault(in next: Schema, after schema: Schema, of container: String) -> ServerError? {
         do {
             _ = try QueryShape(query, in: next, of: container, by: Caller(.world))

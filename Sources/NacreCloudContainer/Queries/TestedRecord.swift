@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-/// A record under test by a query's filters. A list, or the words of a text, are prepared once for all filters and
-/// values.
+/// A record under test by a query's filters. A list, or the words of a text, are prepared once for all filters.
 struct TestedRecord {
     /// The elements of a list.
     enum Members {
@@ -33,8 +32,7 @@ struct TestedRecord {
         self.init(RecordFields(), others: read)
     }
 
-    /// - Parameter others: returns a value outside `fields` by name, and may be called more than once; nil: there are
-    ///   none to look at.
+    /// - Parameter others: returns a value outside `fields`, maybe more than once; nil: there are none to look at.
     init(_ fields: RecordFields, others: ((String) throws -> FieldValue?)?) {
         self.fields = fields
         self.others = others

@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-/// The key for looking up a value. Two values have the same key if `ValueOrder` calls them equal, so that many can be
-/// compared at once.
+/// The key for looking up a value. Two values have the same key if `ValueOrder` calls them equal.
 enum ValueKey: Hashable, Sendable {
     case integer(Int64)
     /// A number that equals no integer.

@@ -35,8 +35,7 @@ struct ZoneSearch {
     private let judgesEach: Bool
     let effort: QueryCursor.Effort
     let reader: QueryReader
-    /// The sort of the whole zone so far: the earlier portion's result, and the input of the next one. nil: none was
-    /// begun.
+    /// The sort of the whole zone so far: the earlier portion's result, and the next one's input. nil: none was begun.
     private(set) var sorted: PartlySorted?
     /// Whether every filter has more rows than may be looked at: no page collects its matches.
     private(set) var onlyWalks = false
@@ -215,8 +214,7 @@ struct ZoneSearch {
 
     // MARK: Collecting
 
-    /// - Returns: nil if the records are more than may be looked at: a collection cannot end in the middle as a walk
-    ///   can.
+    /// - Returns: nil if there is more to look at than allowed: a collection cannot end in the middle as a walk can.
     private func collect(_ rows: inout some OrderedRows, count: Int) throws -> Answer? {
         var best = BestHits(wanted + 1, in: order, reader)
         var seen: Set<String> = []
@@ -363,7 +361,7 @@ struct ZoneSearch {
             switch step {
             case .passed: lastPlace = step.place
             case .row(let key, let row):
-                // An index row under another key than the record's is left from a damaged record, which has its own row
+                // An index row under another key than the record's: a damaged record left it, and has its own row
                 // elsewhere.
                 guard let hit = try hit(row, keys: prefix, next: order.terms.isEmpty ? nil : key),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
@@ -411,8 +409,7 @@ struct ZoneSearch {
         return found.hits.first.map { !$0.place.key.dropFirst(term.part?.prefix.count ?? 0).elementsEqual(key) } ?? found.isWhole
     }
 
-    /// Whether the record at the spot is still to come: the page before ended at a record of that name in an earlier
-    /// zone.
+    /// Whether the record at the spot is still to come: the page before ended at that name in an earlier zone.
     private func includes(_ spot: QueryPosition.Spot) -> Bool {
         if case .record(_, let other) = spot { other < zone.zone } else { false }
     }
@@ -425,8 +422,7 @@ struct ZoneSearch {
 
     /// Returns the records of one key, by the order's next terms.
     private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, _ among: Set<String>?) throws -> Answer {
-        // The outer walk has used up its rows and bytes: without new ones this walk would advance by a single row a
-        // page.
+        // The outer walk has used up its rows and bytes: without new ones this walk would advance by one row a page.
         allowAnew()
         let inside = start.flatMap { $0.keys.count > prefix.count && $0.keys.starts(with: prefix) ? $0 : nil }
         var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true, among: among)

@@ -2,15 +2,13 @@ import NacreCloudWire
 
 /// The task that removes the rows of indexes that a schema no longer has, in all zones of the container's environment.
 ///
-/// Queries ignore these indexes and saves do not write their rows: they only take room on the disk. A second run finds
-/// nothing.
+/// Queries ignore these indexes and saves do not write their rows: they only take disk space. A second run finds none.
 struct ClearIndexes: TaskHandler {
     private var progress: IndexProgress
     /// The schema as it was last read, and the database key it belongs to; nil: it must be read first.
     private var known: (key: DatabaseKey, schema: Schema)?
 
-    /// - Parameter version: the version of the schema that lacks the indexes. It names the task, so that each version
-    ///   has its own.
+    /// - Parameter version: the version of the schema without the indexes. Each version has a task of its own.
     static func task(for indexes: Set<IndexID>, since version: Int64, in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .clearIndexes, String(version)), payload: IndexProgress(of: indexes).payload, due: due)
     }

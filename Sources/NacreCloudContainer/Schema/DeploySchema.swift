@@ -26,8 +26,7 @@ package struct SchemaGain: Hashable, Sendable {
     package var declaration: String
 }
 
-/// The gains of production from the development schema, and the parts that it refuses. A single refusal stops the whole
-/// deployment.
+/// The gains of production from the development schema, and the refused parts. One refusal stops all of it.
 package struct SchemaDeployment: Equatable, Sendable {
     /// The gains, in the order of roles, types and fields.
     package var gains: [SchemaGain] = []

@@ -7,8 +7,7 @@ struct DropIndexes: TaskHandler {
         TaskRow(key: TaskKey(schema, .dropIndexes, "drop"), payload: [], due: due)
     }
 
-    /// Makes the task for the next look at a schema, a day from now at the earliest; nil if none of its indexes is ever
-    /// removed.
+    /// Makes the task for the next look at a schema, at least a day from now; nil if it never removes an index.
     static func task(lookingAt schema: Schema, in database: DatabaseID, from now: Timestamp) -> TaskRow? {
         schema.unusedAtTheEarliest(from: now).map { task(in: database, due: max($0, now + Limits.recordedQueryPauseSeconds)) }
     }

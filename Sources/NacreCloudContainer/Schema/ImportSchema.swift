@@ -8,8 +8,7 @@ package struct SchemaDifference: Hashable, Sendable, Codable {
     /// nil for the type itself, or for its grants.
     package var field: String?
     package var role: String?
-    /// A field's type and options, or a type's grants. Empty for a type and a role, nil if it does not exist on that
-    /// side.
+    /// A field's type and options, or a type's grants. Empty for a type and a role, nil if that side lacks it.
     package var before: String?
     package var after: String?
 }

@@ -5,8 +5,7 @@ import NacreCloudWire
 struct IndexProgress: Hashable, Sendable {
     /// Version 2 added the number of finished records.
     private static let version: UInt8 = 2
-    /// The indexes whose rows are written or removed. Empty before the first turn of a build, which then takes all that
-    /// wait.
+    /// The indexes whose rows are written or removed. Empty before a build's first turn, which takes all that wait.
     var indexes: Set<IndexID> = []
     /// The database of the current zone. All databases up to it are done, apart from that zone and those after it.
     var database: DatabaseID?

@@ -81,8 +81,7 @@ extension Registry {
         }
     }
 
-    /// Changes a schema in a transaction of its own. Writes nothing if `change` leaves it as it is, unless `note` is an
-    /// undo.
+    /// Changes a schema in its own transaction. Writes nothing if it stays as it is, unless `note` is an undo.
     /// - Parameters:
     ///   - note: the administrator's action, for the schema's history.
     ///   - change: may run twice.

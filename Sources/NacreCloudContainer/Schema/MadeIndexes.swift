@@ -13,8 +13,7 @@ package struct MadeIndex: Hashable, Sendable {
     /// The field's name in the schema; `first+second` for an index of two fields.
     package var field: String
     package var kind: Kind
-    /// Whether each element or word of a value has a row of its own, which a save must write. Otherwise a record has
-    /// one row.
+    /// Whether each element or word has a row of its own for a save to write. Otherwise a record has one row.
     package var hasManyRows: Bool
     package var isUsable: Bool
     package var isPinned: Bool

@@ -51,8 +51,7 @@ extension RecordTypeDefinition {
         return compared.isQueryable && sorted.isSortable
     }
 
-    /// Makes an index that is allowed and missing, if there is room. The rows of existing records are still to be
-    /// built.
+    /// Makes an index that is allowed and missing, if there is room. Rows of existing records are still to be built.
     mutating func makePair(_ first: String, _ second: String, for query: String? = nil, nextIndex: inout Int64) {
         guard allowsPair(first, second), pairs.count < Limits.pairIndexesPerType else { return }
         guard !pairs.contains(where: { $0.name == PairIndex.name(first, second) }) else { return }

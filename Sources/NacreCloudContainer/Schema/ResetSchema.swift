@@ -4,8 +4,7 @@ import NacreCloudWire
 package struct SchemaReset: Hashable, Sendable {
     /// Roles that production does not have. Roles that it has stay, but their users lose them.
     package var roles: [String] = []
-    /// The types that production does not have, and below all fields that it does not have, as `Type.field`. Both are
-    /// sorted.
+    /// Types that production does not have, and below all fields that it does not have, as `Type.field`. Both sorted.
     package var types: [String]
     package var fields: [String]
     /// The number of databases whose records and zones are removed.
@@ -31,8 +30,7 @@ extension Cloud {
             let isEmpty = isDryRun ? try await !hasZones(row) : try await !clear(row)
             if isEmpty { continue }
             reset.databases += 1
-            // An empty private database belongs to a deleted account, or its owner gets the records with the next
-            // visit.
+            // An empty one belongs to a deleted account, or its owner gets the records with the next visit.
             if row.key.scope == .private { users.append(row.key.owner) }
         }
         if isDryRun { return reset }

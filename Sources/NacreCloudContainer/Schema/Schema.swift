@@ -19,8 +19,7 @@ package struct Schema: Hashable, Sendable {
     var hasOlderRecords = false
     /// The bytes of its version's entry. Comparing them tells whether the schema changed, without decoding.
     var entry: [UInt8] = []
-    /// The users' roles that were looked up so far. It belongs to this version: granting or revoking a role makes a new
-    /// version.
+    /// The users' roles looked up so far. They belong to this version: granting or revoking one makes a new version.
     var assignments = AssignmentMemory()
 
     package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
@@ -152,8 +151,7 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
     }
 }
 
-/// An index that is made. Every save writes its rows from then on. Queries use it once the rows of older records exist
-/// too.
+/// An index that is made. Every save writes its rows. Queries use it once the rows of older records exist too.
 package struct IndexDefinition: Hashable, Sendable, Codable {
     package enum State: String, Hashable, Sendable, Codable {
         case building
@@ -190,8 +188,7 @@ package struct IndexDefinition: Hashable, Sendable, Codable {
         self.query = query.flatMap { $0.utf8.count <= Self.queryBytes ? $0 : nil }
     }
 
-    /// The most bytes of a query's words that are kept. On this server: a type can have some thousand indexes, and is
-    /// read whole.
+    /// The most bytes of a query's words to keep. On this server: a type can have some thousand indexes in one entry.
     private static let queryBytes = 200
 
     package var index: IndexID { IndexID(rawValue: id) }

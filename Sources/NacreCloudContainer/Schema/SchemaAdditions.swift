@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-/// The types and fields that saves add to a schema. The first save that names a field sets its shape. Subscriptions add
-/// their kinds.
+/// The types and fields that saves add to a schema. The first save of a field sets its shape. Subscriptions add kinds.
 struct SchemaAdditions: Hashable, Sendable {
     private(set) var types: [String: [String: FieldShape]] = [:]
     /// subscribed[recordType], for existing types.

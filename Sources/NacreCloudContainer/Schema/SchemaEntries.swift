@@ -59,8 +59,7 @@ extension ReadTransaction {
     }
 
     /// Whether an app saved anything in a container's environment. With more than `Limits.resultsPerPage` zones and
-    /// databases it answers true without looking at the rest. Callers may then build needlessly, or refuse an import of
-    /// a type's removal.
+    /// databases it answers true without looking at the rest. Callers may then build in vain, or refuse an import.
     func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
         var zonesLeft = Limits.resultsPerPage
         var last: DatabaseID?
@@ -121,8 +120,7 @@ extension WriteTransaction {
         return kept
     }
 
-    /// Returns the task that looks for unused indexes. Only development has it, if an index may be removed and no task
-    /// exists yet.
+    /// Returns the task that looks for unused indexes; nil outside development, or if none is due or one exists.
     private func dueLook(at schema: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey?) throws -> TaskRow? {
         guard let look = DropIndexes.task(lookingAt: schema, in: database, from: now) else { return nil }
         guard try databases([database]).first?.key.environment == .development else { return nil }

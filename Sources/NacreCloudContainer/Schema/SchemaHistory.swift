@@ -53,9 +53,8 @@ struct SchemaChangeEntry: RegistryEntry {
 }
 
 extension Schema {
-    /// Counts a change and adds it to the plan. Beyond `Limits.schemaChangesKept` it removes the oldest one. A change
-    /// without differences is left out, unless it is an undo. An undo is always noted, so that its change is not undone
-    /// twice.
+    /// Counts a change and adds it to the plan. Beyond `Limits.schemaChangesKept` it removes the oldest one. Leaves out
+    /// a change without differences. An undo is always noted, so that its change is not undone twice.
     mutating func add(_ note: SchemaNote, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
         let differences = before.differences(to: self)
         if differences.isEmpty, note.kind != .undo { return }
@@ -72,8 +71,7 @@ extension Schema {
         if oldest > 0 { plan.entriesRemoved.append(EntryKey(database, .schemaChange, .newestFirst(oldest))) }
     }
 
-    /// Returns this schema without these differences: added parts are removed, removed ones come back, changed ones are
-    /// as before.
+    /// Returns this schema without these differences: added parts go, removed ones return, changed ones are as before.
     func takingBack(_ differences: [SchemaDifference]) throws(ServerError) -> Schema {
         var wanted = self
         wanted.types[UserRecord.type] = definition(of: UserRecord.type)
@@ -120,8 +118,7 @@ extension Registry {
         return try await read(of: container, environment) { known, transaction in try transaction.schemaChanges(in: known.database) }
     }
 
-    /// Undoes the last change of a development schema that is not yet undone. Types and fields that came with later
-    /// saves stay.
+    /// Undoes the last change of a development schema that still stands. What came with later saves stays.
     ///
     /// Like an import, it is refused if it would remove what production has or records may use.
     /// - Parameter isDryRun: only returns what would change.

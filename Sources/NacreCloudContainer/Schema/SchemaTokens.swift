@@ -20,8 +20,7 @@ struct SchemaTokens {
         /// The token in an error's text.
         var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
 
-        /// Whether the token is this keyword, in any case. On this server: all known files write keywords in upper
-        /// case.
+        /// Whether the token is this keyword, in any case. On this server: all known files have them in upper case.
         func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
 
         func isSign(_ sign: String) -> Bool { kind == .sign && text == sign }

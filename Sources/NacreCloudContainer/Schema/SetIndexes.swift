@@ -12,8 +12,7 @@ package struct IndexChange: Hashable, Sendable {
 }
 
 extension Registry {
-    /// Gives a field of a development schema these index options and no others. Its indexes are made when queries need
-    /// them.
+    /// Gives a field of a development schema exactly these index options. Its indexes are made when queries need them.
     ///
     /// CloudKit: indexes of a production schema come with a deployment.
     /// - Parameters:

@@ -50,8 +50,7 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case announcedUpload = 56
     /// The bytes that a user has sent into a database and that no record has yet.
     case unsavedFiles = 60
-    /// A database's subscriptions: one of a user, the terms by which a change finds it, and their count for each kind
-    /// of change.
+    /// A database's subscriptions: one of a user, the terms by which changes find it, and their count for each kind.
     case subscription = 40
     case subscriptionTerm = 41
     case subscribed = 42

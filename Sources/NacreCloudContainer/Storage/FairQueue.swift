@@ -83,8 +83,7 @@ struct FairQueue {
         if lines.count > linesBeforeSweep { sweep() }
     }
 
-    /// Takes the next ticket whose asker has a free place, if it costs at most `costAtMost`. It is under way until
-    /// `end`.
+    /// Takes the next ticket whose asker has a free place, if its cost is at most `costAtMost`. `end` frees the place.
     mutating func next(costAtMost: Int = .max) -> Lanes.Ticket? {
         guard let head = heads.first, head.ticket.turn.cost <= costAtMost else { return nil }
         guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }

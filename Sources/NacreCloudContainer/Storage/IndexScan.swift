@@ -1,5 +1,4 @@
-/// An index of a container's schema. A number is never used twice, so that rows of a removed index can stay until they
-/// are swept.
+/// An index of a container's schema. A number is never used twice: rows of a removed index may wait to be swept.
 package struct IndexID: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -64,8 +63,7 @@ package struct IndexScan: Hashable, Sendable {
     /// Whether the record of a row is included.
     package func includesRecord(named name: String) -> Bool { includesRecords && among?.contains(name) ?? true }
 
-    /// Whether a row whose record is gone is left out. If only some records are included, such rows stay, without a
-    /// record.
+    /// Whether rows without a record are left out. If only some records are included, rows without one stay.
     package var needsRecords: Bool { includesRecords && among == nil }
 
     package init(
@@ -151,10 +149,9 @@ package struct Dependents: Hashable, Sendable {
     package var isParent: Bool
     /// Whether a record refers to it with `.validate`.
     package var isValidated: Bool
-    /// The names of records that refer to it with `.deleteSelf`, in the order of their bytes, up to the requested
-    /// limit.
+    /// The names of records that refer to it with `.deleteSelf`, by their bytes, up to the requested limit.
     package var owned: [String]
-    /// The names of records that refer to it with `.othersDeleteSelf`, in the same order and up to the same limit.
+    /// The names of records that refer to it with `.othersDeleteSelf`, likewise.
     package var othersOwned: [String]
 
     package init(target: String, isParent: Bool, isValidated: Bool, owned: [String], othersOwned: [String] = []) {
@@ -180,8 +177,7 @@ package struct IndexPut: Hashable, Sendable {
     }
 }
 
-/// A record's row to remove for good, with its places in the feeds. It is a tombstone, and has no index rows and no
-/// links.
+/// A tombstone's row to remove for good, with its places in the feeds. It has no index rows and no links.
 package struct RecordRemoval: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String

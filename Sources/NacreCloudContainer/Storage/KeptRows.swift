@@ -1,5 +1,4 @@
-/// The tables of a store, for a check that reads all of it. Callers hold the numbers in their `CheckPlace`: never reuse
-/// one.
+/// The tables of a store, for a check of all of it. Callers hold the numbers in a `CheckPlace`: never reuse one.
 package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 1
     case zones = 2

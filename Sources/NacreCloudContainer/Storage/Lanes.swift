@@ -150,8 +150,7 @@ extension Turn.Lane {
     }
 }
 
-/// The amount of work that may wait. The turns of one asker may take at most the room that is free when a turn is
-/// added.
+/// The amount of work that may wait. The turns of one asker may take at most the room that is still free.
 package struct LaneRoom: Hashable, Sendable {
     package var count: Int
     package var rows: Int

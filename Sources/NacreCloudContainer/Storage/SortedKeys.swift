@@ -1,5 +1,4 @@
-/// The keys of an index, each once, in the order of their bytes. They lie in one array, because a text has many
-/// thousand.
+/// The keys of an index, each once, in the order of their bytes. They share one array: a text has many thousand.
 package struct SortedKeys: Hashable, Sendable {
     package private(set) var count = 0
     private var bytes: [UInt8] = []

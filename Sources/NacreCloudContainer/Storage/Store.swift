@@ -59,8 +59,7 @@ package protocol ReadTransaction {
     /// Counts the live zones, `most` at most. The cost grows with the count, by a few hundredths of a microsecond each.
     func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int
 
-    /// Returns zones of any state whose place in the database's feed is after `position`, in the order of (place,
-    /// name).
+    /// Returns zones of any state whose place in the database's feed is after `position`, ordered by (place, name).
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
 
     /// Returns the last change numbers of these runs in a zone or a database, in no order. It covers runs before the
@@ -106,12 +105,11 @@ package protocol ReadTransaction {
     /// Returns entries in the order of their keys' bytes, after `key`.
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
 
-    /// Returns the logged operation of that ID, nil if there is none. An expired one may still be there: the caller
-    /// checks.
+    /// Returns the logged operation of that ID, nil if there is none. The caller checks whether it has expired.
     func operation(in database: DatabaseID, _ id: String) throws -> OperationRow?
 
-    /// Returns tasks of these kinds, of all databases, that are due after `first` and at or before `last`, in the order
-    /// of (due, database, kind, name). Locks nothing, and may return a slightly older state. A transaction that takes a
+    /// Returns tasks of these kinds, of all databases, that are due after `first` and at or before `last`. Their order
+    /// is (due, database, kind, name). Locks nothing, and may return a slightly older state. A transaction that takes a
     /// task names its database and reads it again, under the task's lock.
     func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue]
 
@@ -130,8 +128,7 @@ package protocol ReadTransaction {
     /// Sums the bytes of the bodies of a zone's live records, as they are kept. Reads all of them.
     func bytes(of zone: ZoneAddress) throws -> Int64
 
-    /// Returns the faults that the engine finds in the structure of a table, as one text each, for people. Reads the
-    /// whole table.
+    /// Returns the faults that the engine finds in a table's structure, one text each, for people. Reads all of it.
     func faults(in table: KeptTable) throws -> [String]
 }
 
@@ -198,8 +195,7 @@ package protocol WriteTransaction: ReadTransaction {
     /// The tasks that plans of this transaction have written, in their order.
     var tasksPut: [TaskRow] { get }
 
-    /// Returns the tasks of these keys that exist, in no order, and locks their rows. Lock zones and databases before
-    /// tasks.
+    /// Returns the existing tasks of these keys, in no order, and locks their rows. Lock zones and databases first.
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow]
 
     /// Removes up to `limit` rows of a zone, in this order: its records, live or not, its places in feeds, its links,

@@ -21,8 +21,8 @@ package struct Turn: Hashable, Sendable {
     package var bytes = 0
     /// The request came together with several others, which wait for the thread that asks.
     package var isAmongMany = false
-    /// A power cut may undo the write and all writes after it, because kept data makes the server repeat it. The write
-    /// does not wait for a sync of the disk. The next write that must not be lost syncs this one too.
+    /// A power cut may undo the write, and all unsynced writes after it: kept data makes the server repeat them. It
+    /// waits for no sync of the disk. The next write that must not be lost syncs this one too.
     package var isDoneAgain = false
 
     package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0, isAmongMany: Bool = false) {
