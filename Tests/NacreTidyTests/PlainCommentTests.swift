@@ -1,0 +1,34 @@
+import Testing
+
+struct PlainCommentTests {
+    /// Doc comments that begin with an empty word today: a number that may fall and never rise.
+    private static let ratchet = 150
+
+    @Test(arguments: ["/// Of two changes the later wins.", "/// What waits.", "    /// By name.", "/// So.\n/// More."])
+    func `a comment that begins with an empty word is found`(text: String) {
+        #expect(PlainComments.emptyOnes(in: SwiftText(text + "\nlet a = 1\n")).count == 1)
+    }
+
+    @Test(arguments: ["/// The later of two changes wins.", "/// A change\n/// of what waits.", "// Of code.", "let a = \"/// Of\"", "/// Offers."])
+    func `others are not`(text: String) {
+        #expect(PlainComments.emptyOnes(in: SwiftText(text + "\n")) == [])
+    }
+
+    @Test func `a line of a comment is measured with its indentation, and code is not`() {
+        let text = "    // " + String(repeating: "a", count: 113)
+        #expect(PlainComments.longLines(in: text + "\nlet b = 1 // " + text, path: "A.swift") == [])
+        #expect(PlainComments.longLines(in: text + "a", path: "A.swift").map(\.line) == [1])
+    }
+
+    @Test func `few comments of the house begin with an empty word`() throws {
+        let found = try SourceTree.swift.get().filter { !$0.isGenerated }.flatMap(PlainComments.emptyOnes)
+        if found.count > Self.ratchet { report(found) }
+    }
+
+    @Test func `comments keep to their columns`() throws {
+        report(
+            try SourceTree.swift.get().filter { !$0.isGenerated }.flatMap {
+                PlainComments.longLines(in: try SourceTree.text(of: $0.path), path: $0.path)
+            })
+    }
+}
