@@ -1,33 +1,34 @@
 package import NacreCloudWire
 
-/// Why a user's devices are told of a record as it is now, or not: what the rules and the push log say, step by step.
+/// The reasons why a user's devices are told of a record as it is now, or not: the rules and the push log, step by
+/// step.
 package struct NotificationExplanation: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
-        /// What was asked, in a word or two.
+        /// The question of this step, in a word or two.
         package var name: String
-        /// false: here it ends.
+        /// false: this step keeps the notification from the devices.
         package var isPassed: Bool
         package var text: String
     }
 
     package struct Device: Hashable, Sendable {
-        /// The beginning of its name on this server, and its client's name for itself.
+        /// The first eight characters of its key on this server, and its client's name for itself.
         package var name: String
-        /// It made the change, and is not told.
+        /// Whether the device made the change and is therefore not told.
         package var isAuthor: Bool
-        /// How it is told: it asks, by a browser's push service, or by Apple's.
+        /// The way by which it is told: it asks, by a browser's push service, or by Apple's.
         package var way: String
-        /// Oldest first.
+        /// The lines of its push log, oldest first.
         package var lines: [PushLogLine]
-        /// The log has no room for more: notifications that went before this time may be gone from it. nil: none is gone that went within
-        /// `Limits.pushLogSeconds`.
+        /// The time before which lines may be missing, because the log is full. nil: no line of the last
+        /// `Limits.pushLogSeconds` is missing.
         package var logBegins: Timestamp?
     }
 
     package var steps: [Step] = []
     package var devices: [Device] = []
 
-    /// Nothing stands in the way.
+    /// Whether every step is passed.
     package var fires: Bool { steps.allSatisfy(\.isPassed) }
 
     fileprivate mutating func add(_ name: String, _ isPassed: Bool, _ text: String) {
@@ -35,12 +36,12 @@ package struct NotificationExplanation: Hashable, Sendable {
     }
 }
 
-/// A subscription and a record that is asked about.
+/// A subscription and a record to explain.
 package struct NotificationQuestion: Sendable {
     package var subscriptionID: String
     package var recordName: String
     package var zoneName: String
-    /// Whose subscription it is.
+    /// The user to whom the subscription belongs.
     package var user: String
 
     package init(subscriptionID: String, recordName: String, zoneName: String, user: String) {
@@ -49,7 +50,7 @@ package struct NotificationQuestion: Sendable {
 }
 
 extension Cloud {
-    /// `nacre subscription why`. Values of encrypted fields are not told.
+    /// `nacre subscription why`: explains a notification. Values of encrypted fields are not told.
     package func explainNotification(_ question: NotificationQuestion, in target: DatabaseTarget) async throws -> NotificationExplanation {
         let caller = Caller(.user(question.user))
         let key = try databaseVerdict(target, for: .read, by: caller).get()
@@ -72,7 +73,7 @@ extension Cloud {
     }
 }
 
-/// One question's way through the rules.
+/// The check of one question, rule by rule.
 private struct Explaining {
     let question: NotificationQuestion
     let key: DatabaseKey
@@ -80,7 +81,7 @@ private struct Explaining {
     let known: KnownSchema
     let readRule: ReadRule
     var found = NotificationExplanation()
-    /// Of the device that changed the record last.
+    /// The ID of the device that changed the record last.
     private var author: String?
 
     private static let valueCharacters = 200
@@ -157,7 +158,7 @@ private struct Explaining {
         }
     }
 
-    /// A value as the wire has it, and nothing of one that is encrypted.
+    /// Returns a value as the wire has it, and the word `encrypted` for an encrypted one.
     private static func text(_ value: FieldValue) -> String {
         if case .sealed = value { return "encrypted" }
         var writer = JSONWriter()
@@ -179,7 +180,7 @@ private struct Explaining {
             let rows = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now)
             let kept = try rows.flatMap { try PushLog.lines(of: $0) }
             let waiting = try transaction.queueRows(of: row.key.key, in: devices).living(at: now).map { try QueuedNotification($0) }
-            // An earlier version has said it of what waits.
+            // An earlier version has logged `queued` for notifications that still wait.
             let said = Set(kept.lazy.filter { $0.event == .queued }.map(\.number))
             let all = kept + waiting.filter { !said.contains($0.number) }.map { $0.line(.queued, at: $0.queued) }
             let own = all.filter {

@@ -1,16 +1,17 @@
 import NacreLocks
 
-/// The devices that hear of notifications by themselves, from this process: by an event stream, of which a device has one and a second one ends the first, or
-/// by a poll of the web courier.
+/// The devices that get notifications from this process by an event stream, or by a poll of the web courier. A device
+/// has one stream: a second one ends the first.
 package final class ListeningDevices: Sendable {
-    /// Takes what was put into a device's queue behind a number. False: the device is not told so, and the queue is to be read.
+    /// Takes the notifications that were put into a device's queue after the number `before`. Returns false if the
+    /// device is not told by this call, and the queue must be read.
     package typealias Ear = @Sendable (_ events: [QueuedNotification], _ before: Int64) -> Bool
 
     private struct State {
         var last: UInt64 = 0
         var streams: [DeviceAddress: (number: UInt64, ear: Ear)] = [:]
         var polls: [DeviceAddress: Int] = [:]
-        /// How many streams and polls the devices of each user have.
+        /// The number of streams and polls of each user's devices.
         var users: [DatabaseID: Int] = [:]
 
         mutating func count(_ device: DeviceAddress, _ change: Int) {
@@ -21,7 +22,8 @@ package final class ListeningDevices: Sendable {
 
     private let state = Locked(State())
 
-    /// - Parameter ear: of the stream; called on any thread, and must return at once.
+    /// Begins a device's stream, and ends the one before.
+    /// - Parameter ear: the stream's callback. It is called on any thread, and must return at once.
     /// - Returns: the stream's number.
     package func beginStream(of device: DeviceAddress, _ ear: @escaping Ear = { _, _ in false }) -> UInt64 {
         state.withLock { state in
@@ -43,8 +45,8 @@ package final class ListeningDevices: Sendable {
         }
     }
 
-    /// Tells a device's stream what was put into its queue behind a number, once that is committed.
-    /// - Returns: false: it has none, or the queue is to be read.
+    /// Tells a device's stream what was put into its queue after a number. Call it after the commit.
+    /// - Returns: false: the device has no stream, or the queue must be read.
     func tell(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
         let ear = state.withLock { $0.streams[device]?.ear }
         return ear?(events, before) ?? false
@@ -70,7 +72,7 @@ package final class ListeningDevices: Sendable {
     }
 
     /// Whether any device of a user listens.
-    /// - Parameter devices: where the user's devices are.
+    /// - Parameter devices: the database of the user's devices.
     func contains(anyIn devices: DatabaseID) -> Bool {
         state.withLock { $0.users[devices] != nil }
     }

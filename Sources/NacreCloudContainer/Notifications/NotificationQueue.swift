@@ -1,29 +1,29 @@
 package import NacreCloudWire
 
-/// What waits for a device: an entry each, in the order of their numbers.
+/// A notification that waits for a device. Each is an entry, in the order of their numbers.
 package struct QueuedNotification: Hashable, Sendable {
-    /// Counts up in the device's queue.
+    /// The number in the device's queue, which counts up.
     package var number: Int64
-    /// As the device gets it.
+    /// The bytes that the device gets.
     package var json: [UInt8]
-    /// Of the change and the subscription.
+    /// The IDs of the change and the subscription.
     var identity: String
-    /// Of notifications that are alike in one of these the last waits.
+    /// The key of notifications of which only the last waits; empty: none.
     var coalescing: String
     var collapseID: String
     var priority: UInt8
-    /// When it is of no use any more.
+    /// The time after which the notification is of no use.
     var expires = Timestamp(secondsSince2001: 0)
 
-    /// When it was put into the queue.
+    /// The time when it was put into the queue.
     var queued: Timestamp { expires + -Limits.notificationSeconds }
 
-    /// Whether it says that not everything was told.
+    /// Whether it tells the device to fetch everything.
     var tellsEverything: Bool { subscriptionID.isEmpty }
 
-    /// Empty for a word to fetch everything.
+    /// Empty for a notification to fetch everything.
     var subscriptionID: String
-    /// Of a query subscription; empty: none.
+    /// The record of a query subscription's notification; empty for others.
     var recordName: String
 
     private static let version: UInt8 = 2
@@ -33,7 +33,7 @@ package struct QueuedNotification: Hashable, Sendable {
         return "\(device) " + String(repeating: "0", count: max(0, 19 - digits.count)) + digits
     }
 
-    /// Without its bytes.
+    /// Makes a notification without its bytes.
     fileprivate init(_ queued: QueuedPayload, number: Int64) {
         let payload = queued.payload
         self.number = number
@@ -46,8 +46,8 @@ package struct QueuedNotification: Hashable, Sendable {
         recordName = payload.recordName ?? ""
     }
 
-    /// What the push log says of it.
-    /// - Parameter said: by a push service.
+    /// Returns the line of the push log for an event of the notification.
+    /// - Parameter said: the push service's answer.
     func line(_ event: PushLogLine.Event, at time: Timestamp, said: String = "") -> PushLogLine {
         PushLogLine(time: time, event: event, number: number, subscriptionID: subscriptionID, recordName: recordName, said: said)
     }
@@ -78,7 +78,7 @@ package struct QueuedNotification: Hashable, Sendable {
             coalescing = try reader.string()
             collapseID = try reader.string()
             json = try reader.block()
-            // An earlier version has it in the identity alone.
+            // Version 1 has the subscription ID in the identity alone.
             subscriptionID = version > 1 ? try reader.string() : identity.hasSuffix(" ") ? "" : "\(identity.dropFirst(37))"
             recordName = version > 1 ? try reader.string() : ""
             if let expires = row.expires { self.expires = expires }
@@ -88,11 +88,12 @@ package struct QueuedNotification: Hashable, Sendable {
     }
 }
 
-/// A payload as queues take it: its bytes are made, without what finds no room, once for all devices of a user and before the transaction that queues it.
+/// A payload in the form that queues take. Its bytes are made once for all devices of a user, without the parts that do
+/// not fit, before the transaction that queues it.
 struct QueuedPayload: Sendable {
     private struct Form: Sendable {
         let payload: Payload
-        /// nil: each device has others, because it counts a badge.
+        /// nil: the bytes differ by device, because the payload counts a badge.
         let bytes: [UInt8]?
 
         init(_ payload: Payload, room: Int) {
@@ -103,7 +104,7 @@ struct QueuedPayload: Sendable {
 
     fileprivate let payload: Payload
     private let whole: Form
-    /// For browsers, which have less room; nil: the same.
+    /// The form for browsers, which have less room; nil: the same as `whole`.
     private let narrow: Form?
 
     init(_ payload: Payload) {
@@ -113,18 +114,18 @@ struct QueuedPayload: Sendable {
         narrow = count > Limits.webPushPayloadBytes ? Form(payload, room: Limits.webPushPayloadBytes) : nil
     }
 
-    /// - Parameter room: in bytes, of where the device is told.
+    /// - Parameter room: bytes that the device's push service takes.
     fileprivate func json(badge: Int64, room: Int) -> [UInt8] {
         let form = room < Limits.payloadBytes ? narrow ?? whole : whole
         return form.bytes ?? form.payload.json(badge: badge)
     }
 
-    /// Of those that are alike in one of these the last waits.
+    /// Whether the payload replaces waiting notifications with the same key.
     fileprivate var replacesOthers: Bool { payload.coalescing != nil || payload.collapseID != nil }
 
     var scope: DatabaseKey.Scope { payload.scope }
 
-    /// Of its bytes; not counted where they differ by device.
+    /// The number of its bytes; `Limits.payloadBytes` where they differ by device.
     var bytesAtMost: Int { whole.bytes?.count ?? Limits.payloadBytes }
 }
 
@@ -134,21 +135,21 @@ struct NotificationQueue {
     private let key: String
     private let database: DatabaseID
     private let now: Timestamp
-    /// Of what waits, what was read and what has come since.
+    /// The notifications that wait, as far as they were read, and those added since.
     private var waiting: [QueuedNotification]
-    /// How many wait before those that were not read.
+    /// The number of notifications that wait and were not read.
     private let unread: Int64
-    /// Some were kept as long as any is, and are gone.
+    /// Whether notifications have expired before the device got them.
     private(set) var hasLost: Bool
     private var gone: Set<Int64> = []
-    /// What is to be written for those that are not kept yet, and with which badge.
+    /// The payload and the badge of each notification that is not stored yet.
     private var come: [Int64: (payload: QueuedPayload, badge: Int64)] = [:]
     private var log: [PushLogLine] = []
     private let run: Int64?
 
     /// - Parameters:
-    ///   - rows: of the queue, in their order.
-    ///   - run: of the store, now; nil: it is read, and nothing is put into it.
+    ///   - rows: the rows of the queue, in their order.
+    ///   - run: the present run of the store; nil: the queue is only read.
     init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, of run: Int64?, at now: Timestamp) throws {
         self.device = device
         self.run = run
@@ -159,28 +160,29 @@ struct NotificationQueue {
         unread = 0
         for row in rows {
             let notification = try QueuedNotification(row)
-            // Those whose time is over go with the next change, so that no more rows are there than the device counts.
+            // Expired rows go with the next change, so that there are never more rows than the device counts.
             if row.isLiving(at: now) { waiting.append(notification) } else { gone.insert(notification.number) }
         }
         hasLost = waiting.count < device.waiting
     }
 
-    /// A queue of which nothing is read, because nothing that waits has a bearing on what comes (`isBearing`). Whether some of it was lost is seen when
-    /// it is read.
+    /// Makes a queue without reading it, because what waits has no bearing on what comes (`isBearing`). Losses are
+    /// found when it is read.
     init(unreadOf device: NotifiedDevice, _ key: String, in database: DatabaseID, of run: Int64, at now: Timestamp) {
         (self.device, self.key, self.database, self.run, self.now) = (device, key, database, run, now)
         (waiting, unread, hasLost) = ([], device.waiting, false)
     }
 
-    /// Whether what waits for a device has a bearing on what is put behind it: it may be there already, be replaced by it, or leave no room for it.
-    /// - Parameter isNew: nobody has put these there before.
+    /// Whether waiting notifications have a bearing on new ones. They may be the same, may be replaced, or may leave no
+    /// room.
+    /// - Parameter isNew: whether no earlier call has put the payloads into the queue.
     static func isBearing(_ device: NotifiedDevice, on payloads: some Collection<QueuedPayload>, isNew: Bool) -> Bool {
         device.waiting > 0
             && (!isNew || payloads.contains(where: \.replacesOthers) || device.waiting + Int64(payloads.count) > Limits.notificationsPerDevice)
     }
 
-    /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
-    /// word to fetch everything.
+    /// Adds a payload to the end of the queue. Skips one that is there already, and removes those that it replaces. A
+    /// full queue becomes a notification to fetch everything.
     mutating func add(_ queued: QueuedPayload) {
         let payload = queued.payload
         if device.absorbing.contains(payload.scope) { return }
@@ -204,7 +206,8 @@ struct NotificationQueue {
         waiting.append(notification)
     }
 
-    /// In the place of all that waits, and of what was lost: one word for each database that it was about.
+    /// Replaces all that waits and all that was lost by one notification to fetch everything for each database
+    /// concerned.
     mutating func forgetAll(like payload: Payload) {
         device.enter(run)
         drop(as: .everything) { _ in true }
@@ -219,19 +222,20 @@ struct NotificationQueue {
         device.absorbing = Set(scopes)
     }
 
-    /// Gives the device what waits, from now on. A word to fetch everything says nothing of what comes afterwards.
+    /// Records that the device is given what waits. From then on a notification to fetch everything does not absorb new
+    /// ones.
     mutating func give() { device.absorbing = [] }
 
-    /// Takes away those up to a number.
+    /// Removes the notifications up to a number.
     mutating func acknowledge(through last: Int64) {
         give()
         drop { $0.number <= last }
         if waiting.isEmpty, !hasLost { device.scopes = [] }
     }
 
-    /// Its device has those up to a number. A number that the queue has not come to, or has passed over, is of one that is lost: the device is told to fetch
-    /// everything.
-    /// - Returns: behind which it goes on.
+    /// Takes note that the device has the notifications up to a number. A number that the queue has not come to, or has
+    /// passed over, belongs to a lost notification: the device is told to fetch everything.
+    /// - Returns: the number after which the device goes on.
     mutating func heard(through last: Int64, of key: DatabaseKey) -> Int64 {
         guard last <= device.count, !device.passedOver.contains(last) else {
             forgetAll(like: Payload(of: key))
@@ -241,11 +245,11 @@ struct NotificationQueue {
         return last
     }
 
-    /// Counts from there on. What waits already keeps its number.
+    /// Sets the badge that later notifications count from. Waiting notifications keep theirs.
     mutating func count(badge: Int64) { device.badge = badge }
 
-    /// Has the push log say what became of a notification.
-    /// - Parameter said: by a push service.
+    /// Adds an event of a notification to the push log.
+    /// - Parameter said: the push service's answer.
     mutating func note(_ event: PushLogLine.Event, _ notification: QueuedNotification, said: String? = nil) {
         log.append(notification.line(event, at: now, said: said ?? ""))
     }
@@ -259,18 +263,18 @@ struct NotificationQueue {
         waiting.removeAll(where: isGone)
     }
 
-    /// Those behind a number, oldest first.
+    /// Returns the notifications after a number, oldest first.
     func all(after last: Int64) -> [QueuedNotification] { waiting.filter { $0.number > last } }
 
-    /// The device is not reached by this address any more; another one stays.
+    /// Removes an address that does not reach the device any more. Another address stays.
     mutating func drop(_ address: PushAddress) {
         if device.address == address { device.address = nil }
     }
 
     var isEmpty: Bool { waiting.isEmpty && unread == 0 && !hasLost }
 
-    /// What keeps the queue as it is now.
-    /// - Returns: what was not there before, as the device gets it.
+    /// Adds the changes of the queue to a plan.
+    /// - Returns: the notifications that were not stored before, as the device gets them.
     @discardableResult mutating func add(to plan: inout WritePlan) -> [QueuedNotification] {
         var fresh: [QueuedNotification] = []
         device.waiting = unread + Int64(waiting.count) + (hasLost ? 1 : 0)
@@ -290,10 +294,11 @@ struct NotificationQueue {
 }
 
 extension ReadTransaction {
-    /// The rows of a device's queue, in their order.
+    /// Returns the rows of a device's queue, in their order.
     /// - Parameters:
-    ///   - last: the number behind which they stand.
-    ///   - count: how many it has at most. By default as many as any: notifications and, where it was full, one for each scope.
+    ///   - last: the number after which they stand.
+    ///   - count: the number of rows at most. The default is the bound of a queue: notifications and, where it was
+    ///     full, one for each scope.
     func queueRows(
         of device: String, in database: DatabaseID, after last: Int64 = 0, count: Int = Limits.notificationsPerDevice + 4
     ) throws -> [EntryRow] {
@@ -308,7 +313,8 @@ extension ReadTransaction {
         try !good([credential], places, at: now).isEmpty
     }
 
-    /// The credentials that still hold: every entry that they need lives. Costs one read for each database and kind; nothing is decoded.
+    /// Returns the credentials that still hold: every entry that they need lives. Costs one read for each database and
+    /// kind; nothing is decoded.
     func good(_ credentials: [Credential], _ places: CredentialPlaces, at now: Timestamp) throws -> Set<Credential> {
         let needs = Dictionary(credentials.map { ($0, places.keys(of: $0)) }, uniquingKeysWith: { first, _ in first })
         var living: Set<EntryKey> = []
@@ -320,11 +326,11 @@ extension ReadTransaction {
     }
 }
 
-/// The databases that hold what credentials need.
+/// The databases with the entries that credentials need.
 struct CredentialPlaces: Sendable {
-    /// By the ID of an account.
+    /// The database of each account, by the account's ID.
     private(set) var accounts: [String: DatabaseID] = [:]
-    /// API tokens are entries of the server's part.
+    /// The database of the server's part, which has the API tokens.
     private let server: DatabaseID
 
     init(of credentials: [Credential], in registry: Registry) async throws {
@@ -334,8 +340,9 @@ struct CredentialPlaces: Sendable {
         }
     }
 
-    /// The entries that must live for a credential to hold. A session ends with the API token that it was got with, whose entry may go before the session's.
-    /// - Returns: empty for the credential of no account: no device is signed in with one.
+    /// Returns the entries that must live for a credential to hold. A session ends with its API token, whose entry may
+    /// go before the session's.
+    /// - Returns: empty for a credential without an account: no device is signed in with one.
     func keys(of credential: Credential) -> [EntryKey] {
         guard let account = credential.account, let database = accounts[account] else { return [] }
         switch credential {
@@ -348,7 +355,8 @@ struct CredentialPlaces: Sendable {
 }
 
 extension Cloud {
-    /// What waits for a device behind a number, oldest first. Where some is gone unread, a word to fetch everything comes in its place.
+    /// Returns what waits for a device after a number, oldest first. If some has expired unread, a notification to
+    /// fetch everything comes in its place.
     package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         var (found, mustChange) = try await waiting(for: address, after: last)
         if mustChange {
@@ -361,7 +369,8 @@ extension Cloud {
         return Array(found.prefix(limit))
     }
 
-    /// The same for who has had, since a moment ago, all that waits up to there: reads what came behind it alone.
+    /// Returns the same as `notifications` for a caller that has just had all that waited up to `last`. Reads only what
+    /// came after it.
     package func newNotifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         let now = clock()
         let found = try await stored {
@@ -381,7 +390,9 @@ extension Cloud {
         return try await notifications(for: address, after: last, limit: limit)
     }
 
-    /// - Returns: what waits; and whether the queue must change before the device is given it, because some is lost, or it holds a word that absorbs.
+    /// Reads what waits for a device after a number.
+    /// - Returns: the notifications, and whether the queue must change before the device gets them. It must where some
+    ///   are lost, or where one to fetch everything absorbs others.
     private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], mustChange: Bool) {
         let now = clock()
         return try await stored {
@@ -392,8 +403,9 @@ extension Cloud {
         }
     }
 
-    /// Takes away the notifications up to a number, which their device has.
-    /// - Returns: behind which it goes on. A number that the queue has not come to is of an older one, which is lost: the device is told to fetch everything.
+    /// Removes the notifications up to a number, which their device has.
+    /// - Returns: the number after which the device goes on. A number that the queue has not come to belongs to a lost
+    ///   notification: the device is told to fetch everything.
     @discardableResult
     package func acknowledge(through last: Int64, for address: DeviceAddress) async throws -> Int64 {
         try await changeQueue(address) { queue, key in
@@ -401,8 +413,9 @@ extension Cloud {
         } ?? 0
     }
 
-    /// `POST notifications`, which is ours: what the caller's device has, and what its badge shows.
-    /// - Throws: `NOT_FOUND` where the device is told nothing; and as `registerDevice`.
+    /// `POST notifications`, an endpoint of this server: takes note of the notifications that the caller's device has,
+    /// and of its badge.
+    /// - Throws: `NOT_FOUND` where the device is not registered; and as `registerDevice`.
     package func takeNote(
         _ request: DeviceNoteRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -416,7 +429,8 @@ extension Cloud {
         if isThere == nil { throw ServerError.noSuchDevice }
     }
 
-    /// - Returns: what `change` did; nil where there is no such device.
+    /// Changes a device's queue in one transaction.
+    /// - Returns: what `change` returned; nil where the device is missing.
     private func changeQueue<Value: Sendable>(
         _ address: DeviceAddress, _ change: @escaping @Sendable (inout NotificationQueue, DatabaseKey) -> Value
     ) async throws -> Value? {
@@ -437,7 +451,7 @@ extension Cloud {
 }
 
 extension DeviceNoteRequest {
-    /// CloudKit: a badge is a number that an icon shows.
+    /// The badges that a device may send. CloudKit: a badge is a number that an icon shows.
     private static let badges = 0...Int64(999_999_999)
 
     fileprivate var fault: ServerError? {
@@ -456,7 +470,7 @@ extension ServerError {
 }
 
 extension Payload {
-    /// Of nothing but whose devices they are.
+    /// Makes a payload that has only the container and the user of a database of devices.
     init(of key: DatabaseKey) {
         self.init(event: .database, scope: .private)
         container = key.container
@@ -465,7 +479,8 @@ extension Payload {
 }
 
 extension ReadTransaction {
-    /// - Parameter run: of the store, now; nil: nothing is put into it.
+    /// Returns a device's queue; nil where the device is missing.
+    /// - Parameter run: the present run of the store; nil: the queue is only read.
     func queue(of address: DeviceAddress, in run: Int64? = nil, at now: Timestamp) throws -> NotificationQueue? {
         guard let row = try entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else { return nil }
         let device = try NotifiedDevice(row)
@@ -475,7 +490,7 @@ extension ReadTransaction {
 }
 
 extension WritePlan {
-    /// A device with all that waits for it.
+    /// Removes a device with its queue and its push log.
     mutating func forget(device key: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved.append(EntryKey(database, .notifiedDevice, key))
         entriesRemoved += try transaction.queueRows(of: key, in: database).map(\.key)
@@ -484,7 +499,7 @@ extension WritePlan {
 }
 
 extension WriteTransaction {
-    /// Takes away a device of a user. Returns whether there was one.
+    /// Removes a device of a user. Returns whether there was one.
     func removeDevice(from database: DatabaseID) throws -> Bool {
         guard try lock(in: database).database != nil, let row = try entries(in: database, .notifiedDevice, after: nil, limit: 1).first else {
             return false

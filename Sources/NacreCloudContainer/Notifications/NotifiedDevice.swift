@@ -1,43 +1,44 @@
 package import NacreCloudWire
 
-/// A device that is told what its user's subscriptions have to tell: a sign-in, or a part of one that names itself.
+/// A device that gets the notifications of its user's subscriptions: a sign-in, or a part of one that names itself.
 ///
 /// See `docs/decisions/a-device-is-a-sign-in.md`.
 package struct NotifiedDevice: Hashable, Sendable {
-    /// As `Caller.deviceID`: what it changes itself, it is not told.
+    /// The ID that `Caller.deviceID` has. A device is not told of its own changes.
     var deviceID: String
     /// A client's name for a part of the sign-in; empty: none.
     var clientID: String
-    /// By which it is signed in. A device without it is told nothing more.
+    /// The credential of its sign-in. A device whose credential has ended is told nothing more.
     package var credential: Credential
-    /// Of the secret in its push token; nil: it has none.
+    /// The code of the secret in its push token; nil: it has none.
     var tokenCode: [UInt8]?
-    /// When the push token ends.
+    /// The time when the push token ends.
     var tokenExpires: Timestamp
-    /// When it was last heard of, within a day.
+    /// The time when it was last heard of, within a day.
     var seen: Timestamp
     var badge: Int64 = 0
-    /// The number of the last notification that was put into its queue: that of the next is one above.
+    /// The number of the last notification that was put into its queue. The next one has the number above.
     var count: Int64 = 0
-    /// The run of the store in which that was, and the numbers of none: a device may have heard one of them in the run before, of a notification that a power
-    /// cut took back, and no other has it.
+    /// The run of the store in which the last number was given. `passedOver` has numbers of no notification: in the run
+    /// before, the device may have got one of them with a notification that a power cut took back.
     var run: Int64 = 0
     var passedOver: Range<Int64> = 0..<0
-    /// How many wait in it. Where there are fewer, some were kept as long as any is.
+    /// The number of notifications that wait. If fewer are found, the others have expired.
     var waiting: Int64 = 0
-    /// The databases that those tell of which were put there since it was empty.
+    /// The databases of the notifications that were put into the queue since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
-    /// The databases of which a word to fetch everything waits that nobody has been given yet. Their notifications take no row: the device fetches what
-    /// they tell with the rest. It stands in the store, so that it is right for several servers.
+    /// The databases for which a notification to fetch everything waits that was not given yet. Their notifications
+    /// take no row: the device fetches their changes with the rest. It is in the store, so that it holds for several
+    /// servers.
     var absorbing: Set<DatabaseKey.Scope> = []
-    /// How many rows its push log has had.
+    /// The number of rows that its push log has had.
     var logged: Int64 = 0
-    /// Where it is told without asking, and since when; nil: it asks.
+    /// The address of its push service, registered at `addressSince`; nil: the device asks by itself.
     var address: PushAddress?
     var addressSince = Timestamp(secondsSince2001: 0)
 
     private static let version: UInt8 = 4
-    /// More than are put into a queue before something is synced. On this server.
+    /// On this server: numbers passed over in a new run. More than are put into a queue before something is synced.
     private static let numbersPassedOver: Int64 = 1_000_000
 
     var isReached: Bool { address != nil }
@@ -116,7 +117,7 @@ package struct NotifiedDevice: Hashable, Sendable {
         }
     }
 
-    /// - Parameter run: of the store, now.
+    /// - Parameter run: the present run of the store.
     init(deviceID: String, clientID: String, credential: Credential, in run: Int64, at now: Timestamp) {
         self.run = run
         self.deviceID = deviceID
@@ -127,14 +128,14 @@ package struct NotifiedDevice: Hashable, Sendable {
     }
 }
 
-/// Where a device's queue is.
+/// The place of a device's queue.
 package struct DeviceAddress: Hashable, Sendable {
-    /// Of the user's devices.
+    /// The database of the user's devices.
     package var database: DatabaseID
     package var key: String
 }
 
-/// Who asks for a device's queue, and with what.
+/// The container and environment of a device, and the credential of its sign-in.
 package struct DeviceOwner: Hashable, Sendable {
     package var container: String
     package var environment: DatabaseKey.Environment
@@ -142,23 +143,24 @@ package struct DeviceOwner: Hashable, Sendable {
 }
 
 extension Registry.Part {
-    /// The devices of a user, and what they are told.
+    /// Returns the registry's part with the devices of a user and their queues.
     static func devices(of place: AccountPlace) -> Registry.Part {
         .devices(container: place.container, place.environment, user: place.userRecordName)
     }
 }
 
 extension Cloud {
-    /// The device that a caller asks from, which is told of changes from now on.
+    /// Registers the device from which a caller asks. It is told of changes from now on.
     /// - Parameter clientID: a part of the sign-in; nil: all of it.
-    /// - Throws: `AUTHENTICATION_REQUIRED` for who is no user, `AUTHENTICATION_FAILED` for a server-to-server key.
+    /// - Throws: `AUTHENTICATION_REQUIRED` for a caller who is no user, `AUTHENTICATION_FAILED` for a server-to-server
+    ///   key.
     package func registerDevice(
         _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> DeviceAddress {
         try await registerDevice(clientID, in: container, environment, by: caller) { _ in }
     }
 
-    /// `tokens/create`: a token under which notifications wait. The one that the device had before ends.
+    /// `tokens/create`: a token under which notifications wait. The token that the device had before ends.
     package func createPushToken(
         _ request: TokensCreateRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> PushToken {
@@ -171,7 +173,8 @@ extension Cloud {
         return PushToken(address: address, secret: secret)
     }
 
-    /// `tokens/register`: the user's notifications go to the device of a token that `tokens/create` gave.
+    /// `tokens/register`: the user's notifications go to the device of a token of `tokens/create`, or of an Apple
+    /// token.
     package func registerPushToken(
         _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -185,17 +188,18 @@ extension Cloud {
             else { throw ServerError.noPushToken }
             var device = try NotifiedDevice(row)
             guard device.tokenCode == code, device.tokenExpires > now else { throw ServerError.noPushToken }
-            // It belongs to who registers it, who may have signed in anew.
+            // The device goes to the sign-in that registers it, which may be a new one.
             (device.deviceID, device.credential, device.seen) = (deviceID, credential, now)
             try transaction.put([device.row(key, in: database)])
             return .commit(())
         }
     }
 
-    /// Of the token of an Apple device, which has no fixed length: today it has 64 hexadecimal digits.
+    /// The length of an Apple device's token, which is not fixed: today it has 64 hexadecimal digits.
     private static let appleTokenDigits = 64...200
 
-    /// `tokens/register` with a token of Apple's: the device is told by Apple's push services, for which an administrator has given a key.
+    /// `tokens/register` with an Apple token: the device is told by Apple's push services, for which an administrator
+    /// has given a key.
     private func registerAppleDevice(
         _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -207,7 +211,7 @@ extension Cloud {
         try await register(.apple(token: token, request.apnsEnvironment), of: request.clientID, in: container, environment, by: caller)
     }
 
-    /// `tokens/web-push`: what pages give to `pushManager.subscribe`.
+    /// `tokens/web-push`: the key that pages give to `pushManager.subscribe`.
     /// - Throws: `NOT_FOUND` where the server sends nothing to browsers; and as `registerDevice`.
     package func applicationServerKey(
         in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
@@ -217,8 +221,8 @@ extension Cloud {
         return try await pushes.applicationServerKey()
     }
 
-    /// `tokens/web-push`: the browser is told by its push service from now on; nil: it asks again.
-    /// - Throws: what is wrong with its address.
+    /// `tokens/web-push`: the browser is told by its push service from now on; nil: it asks by itself again.
+    /// - Throws: what is wrong with its address; `NOT_FOUND` where the server sends nothing to browsers.
     package func registerBrowser(
         _ browser: WebPushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -227,7 +231,7 @@ extension Cloud {
         try await register(browser.map { .browser($0) }, of: clientID, in: container, environment, by: caller)
     }
 
-    /// Has a device told where it says, without that it asks, from now on.
+    /// Sets the address to which a device's notifications are sent from now on; nil: the device asks by itself.
     private func register(
         _ address: PushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -264,7 +268,7 @@ extension Cloud {
                 if device.address != known {
                     plan.tasks = [DeliverNotifications.task(for: key, in: database, due: now)]
                 } else {
-                    // It comes to hear by itself.
+                    // The device asks by itself in a moment, so the delivery waits.
                     try transaction.leaveDelivery(to: key, &plan, in: database, due: now + Limits.pushGraceSeconds)
                 }
             }
@@ -272,7 +276,7 @@ extension Cloud {
                 .sorted { ($0.device.seen, $0.key) < ($1.device.seen, $1.key) }
             let tooMany = max(0, others.count + 1 - Limits.notifiedDevicesPerUser)
             for other in others.prefix(tooMany) { try plan.forget(device: other.key, in: database, transaction) }
-            // An address is one device's: of who has signed in anew.
+            // An address belongs to one device: a device of an earlier sign-in loses it.
             for var other in others.dropFirst(tooMany) where device.isReached && other.device.address == device.address {
                 other.device.address = nil
                 plan.entries.append(other.device.row(other.key, in: database))
@@ -289,7 +293,7 @@ extension Cloud {
         return HexText.encode(Array(tokens.code(for: name.bytes, key: []).prefix(16)))
     }
 
-    /// The caller's device, which need not be there.
+    /// Returns the address of the caller's device, which need not be there.
     func deviceAddress(
         _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> DeviceAddress {
@@ -309,8 +313,8 @@ extension Cloud {
         }
     }
 
-    /// The device of a push token, and whose it is.
-    /// - Throws: `NOT_FOUND` where the token has ended, or none was.
+    /// Returns the device of a push token, and its owner.
+    /// - Throws: `NOT_FOUND` where the token has ended, or never was.
     package func device(of token: PushToken?) async throws -> (address: DeviceAddress, owner: DeviceOwner) {
         guard let token else { throw ServerError.noPushToken }
         let (address, now, code) = (token.address, clock(), PushToken.code(of: token.secret, tokens))
@@ -327,7 +331,8 @@ extension Cloud {
         return (address, DeviceOwner(container: key.container, environment: key.environment, credential: device.credential))
     }
 
-    /// Takes away all that tells a user of changes in a place: devices with their queues, and subscriptions to the public database.
+    /// Removes a user's devices with their queues, and their subscriptions to the public database, in one container and
+    /// environment.
     func forgetSubscriptions(at place: AccountPlace) async throws {
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .public, owner: "")
         let database = try await databaseID(key)
@@ -338,7 +343,7 @@ extension Cloud {
     }
 }
 
-/// A push token: names a device, and proves that it is asked for by who was given it.
+/// A push token. It names a device, and proves that its holder was given it.
 package struct PushToken: Hashable, Sendable {
     let address: DeviceAddress
     let secret: String
@@ -348,10 +353,10 @@ package struct PushToken: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// In hexadecimal digits, as Apple's are: the database, the device, and 256 random bits.
+    /// The token in hexadecimal digits, as Apple's are: the database, the device, and 256 random bits.
     package var text: String { HexText.encode(UInt64(bitPattern: address.database.rawValue)) + address.key + secret }
 
-    /// nil for text that is none of ours.
+    /// Reads a token; nil for text that is no token of this server.
     package init?(_ text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 16 + 32 + 64, digits.allSatisfy({ Names.isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }),
@@ -362,7 +367,7 @@ package struct PushToken: Hashable, Sendable {
         secret = String(decoding: digits[48...], as: UTF8.self)
     }
 
-    /// What is kept of the secret.
+    /// Returns the code that is kept of the secret.
     static func code(of secret: String, _ tokens: any TokenSealing) -> [UInt8] {
         tokens.code(for: Array(secret.utf8), key: Array("push token".utf8))
     }

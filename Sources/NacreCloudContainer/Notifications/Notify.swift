@@ -1,17 +1,19 @@
 import NacreCloudWire
 
 extension Cloud {
-    /// Puts into the queues of a user's devices what subscriptions tell: in transactions of `Limits.notifyingChunk` each, between which others write. None,
-    /// and one look, where the user has no device, or each is to fetch everything anyway. Devices that listen to this server have transactions of their own,
-    /// before those that are away.
+    /// Puts notifications of subscriptions into the queues of a user's devices. Each transaction takes
+    /// `Limits.notifyingChunk`, so that other writes come between. Reads once and writes nothing where the user has no
+    /// device, or where each is to fetch everything anyway. Devices that listen to this server have transactions of
+    /// their own, before the others.
     ///
-    /// In a turn that is done again, a device may hear what a power cut then takes back; it is told anew, under a number that no other notification had.
+    /// In a turn that is done again, a device may get a notification that a power cut then takes back. It is told
+    /// again, under a number that no other notification had.
     ///
-    /// What was told before it failed in the middle is told again, and a queue takes it once.
+    /// After a failure in the middle everything is told again, and a queue takes each notification once.
     /// - Parameters:
-    ///   - author: a device that is told nothing.
-    ///   - areNew: nobody has begun to tell of them before.
-    /// - Returns: how many were put into queues.
+    ///   - author: the ID of a device that is told nothing.
+    ///   - areNew: whether no earlier call has begun to tell of the payloads.
+    /// - Returns: the number of notifications that were put into queues.
     @discardableResult
     func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
         let part = Registry.Part.devices(of: place)
@@ -27,7 +29,7 @@ extension Cloud {
         let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, places: places)
         var count = 0
         for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
-            // The step counts as other writes do, so that writes that wait come between.
+            // The step counts as other writes do, so that waiting writes come between.
             let rows = known.reduce(0) { devices.contains($1.key) ? $0 + Int(clamping: $1.device.waiting) + payloads.count : $0 }
             var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
             turn.isDoneAgain = Turn.current.isDoneAgain
@@ -36,7 +38,7 @@ extension Cloud {
         return count
     }
 
-    /// - Parameter devices: the keys of those that are told.
+    /// - Parameter devices: the keys of the devices that are told.
     private func notify(_ place: AccountPlace, _ step: Notifying, of devices: Set<String>) async throws -> Int {
         let part = Registry.Part.devices(of: place)
         let database = try await registry.databaseID(part.key)
@@ -57,8 +59,8 @@ extension Cloud {
         return count
     }
 
-    /// Hands to streams what was put into the queues of their devices; who is not told so reads it. A word to fetch everything is read, so that the queue
-    /// knows that it was given.
+    /// Hands notifications to the streams of their devices; other devices read their queues. A notification to fetch
+    /// everything is read too, so that the queue knows that it was given.
     private func tell(_ portion: Notifying.Portion, in database: DatabaseID) {
         var mustRead = portion.mustRead
         for (key, before, events) in portion.told {
@@ -70,41 +72,42 @@ extension Cloud {
     }
 }
 
-/// What is put into the queues of a user's devices, portion by portion.
+/// Puts payloads into the queues of a user's devices, portion by portion.
 private struct Notifying: Sendable {
-    /// Which devices have everything, and how much the next one has.
+    /// The position between two portions: the devices that have everything, and what the next one has.
     struct Place: Sendable {
-        /// The last device that has everything; nil: none has.
+        /// The last device that has everything; nil: none.
         var last: String?
-        /// One that has a part, and how many of the payloads.
+        /// A device that has a part of the payloads, and the number of those.
         var partial: (key: String, count: Int)?
     }
 
-    /// What one transaction does.
+    /// The share of one transaction.
     struct Portion: Sendable {
         var plan = WritePlan()
-        /// Where the next one goes on; nil: nothing is left.
+        /// The position where the next portion goes on; nil: nothing is left.
         var rest: Place?
-        /// What was put into queues of devices that are known to be signed in as this is written, behind which number.
+        /// The new notifications of devices that are known to be signed in at this time, with the queue's last number
+        /// before them.
         var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
-        /// Something else has changed: somebody was signed out, or is to be asked again who it is.
+        /// Whether listeners must read their queue: a device was signed out, or its credential must be checked again.
         var mustRead = false
-        /// How many notifications it puts into queues.
+        /// The number of notifications that the portion puts into queues.
         var count = 0
-        /// Rows that it reads and writes, and thousands of their bytes.
+        /// Rows that the portion reads and writes, and thousands of their bytes.
         fileprivate var cost = 0
     }
 
     let payloads: [QueuedPayload]
-    /// Nobody has begun to tell of them before: no queue has one that is not put there now.
+    /// Whether no earlier call has begun to tell of the payloads: then no queue has one of them.
     let areNew: Bool
     let places: CredentialPlaces
 
-    /// Devices that are read at a time.
+    /// Devices in one read.
     private static let devicesAtATime = 50
 
-    /// One transaction's share: the rows that it reads and writes, and their thousands of bytes, are `Limits.notifyingChunk`, and what one queue and one
-    /// payload take beyond. Devices that are signed out go, with what waits for them.
+    /// Returns the share of one transaction. It reads and writes `Limits.notifyingChunk` rows and thousands of bytes,
+    /// and one queue and one payload beyond. Devices that are signed out go, with all that waits for them.
     /// - Parameter wanted: the keys of the devices that are told.
     func portion(
         from start: Place, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
@@ -148,7 +151,7 @@ private struct Notifying: Sendable {
         }
     }
 
-    /// Those of the accounts that may be told something now.
+    /// Returns the accounts that may be told something now.
     private func availableAccounts(at now: Timestamp, _ transaction: any ReadTransaction) throws -> Set<String> {
         var available: Set<String> = []
         for (account, database) in places.accounts
@@ -159,7 +162,7 @@ private struct Notifying: Sendable {
     }
 
     /// Puts payloads into one queue.
-    /// - Returns: how many it has now.
+    /// - Returns: how many of the payloads it has now.
     private func add(
         from first: Int, to device: NotifiedDevice, _ key: String, _ portion: inout Portion, isSure: Bool, in database: DatabaseID, of run: Int64,
         at now: Timestamp, _ transaction: any WriteTransaction
@@ -189,7 +192,8 @@ private struct Notifying: Sendable {
 }
 
 extension WriteTransaction {
-    /// The task that sends a device what waits. One that is there may be pausing, and goes on by itself.
+    /// Adds the task that sends a device what waits. A task that is there goes on by itself after a pause, unless it is
+    /// parked.
     func leaveDelivery(to key: String, _ plan: inout WritePlan, in database: DatabaseID, due: Timestamp) throws {
         let known = try tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
         if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: due)) }
@@ -197,15 +201,15 @@ extension WriteTransaction {
 }
 
 extension Set<String> {
-    /// Whether a device whose credential holds is told at once, where this is the set of available accounts. The lifetime of a web session's token is known
-    /// to its listener alone, which is asked again.
+    /// Whether a device is told at once. This is the set of available accounts, and the credential holds. Only the
+    /// listener of a web session knows the lifetime of its token, and checks it again.
     fileprivate func vouch(for credential: Credential) -> Bool {
         if case .device(_, let account) = credential { contains(account) } else { false }
     }
 }
 
 extension Credential {
-    /// Whose it is; nil: nobody's who has an account.
+    /// The account that the credential belongs to; nil for an API token or a server key, which have none.
     var account: String? {
         switch self {
         case .session(_, let account, _), .device(_, let account): account

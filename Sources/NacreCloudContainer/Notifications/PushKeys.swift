@@ -1,13 +1,13 @@
 package import NacreCloudWire
 
-/// By which Apple's push services know an app of a container.
+/// The key by which Apple's push services know an app of a container.
 package struct PushKeyEntry: RegistryEntry {
     package static let kind = EntryKind.pushKey
     package var container: String
     package var environment: String
     /// The `.p8` key, sealed by the server.
     package var sealed: String
-    /// As the developer's page names the key and the team: ten characters each.
+    /// The IDs of the key and the team, as the developer's page names them: ten characters each.
     package var keyID: String
     package var teamID: String
     /// The app's bundle ID.
@@ -25,23 +25,24 @@ package struct PushKeyEntry: RegistryEntry {
     fileprivate var name: String { "\(container) \(environment)" }
 }
 
-/// By which push services of browsers know the server (VAPID, RFC 8292).
+/// The key by which push services of browsers know the server (VAPID, RFC 8292).
 private struct PushIdentityEntry: RegistryEntry {
     static let kind = EntryKind.pushIdentity
-    /// There is one.
+    /// The key of the only entry.
     static let place = "browsers"
     /// A key, sealed by the server.
     var sealed: String
 }
 
-/// The keys of push services, for all environments of a container: Apple's have environments of their own.
+/// The keys of push services. They hold for all environments of a container: Apple's services have environments of
+/// their own.
 extension Registry {
-    /// nil: none was given for the container and this one of Apple's services.
+    /// Returns the key of a container for one of Apple's environments; nil: none was given.
     package func pushKey(of container: String, _ environment: APNsEnvironment) async throws -> PushKeyEntry? {
         try await lookUp(PushKeyEntry.self, PushKeyEntry.name(container, environment), in: .server)
     }
 
-    /// Puts a key in the place of the one that its container had for the same of Apple's services.
+    /// Sets the key of a container for one of Apple's environments. It replaces the one before.
     package func setPushKey(_ entry: PushKeyEntry) async throws {
         try await write(.server) { database, now, transaction in
             guard try transaction.entry(ContainerEntry.self, entry.container, in: database, at: now) != nil else { throw ServerError.noContainer }
@@ -50,6 +51,7 @@ extension Registry {
         }
     }
 
+    /// Removes the key of a container for one of Apple's environments.
     /// - Returns: the key that was there; nil: there was none.
     package func removePushKey(of container: String, _ environment: APNsEnvironment) async throws -> PushKeyEntry? {
         let name = PushKeyEntry.name(container, environment)
@@ -60,8 +62,8 @@ extension Registry {
         }
     }
 
-    /// The server's key for push services of browsers, sealed; `make` gives the first when there is none. Browsers that subscribed to another one are
-    /// reached no more: it stays for ever.
+    /// Returns the server's key for push services of browsers, sealed; `make` gives the first one. The key stays for
+    /// ever, because browsers that subscribed to another one would not be reached any more.
     package func pushIdentity(make: @escaping @Sendable () throws -> String) async throws -> String {
         if let known = try await lookUp(PushIdentityEntry.self, PushIdentityEntry.place, in: .server) { return known.sealed }
         let fresh = PushIdentityEntry(sealed: try make())

@@ -1,45 +1,46 @@
 package import NacreCloudWire
 
-/// What became of a notification on its way to a device.
+/// An event in the course of a notification to a device.
 package struct PushLogLine: Hashable, Sendable {
-    /// Numbers are kept: never change one.
+    /// Raw values are kept: never change one.
     package enum Event: UInt8, Hashable, Sendable, CaseIterable {
-        /// It waits for the device.
+        /// The notification waits for the device.
         case queued = 1
-        /// A later one has taken its place.
+        /// A later notification has taken its place.
         case coalesced = 2
-        /// There was no room: with all that waited it became a word to fetch everything.
+        /// The queue was full: a notification to fetch everything replaced it and all that waited.
         case everything = 3
         /// A push service has taken it.
         case sent = 4
-        /// A push service has asked for patience, or did not answer.
+        /// A push service has asked to wait, or did not answer.
         case postponed = 5
         /// A push service will never take it.
         case refused = 6
-        /// A push service knows the device no more.
+        /// A push service does not know the device any more.
         case addressEnded = 7
     }
 
     package var time: Timestamp
     package var event: Event
-    /// In the device's queue.
+    /// The notification's number in the device's queue.
     package var number: Int64
-    /// Empty for the word to fetch everything.
+    /// Empty for a notification to fetch everything.
     package var subscriptionID: String
-    /// Of a query subscription.
+    /// The record of a query subscription's notification; empty for others.
     package var recordName: String
-    /// By a push service, such as `410 Unregistered`.
+    /// The push service's answer, for example `410 Unregistered`.
     package var said: String
 }
 
-/// Rows of a device's push log, in so many places that are used one after the other. What waits is its own log: that it was queued is said when it goes.
+/// The rows of a device's push log, a ring of `Limits.pushLogRowsPerDevice` places. A notification that waits has no
+/// line: its `queued` line is written when it leaves the queue.
 enum PushLog {
     private static let version: UInt8 = 1
 
     private static func key(_ device: String, _ place: Int64) -> String { "\(device) \(HexText.encode(UInt64(place)))" }
 
-    /// As few as they fit into.
-    /// - Parameter count: of the rows that the device has had.
+    /// Returns the lines in as few rows as possible.
+    /// - Parameter count: the number of rows that the device has had.
     static func rows(_ lines: [PushLogLine], of device: String, count: Int64, in database: DatabaseID, at now: Timestamp) -> [EntryRow] {
         var rows: [EntryRow] = []
         var rest = lines[...]
@@ -47,7 +48,7 @@ enum PushLog {
         return rows
     }
 
-    /// Takes as many lines as one has room for.
+    /// Returns a row of as many lines as it has room for, and removes them from `lines`.
     private static func row(
         _ lines: inout ArraySlice<PushLogLine>, of device: String, count: Int64, in database: DatabaseID, at now: Timestamp
     ) -> EntryRow {
@@ -65,7 +66,7 @@ enum PushLog {
         return EntryRow(key: EntryKey(database, .pushLog, key(device, place)), value: writer.bytes, expires: now + Limits.pushLogSeconds)
     }
 
-    /// When a row was written, after what its lines tell of.
+    /// Returns the time when a row was written, which is after the events of its lines.
     static func time(of row: EntryRow) -> Timestamp? { row.expires.map { $0 + -Limits.pushLogSeconds } }
 
     static func lines(of row: EntryRow) throws(StoreError) -> [PushLogLine] {
@@ -89,7 +90,7 @@ enum PushLog {
 }
 
 extension ReadTransaction {
-    /// The rows of a device's push log, in no order.
+    /// Returns the rows of a device's push log, in no order.
     func pushLogRows(of device: String, in database: DatabaseID) throws -> [EntryRow] {
         let prefix = "\(device) "
         return try entries(in: database, .pushLog, after: prefix, limit: Limits.pushLogRowsPerDevice)

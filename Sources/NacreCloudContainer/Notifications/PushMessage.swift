@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-/// What a device is to be told, whichever service carries it.
+/// A message for a device, whichever push service carries it.
 package struct PushMessage: Sendable {
-    /// How urgent it is: what shows something, what wakes an app in the background, and what may wait for a better moment.
+    /// The urgency of a message: it may wait for a better moment, wakes an app in the background, or shows something.
     package enum Urgency: Hashable, Sendable, CaseIterable {
         case low
         case background
@@ -12,9 +12,9 @@ package struct PushMessage: Sendable {
     /// JSON.
     package var payload: [UInt8]
     package var urgency: Urgency
-    /// Of undelivered messages with one of these a device gets the last.
+    /// A device gets only the last of its undelivered messages with the same ID.
     package var collapseID: String?
-    /// When it is of no use any more.
+    /// The time after which the message is of no use.
     package var expires: Timestamp
 
     package init(payload: [UInt8], urgency: Urgency, collapseID: String? = nil, expires: Timestamp) {
@@ -22,37 +22,38 @@ package struct PushMessage: Sendable {
     }
 }
 
-/// What came of a message, and what is to be done.
+/// The result of sending a message, and what is to be done.
 package enum PushOutcome: Equatable, Sendable {
     /// The service has taken it.
     case taken
-    /// It may be taken later.
-    /// - Parameter afterSeconds: as the service asks; nil: it does not say.
+    /// The service may take it later.
+    /// - Parameter afterSeconds: seconds that the service asks to wait; nil: it does not say.
     case retry(afterSeconds: Double?)
-    /// The device is not reached by this address any more.
-    /// - Parameter since: nil: it is not known since when; an address that was registered later is good.
+    /// The address does not reach the device any more.
+    /// - Parameter since: the time since when; nil: unknown. An address that was registered later is good.
     case dropAddress(since: Timestamp?)
-    /// This message will never be taken.
+    /// The service will never take this message.
     case giveUp(GiveUp)
 
     package enum GiveUp: String, Hashable, Sendable, CaseIterable {
-        /// More bytes than the service takes.
+        /// The message has more bytes than the service takes.
         case tooLarge
-        /// The service finds fault with it.
+        /// The service finds fault with the message.
         case refused
-        /// The service has no such path, or leads elsewhere, where nothing is sent.
+        /// The service has no such path, or redirects to another place, where nothing is sent.
         case wrongPlace
-        /// The address is none that anything is sent to.
+        /// The server sends nothing to this address.
         case forbiddenAddress
-        /// It was too late before it was sent.
+        /// The message expired before it was sent.
         case expired
-        /// The address has no key that a message can be sealed for.
+        /// The address has no key for which a message can be sealed.
         case badKey
     }
 
-    /// The longest that a service is believed, in seconds.
+    /// The longest delay that a service may ask for, in seconds.
     private static let retrySecondsBelieved = 86_400.0
 
+    /// Returns `retry` after the delay that a service asks for.
     /// - Parameter text: the header `Retry-After`; a date counts as nothing said.
     package static func retry(after text: String?) -> PushOutcome {
         guard let seconds = text.flatMap({ Double($0) }), seconds.isFinite, seconds >= 0 else { return .retry(afterSeconds: nil) }
@@ -60,10 +61,10 @@ package enum PushOutcome: Equatable, Sendable {
     }
 }
 
-/// What came of a message, and what the service said of it.
+/// The result of sending a message, and the service's answer.
 package struct PushReport: Equatable, Sendable {
     package var outcome: PushOutcome
-    /// Such as `410 Unregistered`; nil: nothing was heard.
+    /// The service's answer, for example `410 Unregistered`; nil: none came.
     package var said: String?
 
     package init(_ outcome: PushOutcome, said: String? = nil) {
@@ -71,7 +72,7 @@ package struct PushReport: Equatable, Sendable {
     }
 }
 
-/// A browser as the Push API gives it: `PushSubscription.toJSON()`.
+/// The address of a browser as the Push API gives it: `PushSubscription.toJSON()`.
 package struct WebPushAddress: Hashable, Sendable {
     package var endpoint: String
     /// `p256dh`: a point of 65 bytes.
@@ -84,13 +85,14 @@ package struct WebPushAddress: Hashable, Sendable {
     }
 }
 
-/// Where a device is told without asking, as it registered.
+/// The address at which a push service reaches a device, as the device registered it.
 package enum PushAddress: Hashable, Sendable {
     case browser(WebPushAddress)
     /// - Parameter token: in hexadecimal digits.
     case apple(token: String, APNsEnvironment)
 
-    /// Bytes of a notification that find room. RFC 8291, section 4: 4,096 sealed; Apple's services take as many in the clear.
+    /// Bytes of a notification that find room. RFC 8291, section 4: 4,096 sealed; Apple's services take as many
+    /// unsealed.
     var payloadBytes: Int {
         switch self {
         case .browser: Limits.webPushPayloadBytes
@@ -99,16 +101,18 @@ package enum PushAddress: Hashable, Sendable {
     }
 }
 
-/// Hands messages to the services that know the way to devices.
+/// Hands messages to the push services that reach devices.
 package protocol PushDelivering: Sendable {
-    /// Sends a message once, in `Limits.pushSeconds` at most. Never throws: what went wrong is an outcome, and so is a cancelled task (`retry`).
-    /// - Parameter container: of the subscription. Apple's devices belong to an app of it.
+    /// Sends a message once, in `Limits.pushSeconds` at most. Never throws: each error is an outcome, and so is a
+    /// cancelled task (`retry`).
+    /// - Parameter container: the container of the subscription. An Apple device belongs to an app of it.
     func send(_ message: PushMessage, to address: PushAddress, of container: String) async -> PushReport
 
-    /// What pages give to `pushManager.subscribe`, so that their push service takes messages of this server: base64 for URLs.
+    /// Returns the key that pages give to `pushManager.subscribe`, in base64 for URLs. Their push service then takes
+    /// messages of this server.
     func applicationServerKey() async throws -> String
 
-    /// Why nothing would be sent to a browser; nil: something would.
+    /// Returns why nothing would be sent to a browser; nil: something would.
     func fault(of browser: WebPushAddress) -> ServerError?
 }
 

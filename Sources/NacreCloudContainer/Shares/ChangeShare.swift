@@ -12,9 +12,9 @@ extension Cloud {
 
     /// Changes what a share permits, in one transaction of its owner's database.
     /// - Parameters:
-    ///   - share: the name of its record.
-    ///   - next: what it permits then; nil: the same.
-    /// - Returns: nil where there is no such share.
+    ///   - share: the name of the share's record.
+    ///   - next: returns what the share permits from now on; nil: no change.
+    /// - Returns: the share afterwards; nil where there is none.
     func changeShare(
         _ share: String = ShareNames.ofZone, ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller,
         _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
@@ -48,7 +48,7 @@ extension Cloud {
         return changed.share
     }
 
-    /// Takes a user out of all that is shared with them. Done twice it does no harm.
+    /// Removes a user from everything that is shared with them. Idempotent.
     func leaveSharedZones(at place: AccountPlace) async throws {
         let user = place.userRecordName
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .shared, owner: user)
@@ -71,7 +71,7 @@ extension Cloud {
                     }
                     try await settleSharedZone(name, of: owner, for: user, after: nil)
                 } catch let error as ServerError where error == .recordDamaged {
-                    // Its owner has to save it anew, and nobody takes part until then.
+                    // The owner has to save a damaged share anew. No participant has access until then.
                 }
             }
             guard rows.count == Limits.resultsPerPage else { break }
@@ -80,7 +80,7 @@ extension Cloud {
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([database]).first } }) { _ = try await clear(row) }
     }
 
-    /// The names of the shares by which a user takes part in a zone, and that of the whole zone in any case.
+    /// Returns the names of the shares by which a user takes part in a zone, and that of the whole zone in any case.
     private func sharesToLeave(_ name: SharedZoneName, of owner: DatabaseKey, _ user: String) async throws -> [String] {
         let holder = try await databaseID(owner)
         return try await stored(of: owner) {

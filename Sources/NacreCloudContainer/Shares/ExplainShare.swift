@@ -1,30 +1,30 @@
 package import NacreCloudWire
 
-/// Who may see and write a record, through which share, and why.
+/// The users who may see and write a record, through which share, and why.
 package struct ShareExplanation: Hashable, Sendable {
     package struct Person: Hashable, Sendable {
-        /// nil: nobody has claimed the invitation yet.
+        /// The user's record name; nil: the invitation is not claimed yet.
         package var userRecordName: String?
-        /// The address that was invited; nil: they were invited by their name, or came by the URL.
+        /// The invited address; nil: the user was invited by name, or came by the URL.
         package var invited: String?
         package var role: ParticipantRole
         package var mayRead: Bool
         package var mayWrite: Bool
-        /// Why, in words.
+        /// The reason, in words.
         package var because: String
     }
 
     /// The name of the share's record; nil: only the owner sees the record.
     package var share: String?
-    /// nil where the whole zone is shared, or nothing is.
+    /// The shared root; nil where the whole zone is shared, or nothing is.
     package var root: String?
-    /// From the record to the root, by their parents.
+    /// The records from this one to the root, by their parents.
     package var path: [String] = []
-    /// The owner first.
+    /// The owner, then the participants.
     package var people: [Person]
 }
 
-/// A share of a user, as a list has it.
+/// A share in the list of a user's shares.
 package struct SharedLine: Hashable, Sendable {
     package var zoneName: String
     package var share: String
@@ -34,7 +34,8 @@ package struct SharedLine: Hashable, Sendable {
 }
 
 extension Cloud {
-    /// Answers from what requests are answered from. Costs four calls of the store, and one for each level above the record.
+    /// Explains who sees a record, from the data that requests use. Costs four calls of the store, and one for each
+    /// level above the record.
     /// - Throws: `ServerError.zoneNotFound`, `.recordNotFound`, `.recordDamaged`.
     package func explainShare(
         ofRecord name: String, zone zoneName: String, of owner: String, in container: String, _ environment: DatabaseKey.Environment
@@ -55,8 +56,9 @@ extension Cloud {
         }
     }
 
-    /// The shares of a user's zones: of whole ones by their names, then of records. Costs two calls of the store for each thousand of each, and one for
-    /// each share.
+    /// Lists the shares of a user's zones, zone by zone: that of the whole zone, or those of records. Stops at
+    /// `Limits.recordSharesPerZone` shares. Costs a call of the store for each zone and one more for each that is
+    /// shared, beside those that list the zones.
     package func listShares(
         of owner: String, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> [SharedLine] {
@@ -67,7 +69,7 @@ extension Cloud {
                 var lines: [SharedLine] = []
                 let zones = try transaction.allZones(in: database)
                 let whole = Set(try transaction.entries(in: database, .zoneShare, after: nil, limit: Limits.zonesPerList).map(\.key.key))
-                // The entry of a zone is there too where records of it are shared; what is shared, the shares say.
+                // A zone has an entry too where records of it are or were shared. Only the shares say what is shared.
                 for zone in zones {
                     var names = whole.contains(zone.name) ? [ShareNames.ofZone] : []
                     names += try transaction.recordShares(in: zone.address, limit: Limits.recordSharesPerZone).map(\.share)
@@ -78,7 +80,7 @@ extension Cloud {
                             SharedLine(
                                 zoneName: zone.name, share: row.name, root: state.root, publicPermission: state.publicPermission,
                                 participants: state.participants.count + 1))
-                        // An administrator who looks for one share has its name.
+                        // An administrator who needs one particular share knows its name.
                         if lines.count == Limits.recordSharesPerZone { return lines }
                     }
                 }
@@ -115,6 +117,7 @@ extension ReadTransaction {
 }
 
 extension ShareState {
+    /// Returns the participants with their access.
     /// - Parameter reason: why the record is theirs to see.
     fileprivate func people(of reason: String) -> [ShareExplanation.Person] {
         participants.map { participant in

@@ -1,13 +1,14 @@
 package import NacreCloudWire
 
-/// What a share is to who opens its URL in a browser and has signed in.
+/// A share as a signed-in user sees it who opens its URL in a browser.
 package struct OpenedShare: Sendable {
     package var metadata: ShareMetadata
-    /// Where the container's app is.
+    /// The URLs of the container's app.
     package var app: ShareApp
 }
 
-/// What stands in the URL of a share, and the container and environment to which it leads: found once for all that a page asks.
+/// The short GUID of a share's URL, with the container and environment to which it leads. A page finds it once for all
+/// its requests.
 package struct SharePlace: Sendable {
     fileprivate let guid: String
     fileprivate let target: DatabaseTarget
@@ -15,10 +16,11 @@ package struct SharePlace: Sendable {
     fileprivate var request: SharesRequest { SharesRequest(shortGUIDs: [SharesRequest.Item(value: guid)]) }
 }
 
-// What a browser does with the URL of a share: it knows the account that is signed in and the short GUID, and neither container nor environment.
+// The steps of a browser that has a share's URL. It knows the signed-in account and the short GUID, and neither
+// container nor environment.
 extension Cloud {
-    /// Where a short GUID leads. One that leads nowhere is looked for as long, and read on in a place where no share is. Costs two calls of the store for each
-    /// container of the server.
+    /// Returns the place to which a short GUID leads. An unknown one takes as long, and leads to a place without
+    /// shares. Costs two calls of the store for each container of the server.
     package func placeOfShare(_ guid: String) async throws -> SharePlace {
         var found: DatabaseTarget?
         var next: String?
@@ -36,14 +38,15 @@ extension Cloud {
         return SharePlace(guid: guid, target: found ?? DatabaseTarget(container: "-", environment: .development, scope: .public))
     }
 
-    /// - Throws: `ServerError.notInvited`, whatever it is that the account has no part in, after as many reads.
+    /// Returns the share for an account.
+    /// - Throws: `ServerError.notInvited` for every reason why the account has no part, after as many reads.
     package func openShare(_ place: SharePlace, for account: AccountEntry) async throws -> OpenedShare {
         if let refusal = account.accountState.refusal { throw refusal }
         let caller = try await caller(account, at: place)
         return try await opened(try await resolveShares(place.request, in: place.target, by: caller), at: place)
     }
 
-    /// The account takes part from now on. It has a name in the container then, which a refusal gives nobody.
+    /// Makes the account a participant, and a user of the container. A refused account becomes neither.
     package func acceptShare(_ place: SharePlace, for account: AccountEntry) async throws -> OpenedShare {
         _ = try await openShare(place, for: account)
         let user = try await admit(account: account.id, to: place.target.container, place.target.environment)
@@ -51,7 +54,7 @@ extension Cloud {
         return try await opened(try await acceptShares(place.request, in: place.target, by: caller), at: place)
     }
 
-    /// Whether an account may ask to take part in a share that is not for it. As many reads whatever there is.
+    /// Whether an account may ask to take part in a share that is not for it. Costs as many reads for every share.
     package func takesRequests(_ place: SharePlace, of account: AccountEntry) async throws -> Bool {
         let caller = try await caller(account, at: place)
         let contact = try await contact(of: caller)
@@ -61,7 +64,7 @@ extension Cloud {
         return standing == .stranger && found.share.state.takesRequests(of: user)
     }
 
-    /// Asks for access to a share. The account has a name in the container then, which a refusal gives nobody.
+    /// Asks for access to a share. The account becomes a user of the container, unless it is refused.
     package func requestAccess(to place: SharePlace, for account: AccountEntry) async throws {
         if let refusal = account.accountState.refusal { throw refusal }
         guard try await takesRequests(place, of: account) else { throw ServerError.notInvited }
@@ -70,7 +73,7 @@ extension Cloud {
         if let error = answer.results.first?.error { throw error }
     }
 
-    /// A name that no user has: those of users are longer.
+    /// A name that no user has: the names of users are longer.
     private static let nobody = "_"
 
     private func caller(_ account: AccountEntry, at place: SharePlace) async throws -> Caller {

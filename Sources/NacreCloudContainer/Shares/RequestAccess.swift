@@ -1,6 +1,7 @@
 package import NacreCloudWire
 
-/// That an account has asked for access to a share: only leads there, so that what it has left there goes with the account. Its key is `key`.
+/// A share for which an account has asked for access. It only leads there, so that the request goes with the account.
+/// Its key is `key`.
 struct ShareRequestEntry: RegistryEntry {
     static let kind = EntryKind.shareRequest
     var container: String
@@ -15,10 +16,11 @@ struct ShareRequestEntry: RegistryEntry {
 }
 
 extension Cloud {
-    /// `records/request-access`, an endpoint of ours: asks those who decide over shares to let the caller take part. To ask once more changes nothing.
+    /// `records/request-access`, an endpoint of this server: asks the owner and administrators of shares to let the
+    /// caller take part. Asking again changes nothing.
     ///
-    /// Shares that take no requests are one answer with those that are not there, after as many reads. Costs a transaction of the account and one of the
-    /// share for each request that is made.
+    /// A share that takes no requests gets the answer of a missing one, after as many reads. Costs a transaction of the
+    /// account and one of the share for each request that is made.
     package func requestShareAccess(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> AccessRequestsResponse {
         let user = try shareUser(request, in: target, by: caller)
         let contact = try await contact(of: caller)
@@ -42,7 +44,8 @@ extension Cloud {
             return try state.requested(by: user, as: contact?.requester(user), standing).get()
         }
         guard try requested(found.share.state) != nil else { return }
-        // Before the share knows, so that nothing is there to which the account does not lead. Whoever has a contact has an account.
+        // The account's entry is written before the share, so that it leads to every request. A caller with a contact
+        // has an account.
         if let account = caller.account {
             try await note(
                 ShareRequestEntry(container: key.container, environment: key.environment.rawValue, shortGUID: name.shortGUID), of: account, by: caller
@@ -60,7 +63,7 @@ extension Cloud {
 
     private func note(_ entry: ShareRequestEntry, of account: String, by caller: Caller) async throws {
         if try await put(entry, of: account) { return }
-        // Requests that were answered are found out when their room is needed.
+        // Requests that were answered are removed only when their room is needed.
         for old in try await requests(of: account) {
             let state = try await share(of: old, by: caller)?.share.state
             let user = try await registry.lookUp(UserEntry.self, AccountPlace.key(old), in: .account(account))?.userRecordName
@@ -69,6 +72,7 @@ extension Cloud {
         if try await !put(entry, of: account) { throw ServerError.tooManyRequestsOfAccount }
     }
 
+    /// Adds an entry unless it is there.
     /// - Returns: false where there is no room.
     private func put(_ entry: ShareRequestEntry, of account: String) async throws -> Bool {
         try await registry.write(.account(account)) { database, now, transaction in
@@ -98,7 +102,8 @@ extension Cloud {
         return try await foundShare(entry.shortGUID, in: target, by: caller)
     }
 
-    /// Takes away what an account has left at others' shares by asking for access, in one of its places. Done twice it does no harm.
+    /// Removes what an account has left in others' shares by asking for access, in one container and environment.
+    /// Idempotent.
     func forgetShareRequests(at place: AccountPlace, of account: String) async throws {
         let user = place.userRecordName
         let caller = Caller(.user(user))

@@ -1,8 +1,9 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/resolve`: what shares are to the caller, by what stands in their URLs. Unknown, malformed and ended short GUIDs, and shares that are not
-    /// for the caller, are one answer, after as many reads: three calls of the store for each.
+    /// `records/resolve`: describes shares to the caller, by the short GUIDs of their URLs. Unknown, malformed and
+    /// ended short GUIDs get the same answer as shares that are not for the caller. Each costs as many reads: three
+    /// calls of the store.
     package func resolveShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
         let user = try shareUser(request, in: target, by: caller)
         let contact = try await contact(of: caller)
@@ -12,8 +13,8 @@ extension Cloud {
         }
     }
 
-    /// `records/accept`: the caller takes part from now on. Accepting once more changes nothing. Costs a transaction for each, and one that makes the
-    /// zone appear in the caller's shared database.
+    /// `records/accept`: makes the caller a participant. Accepting again changes nothing. Costs a transaction for each
+    /// share, and one that adds the zone to the caller's shared database.
     package func acceptShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
         let user = try shareUser(request, in: target, by: caller)
         let contact = try await contact(of: caller)
@@ -25,6 +26,7 @@ extension Cloud {
         }
     }
 
+    /// Checks a request about shares, and returns its user.
     /// - Throws: `ServerError` for the request as a whole.
     func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
         if let fault = usersVerdict(target, by: caller) { throw fault }
@@ -33,7 +35,7 @@ extension Cloud {
         if count == 0 { throw .missing("shortGUIDs") }
         if count > Limits.sharesPerRequest { throw .tooManyItems(count, limit: Limits.sharesPerRequest, field: "shortGUIDs") }
         if let fault = RequestShape.fault(ofNames: request.shortGUIDs.map(\.value), field: "shortGUIDs") { throw fault }
-        // Guessing costs, as with addresses.
+        // Guessing costs, as it does for addresses.
         WorkMeter.current?.add(rows: count * Limits.addressLookupCost)
         return user
     }
@@ -56,7 +58,7 @@ extension Cloud {
         return SharesResponse(results: results)
     }
 
-    /// nil: nobody knows how the caller could be invited.
+    /// Returns the contact of the caller's account; nil without an account that is living.
     func contact(of caller: Caller) async throws -> ShareContact? {
         guard let id = caller.account, let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
             return nil
@@ -68,18 +70,18 @@ extension Cloud {
 
     // MARK: Finding
 
-    /// What a short GUID leads to.
+    /// The share to which a short GUID leads.
     struct FoundShare: Sendable {
         var share: ReadShare
-        /// nil: the whole zone is shared.
+        /// The record that is shared; nil: the whole zone is shared.
         var root: StoredRecord?
         var database: CallerDatabase
     }
 
-    /// nil: there is none under this short GUID.
+    /// Returns the share under a short GUID; nil: there is none.
     func foundShare(_ guid: String, in target: DatabaseTarget, by caller: Caller) async throws -> FoundShare? {
         let place = try await zoneOfShare(guid, in: target)
-        // Of one that leads nowhere as much is read.
+        // A short GUID that leads nowhere costs as many reads.
         let name = place?.name ?? ZoneID(zoneName: ShareNames.ofZone, ownerRecordName: ShareNames.ofZone)
         let key = DatabaseKey(
             container: target.container, environment: target.environment, scope: .private, owner: name.ownerRecordName ?? ShareNames.ofZone)
@@ -89,7 +91,7 @@ extension Cloud {
             try await self.store.read { transaction in
                 let row = try transaction.zones(in: database.id, named: [name.zoneName]).first
                 let zone = ZoneAddress(database: database.id, zone: place?.zone ?? 0)
-                // A root leads on to its share, and the share of a whole zone to itself: as many reads for each.
+                // A root leads on to its share, and the share of a whole zone to itself: both cost as many reads.
                 let first = try transaction.records(in: zone, named: [place?.root ?? ShareNames.ofZone]).first.map { StoredRecord($0, in: zone) }
                 let root = place?.root == nil ? nil : first.flatMap { $0.isLive ? $0 : nil }
                 let name = place?.root == nil ? ShareNames.ofZone : root?.content.shared.share ?? ShareNames.ofZone
@@ -126,7 +128,7 @@ extension Cloud {
         case .unverified: throw ServerError.participantMayNeedVerification
         case .stranger: throw ServerError.notInvited
         }
-        // Who is invited and has not accepted sees the share and its root, and nothing else.
+        // An invited user who has not accepted sees the share and its root, and nothing more.
         let seat = user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneSeat.guest(user: user, [view: $0]) } }
         let showing = found.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
         guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
@@ -150,7 +152,7 @@ extension Cloud {
             ShareStanding(of: user, contact: contact, secret: secret, in: state, owner: key.owner)
         }
         let first = standing(found.share.state)
-        // Who is not let in waits for nothing that there would not be without a share.
+        // A stranger is refused before any step that only an existing share causes.
         if first == .stranger { throw ServerError.notInvited }
         let name = SharedZoneName(owner: key.owner, zoneName: found.share.zone.name)
         if first.isNew {
@@ -167,7 +169,8 @@ extension Cloud {
         return FoundShare(share: changed, root: found.root, database: found.database)
     }
 
-    /// On this server: each request to a zone reads the shares of its records that the user takes part in.
+    /// Throws if the user has no room for another share of the zone's records. On this server: each request to a zone
+    /// reads the shares of its records in which the user takes part.
     private func requireRoomForShare(in zone: ZoneAddress, of user: String, _ key: DatabaseKey) async throws {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
         let count = try await stored(of: key) {
@@ -179,7 +182,8 @@ extension Cloud {
         if count >= Limits.sharesOfZonePerUser { throw ServerError.tooManySharesOfZone }
     }
 
-    /// On this server: a shared database has as many zones as a private one.
+    /// Throws if the user's shared database has no room for the zone. On this server: it has as many zones as a private
+    /// one.
     private func requireRoomForSharedZone(_ name: SharedZoneName, of user: String, in ownerKey: DatabaseKey) async throws {
         let key = DatabaseKey(container: ownerKey.container, environment: ownerKey.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)
@@ -194,7 +198,7 @@ extension Cloud {
 }
 
 extension ShareStanding {
-    /// Takes no part yet.
+    /// Whether the user takes no part yet.
     fileprivate var isNew: Bool {
         switch self {
         case .owner, .member: false

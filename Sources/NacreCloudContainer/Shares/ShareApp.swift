@@ -1,17 +1,19 @@
 package import NacreCloudWire
 
-/// Where the page of a share sends its reader, as an administrator has said it of a container.
+/// The URLs to which the page of a share sends its reader. An administrator sets them for a container.
 package struct ShareApp: Hashable, Sendable {
-    /// An `https` URL that the app has as its own, or one of a scheme of its own; nil: there is none.
+    /// An `https` URL that the app claims, or a URL of the app's own scheme; nil: there is none.
     package var app: String?
-    /// A page about the app. CloudKit: the fallback URL that the console asks for, and `webpageURL` of `records/resolve`.
+    /// A page about the app. CloudKit: the fallback URL that the console asks for, and `webpageURL` of
+    /// `records/resolve`.
     package var fallback: String?
 
     package init(app: String?, fallback: String?) {
         (self.app, self.fallback) = (app, fallback)
     }
 
-    /// - Throws: what is wrong with one of the URLs.
+    /// Returns the URLs after a check of each.
+    /// - Throws: the fault of one of the URLs.
     package func checked() throws(ServerError) -> ShareApp {
         let fallback = try self.fallback.map { url throws(ServerError) in try SignInCallback(url, field: "fallback").url }
         if let fallback, WebOrigin(ofURL: fallback) == nil {
@@ -20,7 +22,7 @@ package struct ShareApp: Hashable, Sendable {
         return ShareApp(app: try app.map { url throws(ServerError) in try SignInCallback(url, field: "app").url }, fallback: fallback)
     }
 
-    /// What brings a share into the app; nil where nothing does.
+    /// Returns the URL that opens a share in the app; nil without an app.
     package func opens(_ share: String) -> String? {
         app.flatMap { try? SignInCallback($0, field: "app") }?.url(with: [(name: "share", value: share)])
     }
@@ -31,9 +33,9 @@ extension ContainerEntry {
 }
 
 extension Registry {
-    /// Says where the page of a container's shares sends its reader.
-    /// - Parameter change: nil: it stays; an empty text: there is none any more.
-    /// - Returns: what holds from now on.
+    /// Sets the URLs to which the page of a container's shares sends its reader.
+    /// - Parameter change: a URL that is nil stays; one that is empty is removed.
+    /// - Returns: the URLs from now on.
     package func setShareApp(_ change: ShareApp, of container: String) async throws -> ShareApp {
         @Sendable func next(_ new: String?, after old: String?) -> String? { new.map { $0.isEmpty ? nil : $0 } ?? old }
         return try await write(.server) { database, now, transaction in

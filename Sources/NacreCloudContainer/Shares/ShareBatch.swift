@@ -1,32 +1,33 @@
 import NacreCloudWire
 
-// What a batch does with shares of records, and where its records are shared afterwards. Decided once parents and references are.
-// See `docs/decisions/sharing.md`.
+// The shares of records in a batch, and the views of its records afterwards. Decided after parents and references. See
+// `docs/decisions/sharing.md`.
 
-/// What the store tells of the shares around a batch.
+/// The shares and parents around a batch, as the store has them.
 struct SharedSurroundings: Sendable {
-    /// The whole zone is shared.
+    /// Whether the whole zone is shared.
     var isZoneShared = false
-    /// The shares of records of the zone, as many as may be.
+    /// The shares of records of the zone, at most `Limits.recordSharesPerZone`.
     var shares: [(share: String, root: String)] = []
-    /// Records that a shared root hangs on.
+    /// Records above a shared root.
     var aboveRoots: Set<String> = []
-    /// Records of the batch that would hang on themselves.
+    /// Records of the batch that would be above themselves.
     var inCircles: Set<String> = []
-    /// Records of the batch above whose new parents more levels are than are looked at: they may hang on themselves.
+    /// Records of the batch whose new parents have more than `Limits.parentLevels` levels above. They may be above
+    /// themselves.
     var tooDeep: Set<String> = []
-    /// Records of the batch that a guest would take along from a view that they are leaving: what they hang on has left it already.
+    /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
     var leaving: Set<String> = []
 }
 
 extension ModifyBatch {
     // MARK: Where records are
 
-    /// In which view a record is after the batch.
+    /// Returns the view and share of a record after the batch.
     func position(of name: String) -> SharedPosition { position(of: name, depth: 0) }
 
     private func position(of name: String, depth: Int) -> SharedPosition {
-        // A circle hangs on nothing.
+        // A cycle of parents is in no view.
         guard depth <= items.count else { return .hidden }
         if let place = places[name], case .save(let save) = verdicts[place] {
             if let state = save.sharing { return SharedPosition(view: state.view) }
@@ -38,7 +39,7 @@ extension ModifyBatch {
         return record.content.shared.share == nil ? record.position : .hidden
     }
 
-    /// The share that a record is the root of after the batch.
+    /// Returns the share of which a record is the root after the batch; nil: none.
     private func share(rootedAt name: String) -> SharedPosition? {
         if let made = newShares[name] { return made }
         guard let record = record(of: name), record.isLive, let share = record.content.shared.share, !isGoing(share: share) else { return nil }
@@ -47,13 +48,13 @@ extension ModifyBatch {
 
     private func isGoing(share: String) -> Bool { going.contains(share) || sharesGoing.contains(share) }
 
-    /// By what hangs above it, whatever its own share is.
+    /// Returns the view that a record inherits from its parent after the batch. Its own share does not count.
     private func inherited(by name: String) -> FeedView? {
         if let place = places[name], case .save(let save) = verdicts[place] { return save.parent.flatMap { position(of: $0).view } }
         return record(of: name).flatMap { $0.content.shared.share == nil ? $0.content.shared.view : nil }
     }
 
-    /// A record that is, after the batch, a share.
+    /// Whether a record is a share after the batch.
     func isShare(_ name: String) -> Bool {
         if let place = places[name], case .save(let save) = verdicts[place] { return save.sharing != nil }
         return stored[name]?.content.sharing != nil
@@ -61,27 +62,28 @@ extension ModifyBatch {
 
     // MARK: What goes along
 
-    /// Shares whose roots go with the batch: these go too.
+    /// Shares that go because their roots go with the batch.
     var sharesGoing: Set<String> {
         guard isSharing else { return [] }
         return Set(going.compactMap { record(of: $0)?.content.shared.share }).union(sharesByEntries.filter { isLosing($0.root) }.map(\.share))
     }
 
-    /// A damaged record goes: whose share it was, or what it was a share of, the entries say.
+    /// Whether a damaged record goes with the batch. Only the entries tell its share, or the root that it shared.
     private func isLosing(_ name: String) -> Bool { going.contains(name) && record(of: name)?.isDamaged == true }
 
-    /// Roots of shares that go with the batch, of these alone or beside others.
+    /// Returns the roots of the given shares, and of damaged shares that go with the batch.
     private func rootsEnding(with shares: [StoredRecord]) -> [String] {
         shares.compactMap { $0.content.sharing?.root } + sharesByEntries.filter { isLosing($0.share) }.map(\.root)
     }
 
-    /// Of these, and of the roots of shares that go, those that were not looked for yet.
+    /// The shares that go with their roots, and the roots of shares that go, as far as they are not read yet.
     private var lackingCompanions: [String] {
         guard isSharing else { return [] }
         return sharesGoing.union(rootsEnding(with: going.compactMap(record))).filter { stored[$0] == nil && companions[$0] == nil }.sorted()
     }
 
-    /// Records outside the batch that its shares change: those that go with their roots, and roots that get a share or lose it.
+    /// Records that change only because of the batch's shares: shares that go with their roots, and roots that get a
+    /// share or lose it.
     var sharedAlong: (deleted: [StoredRecord], moved: [StoredRecord]) {
         guard isSharing else { return ([], []) }
         let deleted = sharesGoing.subtracting(going).sorted().compactMap(record).filter(\.isLive)
@@ -92,8 +94,8 @@ extension ModifyBatch {
         return (deleted, roots.sorted().compactMap(record).filter(\.isLive))
     }
 
-    /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where there are some, and one where something
-    /// damaged goes; more where they are large.
+    /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where
+    /// there are some, and one where something damaged goes; more where they are large.
     /// - Throws: `ServerError.looksAtTooMuch` where several take more than `bytes`; `LongDecision`.
     mutating func loadCompanions(
         in zone: ZoneAddress, within bytes: Int, _ patience: inout Patience, _ transaction: any ReadTransaction
@@ -115,7 +117,7 @@ extension ModifyBatch {
 
     // MARK: Rules
 
-    /// Live records that come into a view with the batch and were in none.
+    /// Live records that were in no view and come into one with the batch.
     fileprivate var arriving: [String] {
         guard isSharing else { return [] }
         return items.indices.compactMap { place in
@@ -126,7 +128,7 @@ extension ModifyBatch {
         } + newShares.keys
     }
 
-    /// Live records that get another parent, with it.
+    /// Live records that get another parent, with that parent. They are in a view before or after the batch.
     fileprivate var reparented: [(name: String, parent: String)] {
         linking.compactMap { place in
             guard case .save(let save) = verdicts[place], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent,
@@ -136,7 +138,7 @@ extension ModifyBatch {
         }
     }
 
-    /// Live records that a guest would put from one view into another, or delete, with the view in which they are.
+    /// Live records that a guest would move to another view or delete, with their view before the batch.
     fileprivate var takenByGuest: [(name: String, view: FeedView)] {
         guard isGuest else { return [] }
         return items.indices.compactMap { place in
@@ -157,13 +159,13 @@ extension ModifyBatch {
         verdicts.contains { if case .save(let save) = $0 { save.sharing != nil && save.over?.isLive != true } else { false } }
     }
 
-    /// The parent of a record of the batch after it; nil for one that it does not change.
+    /// Returns the parent of a record after the batch; nil for a record that the batch does not save.
     fileprivate func parent(of name: String) -> String?? {
         guard let place = places[name], case .save(let save) = verdicts[place] else { return nil }
         return .some(save.parent)
     }
 
-    /// Finds out which shares the batch makes, of those that it may.
+    /// Finds the shares that the batch makes, among the operations that are not refused.
     mutating func findShares() {
         newShares = [:]
         for place in items.indices {
@@ -177,8 +179,8 @@ extension ModifyBatch {
             }
     }
 
-    /// Holds the batch against the rules of shares of records.
-    /// - Returns: whether something fell, and so everything must be asked again.
+    /// Refuses operations that break the rules of shares of records.
+    /// - Returns: whether one was refused, so that everything must be asked again.
     mutating func settleShares(_ around: SharedSurroundings) -> Bool {
         var fell = false
         for place in items.indices {
@@ -203,7 +205,8 @@ extension ModifyBatch {
 
     private var isGuest: Bool { !seat.seesAll }
 
-    /// CloudKit: a record is in one share only, counting what it inherits.
+    /// Returns why a share cannot be made; nil: it can. CloudKit: a record is in one share only, counting what it
+    /// inherits.
     private func faultOfShare(at place: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         guard save.over?.isLive != true, let state = save.sharing else { return nil }
         guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneHasShares }
@@ -213,7 +216,7 @@ extension ModifyBatch {
         let isThere = stored[root].map { $0.isLive && $0.content.sharing == nil && !going.contains(root) } ?? false
         guard isThere || makesRoot else { return .rootNotFound }
         if newShares[root]?.share != items[place].name { return .alreadyShared }
-        // A share that is damaged may be made anew in its place.
+        // A damaged share may be made anew under its own name.
         if let share = stored[root]?.content.shared.share, share != items[place].name, !isGoing(share: share) { return .alreadyShared }
         return inherited(by: root) != nil || around.aboveRoots.contains(root) ? .alreadyShared : nil
     }
@@ -235,8 +238,9 @@ extension ModifyBatch {
 }
 
 extension ReadTransaction {
-    /// What a batch has to be held against. Costs nothing where it neither makes a share nor puts what is there elsewhere; else a call for the shares of
-    /// the zone, and one for each level above their roots and its new parents.
+    /// Reads what a batch is checked against. Costs nothing where the batch neither makes a share nor moves live
+    /// records. Otherwise costs a call for the shares of the zone, and one for each level above their roots and the new
+    /// parents.
     func surroundings(of batch: ModifyBatch, in zone: ZoneAddress, isZoneShared: Bool) throws -> SharedSurroundings {
         var around = SharedSurroundings(isZoneShared: isZoneShared)
         let (arriving, reparented) = (batch.arriving, batch.reparented)
@@ -253,7 +257,8 @@ extension ReadTransaction {
         return around
     }
 
-    /// A record of a large subtree that is on its way out stands in its view until the task comes to it, and no longer hangs on the view's root.
+    /// Marks the records of `taken` that are leaving their view. A record of a large subtree stays in its view until
+    /// the task reaches it, and no longer hangs on the view's root.
     private func look(whether taken: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings) throws {
         let (above, unended) = try ancestors(of: taken.map(\.name), in: zone)
         let roots = Set(try recordShares(in: zone, limit: Limits.recordSharesPerZone).map(\.root))
@@ -265,8 +270,9 @@ extension ReadTransaction {
         }
     }
 
-    /// - Parameter batch: whose changes count; nil: as it stands.
-    /// - Returns: what is above each, and those above which there is more.
+    /// Reads the ancestors of records, up to `Limits.parentLevels` levels.
+    /// - Parameter batch: the batch whose changes count; nil: the stored records alone.
+    /// - Returns: the ancestors of each record, and the records that have more than were read.
     private func ancestors(
         of names: [String], after batch: ModifyBatch? = nil, in zone: ZoneAddress
     ) throws -> (above: [String: Set<String>], unended: Set<String>) {

@@ -4,8 +4,9 @@ extension ShareState {
     /// On this server: the owner's participant ID, in every share.
     static let ownerID = "owner"
 
-    /// What a share shows to a user. CloudKit: the participants visible to the current user. Owner and administrators see all, how they were invited, and
-    /// the secrets of one-time URLs, and who has asked for access or may not; others see the owner, who has accepted, and themselves. See `docs/decisions/sharing.md`.
+    /// Returns the share as a user sees it. CloudKit: the participants visible to the current user. The owner and
+    /// administrators see all participants, their invitations, the secrets of one-time URLs, requesters and blocked
+    /// users. Others see the owner, participants who have accepted, and themselves. See `docs/decisions/sharing.md`.
     func details(for user: String?, owner: String) -> ShareDetails {
         let ofOwner = ShareParticipant(
             participantID: Self.ownerID, identity: ParticipantIdentity(userRecordName: owner), role: .owner, permission: .readWrite,
@@ -34,6 +35,7 @@ extension ShareState {
 }
 
 extension ShareState.Participant {
-    /// Whether administrators read the secret of their one-time URL, as the owner does. Only the owner makes administrators.
+    /// Whether administrators read the secret of the participant's one-time URL, as the owner does. False for an
+    /// administrator, since only the owner makes administrators.
     var isSecretForAdministrators: Bool { role != .administrator }
 }

@@ -1,8 +1,9 @@
 import NacreCloudWire
 
-// What leads from a share's URL to the share. See `docs/decisions/sharing.md`.
+// The links from the short GUIDs of URLs to shares. See `docs/decisions/sharing.md`.
 
-/// Where a short GUID leads. Whether there is a share, and for whom, is the zone's to say. Its key is the short GUID.
+/// The zone and root to which a short GUID leads. Only the zone says whether there is a share, and for whom. The
+/// entry's key is the short GUID.
 struct ShareLinkEntry: RegistryEntry {
     static let kind = EntryKind.shareLink
     var owner: String
@@ -12,15 +13,16 @@ struct ShareLinkEntry: RegistryEntry {
     var root: String?
 }
 
-/// What stands in the URLs of a zone's shares, as soon as there are any.
+/// The short GUIDs of a zone's shares. They are drawn before the shares are made.
 struct ShareLinks: Hashable, Sendable {
     let zone: ZoneAddress
-    /// By the record at the root of what is shared; nil: the whole zone is.
+    /// Short GUIDs by the record at the root of what is shared; nil stands for the whole zone.
     let guids: [String?: String]
     /// The database of the registry that holds the links.
     let database: DatabaseID
     let owner: String
 
+    /// Returns the short GUIDs.
     /// - Throws: where the zone was made again since the links were.
     func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
         guard row.address == zone else {
@@ -29,7 +31,7 @@ struct ShareLinks: Hashable, Sendable {
         return guids
     }
 
-    /// The links to the shares among records, for the transaction that saves them.
+    /// Returns the links to the shares among records, for the transaction that saves them.
     func rows(to saved: [StoredRecord], in row: ZoneRow) throws -> [EntryRow] {
         try saved.compactMap(\.content.sharing).filter { guids[$0.root] == $0.shortGUID }.map { share in
             try ShareLinkEntry(owner: owner, zoneName: row.name, zone: zone.zone, root: share.root).row(share.shortGUID, in: database)
@@ -38,8 +40,8 @@ struct ShareLinks: Hashable, Sendable {
 }
 
 extension Cloud {
-    /// Draws what stands in the URLs of the shares that a request may make. Writes nothing of them: a link comes with the share that it leads to, and a
-    /// refused share leaves none.
+    /// Draws the short GUIDs of the shares that a request may make. Writes nothing: the link is written with its share,
+    /// so that a refused share leaves none.
     ///
     /// - Returns: nil for a request that makes no share, which costs nothing.
     func shareLinks(for request: RecordsModifyRequest, in zone: RequestedZone) async throws -> ShareLinks? {
@@ -47,14 +49,14 @@ extension Cloud {
             guard case .success(let operation) = operation, operation.change.recordType == ShareNames.recordType, !operation.type.isDelete else {
                 return nil
             }
-            // A name that is none is refused when the record is looked at.
+            // An invalid name is refused when the record is checked.
             return .some(operation.change.sharing?.value.forRecord.flatMap { Names.isName($0) ? $0 : nil })
         }
         guard !roots.isEmpty, zone.hasFeed, !zone.database.isOthers else { return nil }
         let key = zone.database.key
         guard let row = try await stored(of: key, zone: zone.zoneID, { try await self.store.read { try zone.find($0)?.row } }) else { return nil }
         let part = Registry.Part.shares(container: key.container, key.environment)
-        // Once for an environment: its own row, without which it belongs to nobody.
+        // Once for each environment: write the row of the registry's part, without which it has no owner.
         if registry.directory[part.key] == nil { try await registry.write(part) { _, _, _ in .commit(()) } }
         let secret = try await registry.shareKey()
         var guids: [String?: String] = [:]
@@ -62,7 +64,8 @@ extension Cloud {
         return ShareLinks(zone: row.address, guids: guids, database: try await registry.databaseID(part.key), owner: key.owner)
     }
 
-    /// The same for one zone, or one root in it, for ever: 128 bits that nobody can guess without the key.
+    /// Returns the short GUID of a zone, or of one root in it. It never changes, and its 128 bits cannot be guessed
+    /// without the key.
     private func shortGUID(of zone: ZoneAddress, root: String?, under key: [UInt8]) -> String {
         var message = ByteWriter()
         message.string("share")
@@ -72,7 +75,8 @@ extension Cloud {
         return Base64URL.encode(Array(tokens.code(for: message.bytes, key: key).prefix(ShareKey.guidBytes)))
     }
 
-    /// Takes away the link to a zone, or to one root in it. To be called for a zone that is gone: its address never comes back.
+    /// Removes the link to a zone, or to one root in it. Call this for a zone that is gone: its address never comes
+    /// back.
     func removeShareLink(of zone: ZoneAddress, root: String?, in key: DatabaseKey) async throws {
         let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
         let part = Registry.Part.shares(container: key.container, key.environment)
@@ -83,12 +87,13 @@ extension Cloud {
         }
     }
 
-    /// Takes away the link to a root that is no longer shared. A share that was made of it since keeps the link, and so does a root that is damaged.
+    /// Removes the link to a root that is no longer shared. Keeps the link of a root that is shared again, or is
+    /// damaged.
     func removeShareLink(ofFormer root: String, in zone: ZoneAddress, named name: String, of key: DatabaseKey) async throws {
         let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
         let links = try await registry.databaseID(Registry.Part.shares(container: key.container, key.environment).key)
         try await store.write { transaction in
-            // Under the zone's lock nobody shares the root meanwhile.
+            // The zone's lock keeps the root from being shared meanwhile.
             let row = try transaction.lock(zoneNamed: name, in: zone.database).zone
             if row?.address == zone, let record = try transaction.records(in: zone, named: [root]).first.map({ StoredRecord($0, in: zone) }),
                 record.isDamaged || record.isLive && record.content.shared.share != nil
@@ -100,7 +105,8 @@ extension Cloud {
         }
     }
 
-    /// Where what stands in a share's URL leads. A malformed one leads nowhere, and costs what an unknown one does.
+    /// Returns the zone and root to which a short GUID leads. A malformed one leads nowhere, and costs what an unknown
+    /// one does.
     func zoneOfShare(_ text: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
         let key = ShareKey(text)
         let (guid, isOne) = (key.shortGUID, key.hasShortGUID)
@@ -112,17 +118,17 @@ extension Cloud {
 
 extension ShareKey {
     fileprivate static let guidBytes = 16
-    /// Bytes. A one-time secret is a UUID, which has 36.
+    /// The bound of a one-time secret in bytes. A secret is a UUID, which has 36.
     private static let longestSecret = 64
 
-    /// Whether the first part may be a short GUID, of whichever server.
+    /// Whether the first part has the form of a short GUID, of any server.
     fileprivate var hasShortGUID: Bool { Base64URL.decode(shortGUID)?.count == Self.guidBytes }
 
-    /// Whether a share's URL may hold it. There need not be such a share.
+    /// Whether a share's URL may hold this text. The share need not exist.
     package var isWellFormed: Bool { hasShortGUID && secret?.utf8.count ?? 0 <= Self.longestSecret }
 }
 
 extension Registry {
-    /// The key of this server by which short GUIDs are made.
+    /// The server's key from which short GUIDs are made.
     func shareKey() async throws -> [UInt8] { try await serverKey(.shareKey) }
 }

@@ -1,25 +1,26 @@
 import NacreCloudWire
 
-// The rules of requests for access: who may ask, and what a save of the share makes of who has asked. Pure. CloudKit: `CKShare.requesters`,
-// `CKShareRequestAccessOperation`.
+// The rules of requests for access: who may ask, and what a save of the share does with requests. Pure. CloudKit:
+// `CKShare.requesters`, `CKShareRequestAccessOperation`.
 
 extension ParticipantIdentity {
-    /// CloudKit: two are one whose user record ID or lookup info is the same.
+    /// CloudKit: two identities are one whose user record ID or lookup info is the same.
     fileprivate func isSame(as other: ParticipantIdentity) -> Bool {
         userRecordName.map { $0 == other.userRecordName } ?? false || lookupInfo.map { $0 == other.lookupInfo } ?? false
     }
 }
 
 extension ShareState {
-    /// What the share is once a user who is not invited has asked to be; nil: the same.
-    /// - Parameter requester: as whom they ask; nil: nothing of them is verified.
+    /// Returns the share after a user who is not invited has asked for access; nil: unchanged.
+    /// - Parameter requester: the identity with which the user asks; nil: no address of theirs is verified.
     func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareStanding) -> Result<ShareState?, ServerError> {
         switch standing {
         case .owner, .member, .invited, .visitor: return .failure(.participantAlreadyInvited)
         case .unverified: return .failure(.participantMayNeedVerification)
         case .stranger: break
         }
-        // CloudKit: a share that takes no requests does not tell that it is there. Nor does one to who is blocked.
+        // CloudKit: a share that takes no requests does not reveal that it exists. On this server: nor does one that
+        // blocks the user.
         guard takesRequests(of: user) else { return .failure(.notInvited) }
         guard let requester else { return .failure(.requestNeedsContact) }
         var state = self
@@ -33,12 +34,13 @@ extension ShareState {
         return .success(state)
     }
 
-    /// Of who is not invited.
+    /// Whether the share takes a request from a user who is not invited.
     func takesRequests(of user: String) -> Bool {
         allowsAccessRequests && publicPermission == .none && !blocked.contains { $0.userRecordName == user }
     }
 
-    /// Somebody who is invited and has asked is approved: as the user who asked, whoever has the address by then.
+    /// Approves an invited participant who has asked for access. The place is bound to the user who asked, even if
+    /// another account has the address by then.
     func approve(_ participant: inout Participant) {
         guard participant.oneTimeSecret == nil,
             let requester = requesters.first(where: {
@@ -50,13 +52,13 @@ extension ShareState {
         participant.isApprovedRequester = true
     }
 
-    /// What a save says of requests: who is left out of the list is denied, and who is blocked goes, as a participant too. Who takes part asks no more, and
-    /// to a share that is open to everybody nobody has to ask.
+    /// Applies a save to the requests. A requester whom the list leaves out is denied. A blocked user is removed, as a
+    /// participant too. Participants stop being requesters, and a share that is open to everybody has none.
     mutating func settleRequests(_ change: ShareChange) throws(ServerError) {
         let asked = requesters
         allowsAccessRequests = change.allowsAccessRequests ?? allowsAccessRequests
         if let listed = change.requesters {
-            // Clients send back what they got, who is approved or blocked with the same save as well.
+            // Clients send back the list that they got, with users whom the same save approves or blocks.
             if !listed.allSatisfy({ item in asked.contains { $0.isSame(as: item) } }) { throw .noSuchRequester }
             requesters.removeAll { one in !listed.contains { $0.isSame(as: one) } }
         }
@@ -81,7 +83,7 @@ extension ShareState {
         blocked = next
     }
 
-    /// The share without what a user has left there by asking for access, and without the place that they were given and have not taken.
+    /// Returns the share without what a user left by asking for access, and without an approved place not yet taken.
     func forgettingRequest(of user: String) -> ShareState {
         var state = self
         state.participants.removeAll { $0.isUntaken(by: user) }
@@ -97,7 +99,7 @@ extension ShareState {
 }
 
 extension ShareState.Participant {
-    /// Whether it is the place of a user who has asked for it, and has not come.
+    /// Whether this is the place of a user who has asked for it and has not accepted.
     fileprivate func isUntaken(by user: String) -> Bool { isApprovedRequester && !isAccepted && self.user == user }
 }
 

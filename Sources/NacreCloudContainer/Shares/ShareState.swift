@@ -1,42 +1,46 @@
 import NacreCloudWire
 
-/// What a record that is a share permits, and to whom. It is kept in the record's body, and nothing else says it.
-/// See `docs/decisions/sharing.md`.
+/// The participants of a share and what it permits them. Kept in the body of the share's record alone. See
+/// `docs/decisions/sharing.md`.
 struct ShareState: Hashable, Sendable {
-    /// Everybody but the owner, who takes part by owning the zone.
+    /// A participant other than the owner, who takes part by owning the zone.
     struct Participant: Hashable, Sendable {
         var id: String
-        /// nil: nobody has claimed the invitation yet.
+        /// The user's record name; nil: the invitation is not claimed yet.
         var user: String?
-        /// How they were invited; nil: by the share's URL, or by their name.
+        /// The address or name of the invitation; nil: they came by the share's URL, or were invited by user record
+        /// name.
         var invitation: UserLookupInfo?
         var role: ParticipantRole
         var permission: SharePermission
         var isAccepted: Bool
-        /// What the URL of their own has beside the share's, which whoever comes first claims; nil: they have none.
+        /// The secret that their one-time URL has beside the share's; the first user to come claims it. nil: they have
+        /// none.
         var oneTimeSecret: String?
-        /// Asked for access, and was approved.
+        /// Whether the user asked for access and was approved.
         var isApprovedRequester = false
-        /// nil: they came before the server kept it.
+        /// The time when they were added; nil: before the server kept it.
         var added: Timestamp?
     }
 
-    /// What stands in the share's URL.
+    /// The short GUID in the share's URL.
     var shortGUID: String
-    /// What everybody may who has the URL.
+    /// The permission of everybody who has the URL.
     var publicPermission: SharePermission
-    /// In the order in which they came.
+    /// The participants in the order in which they came.
     var participants: [Participant]
-    /// Who is not invited may ask to be.
+    /// Whether users who are not invited may ask for access.
     var allowsAccessRequests = false
-    /// Users who have asked and have no answer yet, in the order in which they came, each with the verified address or number that they asked with.
+    /// Users who have asked for access and have no answer yet, in the order in which they came. Each has the verified
+    /// address or number with which they asked.
     var requesters: [ParticipantIdentity] = []
     /// Users who may not ask any more.
     var blocked: [ParticipantIdentity] = []
-    /// The record at the root of what is shared; nil: the whole zone is. Written beside the rest, by `RecordBody`.
+    /// The record at the root of what is shared; nil: the whole zone is. `RecordBody` writes it separately.
     var root: String?
 
-    /// What a user may do who has accepted; nil: they take no part. A user who came by the URL may what everybody may who has it.
+    /// Returns what a user who has accepted may do; nil: they take no part. A user who came by the URL has the public
+    /// permission.
     func access(of user: String) -> ShareAccess? {
         guard let participant = participants.first(where: { $0.user == user && $0.isAccepted }) else { return nil }
         return ShareAccess(
@@ -54,20 +58,20 @@ struct ShareState: Hashable, Sendable {
     }
 }
 
-/// What a participant may do in a shared zone.
+/// The access of a participant to a shared zone.
 struct ShareAccess: Hashable, Sendable {
     let mayWrite: Bool
-    /// CloudKit: may add and remove participants and change what they may.
+    /// Whether the user administers the share. CloudKit: may add and remove participants and change what they may.
     let isAdministrator: Bool
 
-    /// Of who owns the zone.
+    /// The access of the zone's owner.
     static let whole = ShareAccess(mayWrite: true, isAdministrator: true)
 
     private init(mayWrite: Bool, isAdministrator: Bool) {
         (self.mayWrite, self.isAdministrator) = (mayWrite, isAdministrator)
     }
 
-    /// nil where that permits nothing.
+    /// nil where `permission` permits nothing.
     init?(_ permission: SharePermission, isAdministrator: Bool = false) {
         switch permission {
         case .none, .unknown: return nil
@@ -107,7 +111,7 @@ extension ShareState {
         }
     }
 
-    /// - Parameter isFirst: as bodies before version 5 have it.
+    /// - Parameter isFirst: whether the bytes are in the form of bodies before version 5.
     init(_ reader: inout ByteReader, isFirst: Bool = false) throws(MalformedBytes) {
         shortGUID = try reader.string()
         publicPermission = try SharePermission(code: try reader.byte())

@@ -1,11 +1,13 @@
 import NacreCloudWire
 
-// The rules of shares: who may change what of one, and what a save makes of it. Pure. CloudKit: `CKShare`, Web Services Reference, "Sharing".
+// The rules of shares: who may change which part, and the state after a save. Pure. CloudKit: `CKShare`, Web Services
+// Reference, "Sharing".
 
-/// Whose words about a share's participants count.
+/// The role in which the caller saves a share.
 enum ShareJudge: Hashable, Sendable {
     case owner(String)
-    /// CloudKit: may add and remove participants and change what they may. On this server: not those who are administrators themselves.
+    /// CloudKit: may add and remove participants and change what they may. On this server: except participants who are
+    /// administrators themselves.
     case administrator(owner: String)
 
     var owner: String {
@@ -20,12 +22,12 @@ enum ShareJudge: Hashable, Sendable {
 }
 
 extension ShareState {
-    /// What a save makes of a share.
+    /// Returns the share after a save.
     /// - Parameters:
-    ///   - before: nil makes the share.
-    ///   - guid: of a new share.
-    ///   - now: when participants come.
-    ///   - secret: draws one for a one-time URL that has to change.
+    ///   - before: the share before the save; nil: the save makes it.
+    ///   - guid: the short GUID of a new share.
+    ///   - now: the time at which new participants are added.
+    ///   - secret: draws a secret for a one-time URL that has to change.
     static func next(
         _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp, secret: () -> String?
     ) -> Result<ShareState, ServerError> {
@@ -36,7 +38,8 @@ extension ShareState {
         let wasPublic = state.publicPermission != .none
         state.publicPermission = change.publicPermission ?? state.publicPermission
         let isPublic = state.publicPermission != .none
-        // CloudKit: to open a share to everybody takes back its invitations; to close it takes everybody out who is not named again.
+        // CloudKit: opening a share to everybody withdraws its invitations. Closing it removes every participant whom
+        // the save does not name again.
         if isPublic, !wasPublic { state.participants.removeAll { !$0.isAccepted } }
         let isClosed = wasPublic && !isPublic
         if isClosed { state.participants.removeAll { $0.role == .publicUser || change.participants == nil } }
@@ -46,7 +49,7 @@ extension ShareState {
                 state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
             }
             try state.settleRequests(change)
-            // Whatever took them out: the list, a block, the opening or the closing of the share.
+            // This covers every way of removal: the list, a block, the opening or the closing of the share.
             if !judge.isOwner, let before, before.participants.contains(where: { $0.role == .administrator && !state.participants.contains($0) }) {
                 throw .administratorsAreTheOwners
             }
@@ -59,8 +62,8 @@ extension ShareState {
         return .success(before.map { state.renewingSecrets(since: $0, secret) } ?? state)
     }
 
-    /// The participants as a save lists them: those that it leaves out go.
-    /// - Parameter gone: those who go with this save in any case, whether it lists them or not.
+    /// Returns the participants as a save lists them. Participants that the list leaves out go.
+    /// - Parameter gone: participants who go with this save in any case, listed or not.
     private func participants(
         as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by judge: ShareJudge, at now: Timestamp
     ) throws(ServerError) -> [Participant] {
@@ -68,7 +71,7 @@ extension ShareState {
         var invited: [Participant] = []
         for item in listed {
             if item.role == .owner {
-                // Clients send back what they got.
+                // Clients send back the owner's entry that they got.
                 if let name = item.identity.userRecordName, name != judge.owner { throw .ownerStays }
                 continue
             }
@@ -98,7 +101,8 @@ extension ShareState {
         return participants.compactMap { kept[$0.id] } + invited
     }
 
-    /// CloudKit: two participants are one whose participant ID, user record ID or lookup info is the same.
+    /// Returns the index of the participant that a listed item means. CloudKit: two participants are one whose
+    /// participant ID, user record ID or lookup info is the same.
     private static func place(of item: ShareParticipant, in participants: [Participant]) -> Int? {
         if let id = item.participantID, let place = participants.firstIndex(where: { $0.id == id }) { return place }
         let name = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
@@ -134,15 +138,15 @@ extension ShareState {
             id: id, user: user, invitation: invitation?.normalised, role: item.role, permission: item.permission, isAccepted: false)
     }
 
-    /// The share without who leaves it.
+    /// Returns the share without a user, who leaves it.
     func without(_ user: String, secret: () -> String?) -> ShareState {
         var state = self
         state.participants.removeAll { $0.user == user }
         return state.renewingSecrets(since: self, secret)
     }
 
-    /// The share with other secrets for those one-time URLs that wait for somebody and that somebody has read who does not read them any more: they would
-    /// come in by what is another's, or make an administrator.
+    /// Returns the share with new secrets for unclaimed one-time URLs that an administrator has read and no longer may
+    /// read. With the old secret that user could come in by another's URL, or make an administrator.
     private func renewingSecrets(since before: ShareState, _ secret: () -> String?) -> ShareState {
         let readers = before.administrators
         if readers.isEmpty { return self }
@@ -162,7 +166,7 @@ extension UserLookupInfo {
         if case .userRecordName(let name) = self { name } else { nil }
     }
 
-    /// As an invitation is kept; nil for an address or a number that is none.
+    /// The form in which an invitation is kept; nil for an invalid address or number.
     fileprivate var normalised: UserLookupInfo? {
         switch self {
         case .emailAddress(let address): (try? Registry.normalized(address)).map(UserLookupInfo.emailAddress)
@@ -172,42 +176,46 @@ extension UserLookupInfo {
     }
 }
 
-/// How a user's account can be invited, and as whom it asks for access.
+/// The addresses by which a user's account can be invited, and the names with which it asks for access.
 struct ShareContact: Hashable, Sendable {
     var email: String
     var isEmailVerified: Bool
-    /// Verified; nil: it has none.
+    /// The verified phone number; nil: the account has none.
     var phone: String?
     var names: NameComponents?
 
-    /// The addresses that count: the verified e-mail address first.
+    /// The verified addresses, the e-mail address first.
     var verified: [UserLookupInfo] {
         [isEmailVerified ? .emailAddress(email) : nil, phone.map { .phoneNumber($0) }].compactMap(\.self)
     }
 
-    /// nil: nothing of it is verified by which who decides could know them.
+    /// Returns the identity with which a user asks for access; nil without a verified address, by which the owner could
+    /// know them.
     func requester(_ user: String) -> ParticipantIdentity? {
         verified.first.map { ParticipantIdentity(userRecordName: user, nameComponents: names, lookupInfo: $0) }
     }
 }
 
-/// What a share is to a user who has its URL.
+/// The relation of a user who has a share's URL to the share.
 enum ShareStanding: Hashable, Sendable {
     case owner
-    /// - Parameter beside: invitations for them that they have not accepted.
+    /// The user has accepted.
+    /// - Parameter beside: invitations for this user that are not accepted.
     case member(ShareState.Participant, beside: [ShareState.Participant] = [])
-    /// Not accepted yet.
-    /// - Parameter beside: other invitations that are for them as well.
+    /// The user is invited and has not accepted.
+    /// - Parameter beside: other invitations for the same user.
     case invited(ShareState.Participant, beside: [ShareState.Participant] = [])
-    /// Everybody may who has the URL.
+    /// The share is open to everybody who has the URL, and does not block the user.
     case visitor
-    /// An invitation is for the address that the user's account has and has not verified.
+    /// An invitation is for the address of the user's account, which is not verified.
     case unverified
     case stranger
 
+    /// Finds the relation of a user to a share.
     /// - Parameters:
-    ///   - contact: of the user's account; nil: it is not known.
-    ///   - secret: of a one-time URL by which the user comes. Once somebody has claimed its participant it does nothing any more.
+    ///   - contact: the addresses of the user's account; nil: unknown.
+    ///   - secret: the secret of a one-time URL by which the user comes. It has no effect once its participant is
+    ///     claimed.
     init(of user: String, contact: ShareContact?, secret: String? = nil, in state: ShareState, owner: String) {
         let invitations = state.participants.filter { !$0.isAccepted }
         func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
@@ -218,7 +226,7 @@ enum ShareStanding: Hashable, Sendable {
         let own = [named.first { $0.isForUser(with: verified) }].compactMap(\.self) + verified.compactMap(invitation)
         let claimed = contact.map { UserLookupInfo.emailAddress($0.email) }
         let isClaimed = invitation(by: claimed) != nil || named.contains { $0.invitation == claimed }
-        // Who is invited by name or address comes in whether they are blocked or not.
+        // A blocked user may still come in by an invitation to their name or address.
         let isBlocked = state.blocked.contains { $0.userRecordName == user }
         if user == owner {
             self = .owner
@@ -237,8 +245,8 @@ enum ShareStanding: Hashable, Sendable {
 }
 
 extension ShareState {
-    /// The invitations that wait for an account by its verified addresses, where there is more than one: accepting claims that of the e-mail address. CloudKit:
-    /// where a caller cannot be matched to one invitee.
+    /// Returns the invitations for an account's verified addresses, where there is more than one. Accepting claims that
+    /// of the e-mail address. CloudKit: for a caller who cannot be matched to one invitee.
     func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
         guard case .invited(let chosen, _) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
         let own = contact.verified
@@ -249,9 +257,9 @@ extension ShareState {
 }
 
 extension ShareState.Participant {
-    /// Whether the named user may accept. A name that was looked up by an address is held to that address, since the owner knows the address alone; a
-    /// user who asked for access is known by name.
-    /// - Parameter verified: the user's addresses that count.
+    /// Whether the named user may accept. A name that was looked up by an address needs that address to be verified,
+    /// since the owner knows the address alone. A user who asked for access is known by name.
+    /// - Parameter verified: the verified addresses of the user.
     fileprivate func isForUser(with verified: [UserLookupInfo]) -> Bool {
         switch invitation {
         case .emailAddress(_)?, .phoneNumber(_)?: isApprovedRequester || invitation.map(verified.contains) == true
@@ -259,7 +267,8 @@ extension ShareState.Participant {
         }
     }
 
-    /// Whether nobody has claimed them yet, and this is the secret of their one-time URL. Compares as long whatever it is given.
+    /// Whether the participant is unclaimed and this is the secret of their one-time URL. The comparison takes equally
+    /// long for every secret of the right length.
     fileprivate func isOpened(by secret: String) -> Bool {
         guard user == nil, let own = oneTimeSecret, own.utf8.count == secret.utf8.count else { return false }
         return zip(own.utf8, secret.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
@@ -267,8 +276,9 @@ extension ShareState.Participant {
 }
 
 extension ShareState.Participant {
-    /// The one place in the share that somebody has who has been given several: the better of them, and how they were invited. CloudKit: two participants
-    /// are one whose user or address is the same. What an administrator may do the owner says alone, so that a place as one is better than any other.
+    /// Merges the places of a user who has been given several: the best role and permission, and an invitation.
+    /// CloudKit: two participants are one whose user or address is the same. Only the owner says what an administrator
+    /// may do, so an administrator's place outranks any other.
     func joined(with others: [ShareState.Participant]) -> ShareState.Participant {
         func rank(_ one: ShareState.Participant) -> (Int, Int) {
             (one.role == .administrator ? 1 : 0, one.permission == .readWrite ? 2 : one.permission == .readOnly ? 1 : 0)
@@ -284,8 +294,8 @@ extension ShareState.Participant {
 }
 
 extension ShareState {
-    /// What the share is once a user has accepted it; nil: the same.
-    /// - Parameter id: of a participant who comes by the URL.
+    /// Returns the share after a user has accepted it; nil: unchanged.
+    /// - Parameter id: the participant ID for a user who comes by the share's URL.
     func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
         var state = self
         switch standing {
@@ -353,7 +363,8 @@ extension ServerError {
             "Leave the entries of administrators as they were answered, and name them where the share is closed. Where one has not accepted, its owner opens it."
     )
 
-    /// CloudKit: accepting a private share without being invited. On this server also where there is no share: who is not invited does not hear of one.
+    /// CloudKit: accepting a private share without being invited. On this server also where there is no share: a user
+    /// who is not invited does not learn of one.
     static let notInvited = ServerError(
         .accessDenied, "there is no such share for this user", internalCode: 2007, field: "shortGUIDs",
         remedy: "Ask the owner for an invitation and for the share's URL as it is now.")
@@ -383,22 +394,22 @@ extension ServerError {
     static let rootStays = ServerError(
         .badRequest, "the record that is shared does not change", field: "forRecord", remedy: "Delete the share, and make another one.")
 
-    /// CloudKit's words.
+    /// The reason is CloudKit's text.
     static let rootNotFound = ServerError(
         .badRequest, "Cannot share - no such record exists to share", native: .referenceViolation, field: "forRecord",
         remedy: "Save the record that is shared before its share, or in the same request.")
 
-    /// CloudKit: a record is in one share, counting what it inherits by its parent.
+    /// CloudKit: a record is in one share, counting the one that it inherits from its parent.
     static let alreadyShared = ServerError(
         .badRequest, "the record is shared already, or hangs on one that is, or one that is hangs on it", native: .alreadyShared, field: "parent",
         remedy: "Invite participants to the share that there is, or delete it first.")
 
-    /// CloudKit: a hierarchy in a zone that is shared is rejected.
+    /// CloudKit: rejects the share of a hierarchy in a zone that is shared.
     static let zoneIsShared = ServerError(
         .badRequest, "a zone is shared as a whole, or records of it are", native: .serverRejectedRequest, field: "forRecord",
         remedy: "Invite participants to the share of the zone, delete it first, or use another zone.")
 
-    /// CloudKit: so is the share of a zone with hierarchies that are shared, as an invalid argument.
+    /// CloudKit: rejects the share of a zone with shared hierarchies, as an invalid argument.
     static let zoneHasShares = ServerError(
         .badRequest, "a zone is shared as a whole, or records of it are", field: "recordType",
         remedy: "Delete the shares of records of the zone first, or use another zone.")
@@ -415,7 +426,8 @@ extension ServerError {
         .accessDenied, "participants keep records below what is shared with them to be written", internalCode: 2007, field: "parent",
         remedy: "Give the record a parent that is shared with you and that you may write.")
 
-    /// On this server: a large subtree that its owner takes out of a share goes in portions, and a guest takes nothing of it along meanwhile.
+    /// On this server: a large subtree that its owner takes out of a share leaves in portions. A guest cannot move or
+    /// delete its records meanwhile.
     static let recordIsLeaving = ServerError(
         .tryAgainLater, "the record is on its way out of its share", internalCode: 2022, field: "parent",
         remedy: "Send the request again: the record will be with you or not be found.", retryAfter: 1)
@@ -431,7 +443,7 @@ extension ServerError {
     static let shareRefersToNothing = ServerError(
         .badRequest, "a share has no parent, and only references with action NONE", field: "fields", remedy: "Put the reference into another record.")
 
-    /// On this server: what holds a share's record would keep its owner from ending the share.
+    /// On this server: a parent or reference that holds a share's record would keep the owner from ending the share.
     static func nothingHangsOnShare(_ field: String) -> ServerError {
         ServerError(
             .badRequest, "a share is no parent, and only references with action NONE point to it", field: field,

@@ -1,41 +1,42 @@
 import NacreCloudWire
 
-// What a commit in a zone leaves for those with whom the zone is shared.
+// Entries and tasks that a commit in a zone leaves for the users with whom the zone is shared.
 
 extension RequestedZone {
-    /// That tells whether somebody else may see the zone.
+    /// The entry that tells whether the zone may be shared.
     var shareEntries: [EntryKey] {
         hasFeed && database.key.scope == .private ? [EntryKey(database.id, .zoneShare, name)] : []
     }
 }
 
 extension EntryRow {
-    /// It says that this zone is shared, and not one that had its name before.
+    /// Whether the entry says that this zone is shared, and not an earlier zone of the same name.
     func isShare(of zone: ZoneRow) -> Bool {
         key.kind == .zoneShare && key.key == zone.name && value == Array(String(zone.address.zone).utf8)
     }
 
-    /// This zone is shared, or records of it are or were.
+    /// Whether the entry says that this zone is shared, or that records of it are or were.
     func marksSharing(of zone: ZoneRow) -> Bool { isShare(of: zone) || self == EntryRow(sharingRecordsOf: zone) }
 
     fileprivate init(sharing zone: ZoneRow) {
         self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array(String(zone.address.zone).utf8))
     }
 
-    /// Stays when the last share has gone: who asks for it looks.
+    /// Makes the entry of a zone whose records are or were shared. It stays after the last share has gone, so readers
+    /// look for the shares.
     fileprivate init(sharingRecordsOf zone: ZoneRow) {
         self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array("\(zone.address.zone)/".utf8))
     }
 }
 
-/// The entries that lead to the shares of a zone and of its records, and to who takes part. They permit nothing: the shares do.
+/// The keys and values of the entries that lead to shares and their participants. They permit nothing: the shares do.
 enum ShareEntries {
-    /// For its share's record and its root, by the view.
+    /// Returns the key of the entry that holds the names of a share's record and root, by the share's view.
     static func share(of zone: ZoneAddress, _ view: FeedView) -> EntryKey {
         EntryKey(zone.database, .recordShare, prefix(of: zone) + String(view.rawValue))
     }
 
-    /// For the name of a share's record, by who takes part.
+    /// Returns the key of the entry that holds the name of a share's record, by participant.
     static func seat(of user: String, in zone: ZoneAddress, _ view: FeedView) -> EntryKey {
         EntryKey(zone.database, .shareSeat, prefix(ofSeatsOf: user, in: zone) + String(view.rawValue))
     }
@@ -45,7 +46,7 @@ enum ShareEntries {
 
     static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
 
-    /// Whose seat an entry is.
+    /// Returns the user whose seat an entry is; nil: the key is malformed.
     static func user(of seat: EntryRow) -> String? {
         let parts = seat.key.key.split(separator: " ")
         return parts.count == 3 ? String(parts[1]) : nil
@@ -69,14 +70,15 @@ enum ShareEntries {
 }
 
 extension ReadTransaction {
-    /// The shares of records of a zone, with their roots.
+    /// Returns the shares of records of a zone, with their roots.
     func recordShares(in zone: ZoneAddress, limit: Int) throws -> [(share: String, root: String)] {
         let prefix = ShareEntries.prefix(of: zone)
         return try entries(in: zone.database, .recordShare, after: prefix, limit: limit).filter { $0.key.key.hasPrefix(prefix) }.map(
             ShareEntries.read)
     }
 
-    /// All entries of a kind of a zone's that are asked for. Costs a call of the store for each page of them.
+    /// Returns the entries of a kind of a zone for which `isWanted` holds. Costs a call of the store for each page of
+    /// them.
     func everyEntry(_ kind: EntryKind, of zone: ZoneAddress, where isWanted: (EntryRow) throws -> Bool) throws -> [EntryRow] {
         let prefix = ShareEntries.prefix(of: zone)
         var (found, after): ([EntryRow], String) = ([], prefix)
@@ -91,11 +93,11 @@ extension ReadTransaction {
 }
 
 extension WritePlan {
-    /// What a batch leaves for participants.
+    /// Adds the entries and tasks that a batch leaves for participants.
     /// - Parameters:
-    ///   - isShared: the whole zone was, before it.
-    ///   - puts: what the batch writes.
-    ///   - before: what a share permitted before it, by its record's name.
+    ///   - isShared: whether the whole zone was shared before the batch.
+    ///   - puts: the records that the batch writes.
+    ///   - before: returns what a share permitted before the batch, by its record's name.
     mutating func addSharing(
         of zone: ZoneRow, isShared: Bool, puts: [RecordPut], before: (String) -> ShareState?, by caller: Caller, at now: Timestamp
     ) {
@@ -106,14 +108,14 @@ extension WritePlan {
         }
         for put in shares {
             let after = put.row.isTombstone ? nil : StoredRecord(put.row, in: zone.address).content.sharing
-            // Over a tombstone, or over one that is damaged: who took part in that, the entries say.
+            // The share replaces a tombstone or a damaged one. Only the entries say who took part in that.
             if before(put.row.name) == nil, !put.isNew { tasks.append(TellParticipants.task(ofEndOf: put.row.name, in: zone, by: caller, due: now)) }
             if after == nil, put.row.name == ShareNames.ofZone { entriesRemoved.append(EntryRow(sharing: zone).key) }
             addSharing(of: zone, share: put.row.name, from: before(put.row.name), to: after, by: caller, at: now)
         }
     }
 
-    /// What changed in the views of shares of records.
+    /// Adds tasks for the views of shares of records in which the batch changed something.
     mutating func addSharedViews(of puts: [RecordPut], in zone: ZoneRow, by caller: Caller, at now: Timestamp) {
         var views: Set<FeedView> = []
         for put in puts {
@@ -124,8 +126,8 @@ extension WritePlan {
         }
     }
 
-    /// What a change of a share leaves for participants.
-    /// - Parameter share: the name of its record.
+    /// Adds the entries and tasks that a change of a share leaves for participants.
+    /// - Parameter share: the name of the share's record.
     mutating func addSharing(
         of zone: ZoneRow, share: String, from before: ShareState?, to after: ShareState?, by caller: Caller, at now: Timestamp
     ) {
@@ -151,7 +153,7 @@ extension WritePlan {
         for user in left.sorted() { tasks.append(TellParticipants.task(of: user, in: zone, by: caller, due: now)) }
     }
 
-    /// What the end of a zone leaves for participants. Costs two calls of the store.
+    /// Adds what the end of a zone leaves for participants. Costs at most two calls of the store.
     mutating func addEndOfSharing(of zone: ZoneRow, by caller: Caller, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         if try !transaction.recordShares(in: zone.address, limit: 1).isEmpty {
             entriesRemoved.append(EntryRow(sharing: zone).key)
@@ -159,7 +161,7 @@ extension WritePlan {
             return
         }
         let share = try transaction.records(in: zone.address, named: [ShareNames.ofZone]).first.map { StoredRecord($0, in: zone.address) }
-        // Of one that is damaged the entries say who took part.
+        // The entries say who took part in a damaged share.
         guard let share, share.row.type == ShareNames.recordType else { return }
         entriesRemoved.append(EntryRow(sharing: zone).key)
         for user in share.content.sharing?.members ?? [] { tasks.append(TellParticipants.task(of: user, in: zone, by: caller, due: now)) }
@@ -168,7 +170,7 @@ extension WritePlan {
 }
 
 extension RecordOperation {
-    /// With a name for each participant that has none, and a secret for each who is claimed by a one-time URL.
+    /// Returns the operation with a name for each participant that has none, and a secret for each with a one-time URL.
     func namingParticipants(_ name: () -> String) -> RecordOperation {
         guard var sharing = change.sharing?.value, var participants = sharing.participants else { return self }
         for place in participants.indices {

@@ -1,42 +1,44 @@
 import NacreCloudWire
 
-// Where a record stands in the views of its zone: what the participants of shares of single records see. See `docs/decisions/sharing.md`.
+// The places of a record in the views of its zone. A view is what the participants of a share of single records see.
+// See `docs/decisions/sharing.md`.
 
-/// A record's one appearance in a view: it is there, or it was and a departure is left of it.
+/// A record's place in one view. The record is there, or it was there and has left a departure.
 struct SharedPlace: Hashable, Sendable {
     var view: FeedView
-    /// Of its last change there: its place in the view's feed.
+    /// The number of its last change there, which is its position in the view's feed.
     var number: ChangeNumber
-    /// With which it came into the view.
+    /// The number of the change with which it came into the view.
     var entered: ChangeNumber
-    /// The type that it had when it left; nil: it is there.
+    /// The record's type when it left; nil: it is there.
     var typeLeft: String?
 
     var feedPlace: FeedPlace { FeedPlace(view: view, number: number) }
     var feedRow: FeedRow { FeedRow(place: feedPlace, entered: entered, isDeparture: typeLeft != nil) }
 }
 
-/// What a record says of its share. Kept in its body, and nothing else says it.
+/// The share and the views of a record. Kept in the record's body alone.
 struct SharedPlaces: Hashable, Sendable {
-    /// Of a shared root, the name of its share's record.
+    /// The name of the share's record; nil unless this record is a shared root.
     var share: String?
-    /// One for each view that the record is in, or was in since tombstones were purged last; of one at most it has not left.
+    /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
+    /// is not a departure.
     private(set) var places: [SharedPlace] = []
 
     static let none = SharedPlaces()
 
     var isEmpty: Bool { share == nil && places.isEmpty }
 
-    /// In which view the record is; nil: nobody sees it but who sees the whole zone.
+    /// The view that the record is in; nil: only users of the whole zone see it.
     var view: FeedView? { places.first { $0.typeLeft == nil }?.view }
 
     func place(in view: FeedView) -> SharedPlace? { places.first { $0.view == view } }
 
-    /// After a change of the record.
+    /// Returns the places after a change of the record.
     /// - Parameters:
-    ///   - view: in which it is from now on.
-    ///   - type: that it had before.
-    ///   - forgotten: departures at or before it are told to nobody.
+    ///   - position: the view and share of the record from now on.
+    ///   - type: the record's type before the change.
+    ///   - forgotten: departures at or before this number are dropped.
     func moved(to position: SharedPosition, at number: ChangeNumber, from type: String, forgotten: ChangeNumber) -> SharedPlaces {
         var next = SharedPlaces(share: position.share)
         for var place in places where place.view != position.view {
@@ -53,8 +55,9 @@ struct SharedPlaces: Hashable, Sendable {
         return next
     }
 
-    /// Takes off the oldest departures, of which a record keeps so many.
-    /// - Returns: the change number of the newest one that went; who stands before it must begin again. `zero`: none went.
+    /// Removes the oldest departures beyond `Limits.sharedPlacesPerRecord` places.
+    /// - Returns: the number of the newest removed departure; a device whose cursor is before it must begin again.
+    ///   `zero`: none was removed.
     mutating func trim() -> ChangeNumber {
         var forgotten = ChangeNumber.zero
         while places.count > Limits.sharedPlacesPerRecord, let oldest = places.filter({ $0.typeLeft != nil }).min(by: { $0.number < $1.number }) {
@@ -65,33 +68,34 @@ struct SharedPlaces: Hashable, Sendable {
     }
 }
 
-/// Where a change puts a record.
+/// The view and share in which a change puts a record.
 struct SharedPosition: Hashable, Sendable {
     var view: FeedView?
-    /// Of a shared root, the name of its share's record.
+    /// The name of the share's record; nil unless the record is a shared root.
     var share: String?
 
     static let hidden = SharedPosition()
 }
 
 extension StoredRecord {
-    /// As it stands.
+    /// The record's present position.
     var position: SharedPosition { SharedPosition(view: content.shared.view, share: content.shared.share) }
 }
 
 extension ShareState {
-    /// What the share shows is a view of its zone, told apart by what stands in the share's URL; nil: it shows the whole zone. Of two roots of a zone the
-    /// numbers differ, but for one case in 2^62.
+    /// The view of its zone that the share shows, derived from the short GUID; nil: the share shows the whole zone. Two
+    /// roots of a zone have different views, but for one case in 2^62.
     var view: FeedView? { root == nil ? nil : FeedView(ofShare: shortGUID) }
 }
 
 extension FeedView {
-    /// - Parameter shortGUID: of a share of a record.
+    /// - Parameter shortGUID: the short GUID of a record's share.
     init(ofShare shortGUID: String) {
-        // FNV-1a. A short GUID is drawn under the server's key, so that nobody chooses one; and whoever finds two of a kind has them in their own zone.
+        // FNV-1a. A short GUID is drawn under the server's key, so users cannot choose one. A user who finds a
+        // collision has it in their own zone.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in shortGUID.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        // 0 is the owner's.
+        // View 0 is the owner's.
         self.init(rawValue: Int64(bitPattern: hash >> 1) | 1 << 62)
     }
 }

@@ -1,13 +1,14 @@
 import NacreCloudWire
 
-// The shared database as a view: its zones are other users', and what is kept of each here is a row that stands in its feed.
+// The shared database is a view. Its zones belong to other users; each has one row here, which stands in this
+// database's feed.
 
 /// A zone that is shared with a user, as the rows of their shared database name it.
 struct SharedZoneName: Hashable, Sendable {
     var owner: String
     var zoneName: String
 
-    /// User record names have no space.
+    /// The name of the row: owner, space, zone name. User record names have no space.
     var text: String { owner + " " + zoneName }
 
     init(owner: String, zoneName: String) {
@@ -15,7 +16,7 @@ struct SharedZoneName: Hashable, Sendable {
         self.zoneName = zoneName
     }
 
-    /// nil for a name that is none of such a row.
+    /// Reads the name of a row; nil for text without an owner before its first space.
     init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else { return nil }
@@ -26,14 +27,15 @@ struct SharedZoneName: Hashable, Sendable {
 }
 
 extension DatabaseKey {
-    /// A zone of this database's feed as answers name it.
+    /// Returns the ID by which answers name a zone of this database's feed; nil for a malformed row.
     func zoneID(ofRow row: ZoneRow) -> ZoneID? {
         scope == .shared ? SharedZoneName(row.name)?.zoneID : zoneID(row.name)
     }
 }
 
 extension Cloud {
-    /// `zones/list` in the shared database: those that are shared with the caller now. Costs two calls of the store for each zone.
+    /// `zones/list` in the shared database: the zones that are shared with the caller now. Costs two calls of the store
+    /// for each zone.
     func listSharedZones(in database: CallerDatabase, _ target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let rows = try await stored(of: database.key) { try await self.store.read { try $0.allZones(in: database.id) } }
         WorkMeter.current?.add(rows: rows.count)
@@ -44,7 +46,7 @@ extension Cloud {
             })
     }
 
-    /// `zones/lookup` in the shared database, in the order asked.
+    /// `zones/lookup` in the shared database. The answer keeps the order asked.
     func lookupSharedZones(_ zoneIDs: [ZoneID], _ target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let asked = try await requested(zoneIDs, target, for: .read, by: caller)
         let found = try await stored { try await self.store.read { transaction in try asked.map { try $0.found(transaction) } } }
@@ -58,7 +60,7 @@ extension Cloud {
         return ZonesResponse(zones: zones)
     }
 
-    /// Zones that a request names, each in the database that holds it.
+    /// Resolves zones that a request names, each to the database that holds it.
     func requested(
         _ zoneIDs: [ZoneID], _ target: DatabaseTarget, for access: Access, by caller: Caller
     ) async throws -> [Result<RequestedZone, ServerError>] {
@@ -75,7 +77,7 @@ extension Cloud {
 }
 
 extension Result<RequestedZone, ServerError> {
-    /// The zone, or what is wrong with it alone.
+    /// Finds the zone. A `ServerError` becomes the result of this zone alone.
     fileprivate func found(_ transaction: any ReadTransaction) throws -> Result<ResolvedZone, ServerError> {
         do {
             let zone = try get()
@@ -88,14 +90,16 @@ extension Result<RequestedZone, ServerError> {
 }
 
 extension Cloud {
-    /// Lets a user's shared database say of a zone what the zone's share says of the user: its row there comes, is marked as changed, or goes.
+    /// Brings a zone's row in a user's shared database up to date with the zone's share: adds it, marks it as changed,
+    /// or removes it.
     ///
-    /// The share is another database's, of which an engine may show what was there when the transaction began; so a row that came or went is looked at once
-    /// more afterwards. Who changes a share calls this after that, so the last call agrees with the last change.
+    /// The share is in another database, which an engine may show as it was when the transaction began. A row that came
+    /// or went is therefore checked once more afterwards. Callers call this after they change a share, so the last call
+    /// agrees with the last change.
     /// - Parameters:
-    ///   - author: who made the change; nil: nobody is told of it.
-    ///   - tookPart: the share named the user when it was read last: a row that is there is marked without another look. Who has left since has a task of
-    ///     their own.
+    ///   - author: the user and device that made the change; nil: no subscription fires.
+    ///   - tookPart: the share named the user when it was read last. A row that is there is marked without another
+    ///     look. A user who has left since has a task of their own.
     func settleSharedZone(
         _ name: SharedZoneName, of ownerKey: DatabaseKey, for user: String, after author: FireSubscriptions.Author?, tookPart: Bool = false
     ) async throws {
@@ -115,7 +119,8 @@ extension Cloud {
         }
     }
 
-    /// Twice only where others change the share meanwhile, who settle it too. On this server.
+    /// On this server: attempts to settle a row. A second one is needed only where other callers change the share
+    /// meanwhile, and they settle it too.
     private static let settlingsOfSharedZone = 4
 }
 

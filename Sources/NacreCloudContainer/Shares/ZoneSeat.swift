@@ -1,14 +1,15 @@
 import NacreCloudWire
 
-/// As whom somebody uses a zone.
+/// The role in which a user uses a zone.
 enum ZoneSeat: Hashable, Sendable {
     case owner
-    /// By a share, which the request has just read.
+    /// A user who takes part by the share of the whole zone, which the request has just read.
     case participant(user: String, ShareAccess)
-    /// By shares of records, which the request has just read: what they permit, by the views that they show.
+    /// A user who takes part by shares of records, which the request has just read. Each share's permission stands
+    /// under its view.
     case guest(user: String, [FeedView: ShareAccess])
 
-    /// Somewhere in the zone.
+    /// Whether the user may write somewhere in the zone.
     var mayWrite: Bool {
         switch self {
         case .owner: true
@@ -17,17 +18,17 @@ enum ZoneSeat: Hashable, Sendable {
         }
     }
 
-    /// Nothing of the zone is kept from who has it.
+    /// Whether the user sees every record of the zone.
     var seesAll: Bool {
         if case .guest = self { false } else { true }
     }
 
-    /// It is somebody's by the share of the whole zone.
+    /// Whether the user takes part by the share of the whole zone.
     var isOfWholeZone: Bool {
         if case .participant = self { true } else { false }
     }
 
-    /// What of the zone's feeds is followed, in the order in which it is read.
+    /// The views whose feeds the user follows, in the order in which they are read.
     var views: [FeedView] {
         switch self {
         case .owner, .participant: [.owner]
@@ -35,7 +36,7 @@ enum ZoneSeat: Hashable, Sendable {
         }
     }
 
-    /// What may be done with a record that is in a view; nil: it is not shown.
+    /// Returns what the user may do with a record in a view; nil: the record is not shown.
     func access(to view: FeedView?) -> ShareAccess? {
         switch self {
         case .owner: .whole
@@ -44,24 +45,24 @@ enum ZoneSeat: Hashable, Sendable {
         }
     }
 
-    /// The same rule, without what the seat does not show.
+    /// Returns the rule that shows a guest's views alone; for other seats the given rule.
     func narrowing(_ rule: ReadRule) -> ReadRule {
         if case .guest(_, let shares) = self { ReadRule(views: Set(shares.keys)) } else { rule }
     }
 }
 
 extension StoredRecord {
-    /// It is a share, live and as it was written.
+    /// Whether the record is a live and undamaged share.
     var isShare: Bool { isLive && content.sharing != nil }
 }
 
 extension ReadTransaction {
-    /// The share of a whole zone; nil where it has none. Costs a call of the store.
-    /// - Throws: `ServerError.recordDamaged` where it cannot be read: who takes part, nobody knows.
+    /// Returns the share of a whole zone; nil where it has none. Costs a call of the store.
+    /// - Throws: `ServerError.recordDamaged` where the share cannot be read, so that its participants are unknown.
     func zoneShare(in zone: ZoneAddress) throws -> StoredRecord? { try share(ShareNames.ofZone, in: zone) }
 
-    /// The share whose record has this name; nil where there is none. Costs a call of the store.
-    /// - Throws: `ServerError.recordDamaged` where it cannot be read: who takes part, nobody knows.
+    /// Returns the share whose record has this name; nil where there is none. Costs a call of the store.
+    /// - Throws: `ServerError.recordDamaged` where the share cannot be read, so that its participants are unknown.
     func share(_ name: String, in zone: ZoneAddress) throws -> StoredRecord? {
         guard let row = try records(in: zone, named: [name]).first else { return nil }
         let record = StoredRecord(row, in: zone)
@@ -69,9 +70,9 @@ extension ReadTransaction {
         return record.isShare ? record : nil
     }
 
-    /// As whom a user who is not its owner uses a zone; nil: they take no part. Costs a call of the store, and two more where the zone is not shared as a
-    /// whole.
-    /// - Throws: `ServerError.recordDamaged` where what would let them in cannot be read.
+    /// Returns the seat of a user who does not own the zone; nil: they take no part. Costs a call of the store, and two
+    /// more where the zone is not shared as a whole.
+    /// - Throws: `ServerError.recordDamaged` where a share that would admit the user cannot be read.
     func seat(of user: String, in zone: ZoneAddress) throws -> ZoneSeat? {
         if let share = try zoneShare(in: zone) {
             return share.content.sharing?.access(of: user).map { .participant(user: user, $0) }
@@ -82,17 +83,17 @@ extension ReadTransaction {
             guard share.isShare, let state = share.content.sharing, let view = state.view, let access = state.access(of: user) else { continue }
             shares[view] = access
         }
-        // A zone that is not there is one that a device forgets.
+        // Without this error a device would forget the zone.
         if shares.isEmpty, seats.contains(where: { $0.isDamaged && $0.row.type == ShareNames.recordType }) { throw ServerError.recordDamaged }
         return shares.isEmpty ? nil : .guest(user: user, shares)
     }
 
-    /// The shares of records of a zone to which a user's entries lead: whether they take part, the shares say.
+    /// Returns the shares of records to which a user's entries lead. Only the shares say whether the user takes part.
     func recordShares(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
         try seats(of: user, in: zone).filter { $0.isShare && $0.content.sharing?.root != nil }
     }
 
-    /// What a user's entries lead to.
+    /// Returns the records to which a user's entries lead.
     private func seats(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
         let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
@@ -105,8 +106,9 @@ extension ReadTransaction {
 }
 
 extension RecordVerdict {
-    /// CloudKit: participants who may write change any record but the share, which its owner and administrators save; everybody may leave it. Of what hangs
-    /// on a root, the root stays the owner's to delete and to move.
+    /// Returns why a user's seat does not permit an operation; nil: it does. CloudKit: participants who may write
+    /// change any record but the share. The owner and administrators save the share, and every participant may leave
+    /// it. A shared root is deleted and moved by the owner alone.
     static func faultOfSeat(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         if case .owner = setting.seat { return nil }
         let access = live.map { setting.seat.access(to: $0.content.shared.view) } ?? nil
@@ -123,7 +125,7 @@ extension RecordVerdict {
         return nil
     }
 
-    /// What a record is to who does not see it: a name that is taken, and nothing else.
+    /// Returns the error for a record that the caller does not see. It tells that the name is taken, and nothing more.
     static func faultOfTakenName(_ operation: RecordOperation) -> ServerError? {
         switch operation.type {
         case .create, .forceUpdate, .forceReplace: .createNotPermitted
@@ -132,7 +134,8 @@ extension RecordVerdict {
         }
     }
 
-    /// CloudKit: a participant who deletes the share leaves it.
+    /// Returns the save that takes the caller out of a share; nil for the owner. CloudKit: a participant who deletes
+    /// the share leaves it.
     static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
         let user: String
         switch setting.seat {
@@ -144,7 +147,7 @@ extension RecordVerdict {
             Save(type: share.row.type, parent: nil, fields: share.content.fields, sharing: state.without(user, secret: setting.secret), over: share))
     }
 
-    /// What a record permits as a share after a save; nil: it is none.
+    /// Returns the state of a share after a save; nil: the record is not a share.
     static func sharing(
         after change: RecordChange, of type: String, _ live: StoredRecord?, _ setting: RecordSetting
     ) -> Result<ShareState?, ServerError> {

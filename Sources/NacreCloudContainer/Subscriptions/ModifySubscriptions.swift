@@ -1,14 +1,15 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `subscriptions/list`: all of the caller's in the database, in the order of their IDs.
+    /// `subscriptions/list`: all subscriptions of the caller in the database, in the order of their IDs.
     package func listSubscriptions(in target: DatabaseTarget, by caller: Caller) async throws -> SubscriptionsResponse {
         let (database, user) = try await subscriberDatabase(target, by: caller)
         let found = try await stored(of: database.key) { try await self.store.read { try $0.subscriptions(of: user, in: database.id) } }
         return SubscriptionsResponse(subscriptions: found.map { .subscription(database.key.shown($0.subscription)) })
     }
 
-    /// `subscriptions/lookup`: those of the caller with these IDs, in the order asked; a missing one is an error of its own.
+    /// `subscriptions/lookup`: the caller's subscriptions with these IDs, in the order asked. A missing one is an error
+    /// of its own.
     package func lookupSubscriptions(
         _ request: SubscriptionsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> SubscriptionsResponse {
@@ -25,11 +26,13 @@ extension Cloud {
             })
     }
 
-    /// `subscriptions/modify`: saves and deletes subscriptions of the caller, each on its own, in one transaction. To save one that is there replaces it.
+    /// `subscriptions/modify`: saves and deletes subscriptions of the caller, each on its own, in one transaction.
+    /// Saving one that is there replaces it.
     ///
     /// - Parameters:
-    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest the ID is ignored.
-    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
+    ///   - digest: the digest of the request's bytes. Two requests with one operation ID must have one digest. nil: the
+    ///     ID is ignored.
+    ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     package func modifySubscriptions(
         _ request: SubscriptionsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
     ) async throws -> SubscriptionsResponse {
@@ -60,7 +63,7 @@ extension Cloud {
     }
 }
 
-/// One `subscriptions/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+/// One `subscriptions/modify` with everything drawn beforehand, so that its transaction may run more than once.
 struct SubscriptionModification: Sendable {
     var operations: [SubscriptionOperation]
     var database: DatabaseID
@@ -69,7 +72,7 @@ struct SubscriptionModification: Sendable {
     var user: String
     var now: Timestamp
     var log: OperationLog?
-    /// A task follows that cuts the caller's log to its share.
+    /// Whether a task follows that trims the caller's operation log.
     var trimsLog: Bool
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
@@ -147,7 +150,8 @@ struct SubscriptionModification: Sendable {
         }
     }
 
-    /// CloudKit: a kind of subscriptions that is saved in development is part of its schema, and comes to production with a deployment.
+    /// Returns the kinds of subscriptions that the schema lacks; nil: none. CloudKit: a kind that is saved in
+    /// development becomes part of its schema, and comes to production with a deployment.
     private func additions(for come: [StoredSubscription], to schema: Schema) -> SchemaAdditions? {
         var additions = SchemaAdditions()
         for subscription in come {
@@ -167,7 +171,8 @@ struct SubscriptionModification: Sendable {
         return OperationResult(number: .zero, madeNames: [], failures: failures)
     }
 
-    /// The answer to a request that was done before: the failures as they were, and the subscriptions as they are now.
+    /// Returns the answer to a request that was done before: the failures as they were, and the subscriptions as they
+    /// are now.
     private func replay(_ operation: OperationRow, over found: [String: StoredSubscription]) throws -> [SubscriptionResult] {
         let failures = try OperationResult(operation, of: log).errors
         return operations.enumerated().map { place, operation in
@@ -180,7 +185,7 @@ struct SubscriptionModification: Sendable {
 }
 
 extension SubscriptionOperation {
-    /// Of the zone that it follows.
+    /// The name of the zone that the subscription follows.
     fileprivate var zoneName: String? {
         switch self {
         case .create(let subscription), .update(let subscription): subscription.zoneID?.zoneName
@@ -190,7 +195,7 @@ extension SubscriptionOperation {
 }
 
 extension Subscription {
-    /// That it follows; nil: more than one, or none is named.
+    /// The zone that the subscription follows; nil: more than one, or none is named.
     var zoneID: ZoneID? {
         switch kind {
         case .query(let subscribed): subscribed.zoneID
@@ -201,7 +206,7 @@ extension Subscription {
 }
 
 extension DatabaseKey {
-    /// With the owners of its zones, as answers name them.
+    /// Returns the subscription with the owner of its zone, as answers name it.
     fileprivate func shown(_ subscription: Subscription) -> Subscription {
         var shownOne = subscription
         switch subscription.kind {
@@ -216,7 +221,7 @@ extension DatabaseKey {
 }
 
 extension ReadTransaction {
-    /// Those of a user with these IDs, by ID.
+    /// Returns the subscriptions of a user with these IDs, by ID.
     fileprivate func subscriptions(_ ids: [String], of user: String, in database: DatabaseID) throws -> [String: StoredSubscription] {
         let keys = ids.map { StoredSubscription.key(user, $0) }
         let found = try entries(in: database, .subscription, keys: keys).map { try StoredSubscription($0) }
@@ -225,8 +230,8 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// Takes away some of the subscriptions of a database.
-    /// - Parameter user: whose; nil: anybody's.
+    /// Removes some of the subscriptions of a database, at most `Limits.resultsPerPage` for every user.
+    /// - Parameter user: the user whose subscriptions go; nil: every user.
     /// - Returns: whether there were any.
     func removeSubscriptions(of user: String?, from database: DatabaseID) throws -> Bool {
         guard try lock(in: database).database != nil else { return false }
@@ -241,7 +246,8 @@ extension WriteTransaction {
         return true
     }
 
-    /// Of a database's subscriptions those that follow a zone that goes. To be called under the lock of the database, which is a user's.
+    /// Returns a user's subscriptions that follow a zone that goes. Call it under the lock of the database, which is
+    /// the user's.
     func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
         guard try !grounds([SubscriptionGround.all], in: database).isEmpty else { return [] }
         return try subscriptions(of: user, in: database).filter { subscription in

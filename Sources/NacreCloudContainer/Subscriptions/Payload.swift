@@ -1,10 +1,11 @@
 import NacreCloudWire
 
-/// What a notification says, as Apple's push services carry it. CloudKit: `CKNotification`; Web Services, the payload of the web courier.
+/// The content of a notification, in the form of Apple's push services. CloudKit: `CKNotification`; Web Services, the
+/// payload of the web courier.
 ///
-/// A value: the badge and the bytes are the device's.
+/// The badge and the bytes are not part of the value: each device has its own.
 struct Payload: Equatable, Sendable {
-    /// What happened, under the key by which clients tell kinds of notifications apart.
+    /// The kind of notification, under the key by which clients tell the kinds apart.
     enum Event: Equatable, Sendable {
         /// `qry`
         case query(reason: RecordTransition.Reason)
@@ -14,8 +15,8 @@ struct Payload: Equatable, Sendable {
         case database
     }
 
-    /// How urgent it is. CloudKit: only `shouldSendContentAvailable` is a push in the background; what shows something is visible at once; else nothing is
-    /// shown, and nobody is in a hurry.
+    /// The urgency of a notification. CloudKit: `shouldSendContentAvailable` alone makes a background push. A
+    /// notification that shows something is visible at once. Any other shows nothing and is not urgent.
     enum Priority: UInt8, Hashable, Sendable {
         case low = 1
         case background = 5
@@ -39,7 +40,7 @@ struct Payload: Equatable, Sendable {
     }
 
     var event: Event
-    /// Names the change: the same for all subscriptions that it fires.
+    /// The ID of the change, the same for all subscriptions that it fires.
     var id: String?
     /// nil: the device missed some notifications, and should fetch everything.
     var subscriptionID: String?
@@ -57,13 +58,14 @@ struct Payload: Equatable, Sendable {
     var isContentAvailable = false
     var isMutableContent = false
     var fields: [RecordFields.Field] = []
-    /// Of undelivered notifications with one of these a device gets the last.
+    /// A device gets only the last of its undelivered notifications with the same ID.
     var collapseID: String?
     private(set) var isPruned = false
 
-    /// The same without what finds no room, whatever its device's badge is, as far as leaving things out helps.
+    /// Returns the payload without the parts that do not fit into `room` bytes, whatever the device's badge is. It may
+    /// still be too large when everything that may go has gone.
     ///
-    /// Costs several times what it takes to write it, where it is too large.
+    /// Where the payload is too large, costs several times as much as writing it.
     func fitted(into room: Int = Limits.payloadBytes) -> Payload {
         var payload = self
         var count = payload.json(badge: .max).count
@@ -82,7 +84,8 @@ struct Payload: Equatable, Sendable {
         return isContentAvailable ? .background : .low
     }
 
-    /// What is left out where there is no room, first things first. CloudKit: the order of importance in `CKNotification`'s header, from its end.
+    /// The parts that are left out for lack of room, in this order. CloudKit: the order of importance in
+    /// `CKNotification`'s header, from its end.
     private static let drops: [@Sendable (inout Payload) -> Void] = [
         { $0.alert.subtitle = nil }, { $0.alert.subtitleArgs = nil }, { $0.alert.subtitleKey = nil },
         { $0.alert.title = nil }, { $0.alert.titleArgs = nil }, { $0.alert.titleKey = nil },
@@ -95,8 +98,8 @@ struct Payload: Equatable, Sendable {
 
     // MARK: Writing
 
-    /// As it is sent to a device.
-    /// - Parameter badge: of the device, counted; used where the payload counts.
+    /// Returns the bytes that are sent to a device.
+    /// - Parameter badge: the device's badge, used where the payload counts it.
     func json(badge: Int64) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -171,7 +174,7 @@ struct Payload: Equatable, Sendable {
 }
 
 extension DatabaseKey.Scope {
-    /// `CKDatabase.Scope`, by its raw values.
+    /// The raw value of `CKDatabase.Scope`.
     fileprivate var number: Int64 {
         switch self {
         case .public: 1
@@ -183,7 +186,7 @@ extension DatabaseKey.Scope {
 }
 
 extension FieldValue {
-    /// Texts and numbers as JSON has them, moments, places and references as records have them.
+    /// Writes texts and numbers as JSON values, and times, places and references as records have them.
     fileprivate func writeInPayload(to writer: inout JSONWriter) {
         switch self {
         case .string(let text): writer.string(text)
@@ -193,7 +196,8 @@ extension FieldValue {
         }
     }
 
-    /// As an argument of a localized text: texts, numbers and moments; nil for what shows as none. CloudKit: strings over 100 characters may be cut.
+    /// The argument of a localized text: a text, number or time; nil for other values. CloudKit: strings over 100
+    /// characters may be cut.
     fileprivate var argument: String? {
         switch self {
         case .string(let text): String(text.prefix(Limits.notificationTextCharacters))
@@ -204,7 +208,8 @@ extension FieldValue {
         }
     }
 
-    /// As a notification carries it; nil for types that none carries, encrypted values among them. CloudKit: `desiredKeys`.
+    /// The value as a notification carries it; nil for types that none carries, encrypted values among them. CloudKit:
+    /// `desiredKeys`.
     fileprivate var carried: FieldValue? {
         switch self {
         case .string(let text): .string(String(text.prefix(Limits.notificationTextCharacters)))
@@ -215,10 +220,10 @@ extension FieldValue {
 }
 
 extension Payload {
-    /// Of a subscription that fired.
+    /// Makes the payload of a subscription that fired.
     /// - Parameters:
-    ///   - transition: of the record; nil: zones came or went.
-    ///   - zoneName: where it is.
+    ///   - transition: the change of the record; nil: zones came or went.
+    ///   - zoneName: the zone of the record.
     init(
         _ subscription: Subscription, for transition: RecordTransition?, id: String, user: String, in zoneName: String, of database: DatabaseKey
     ) {
@@ -254,21 +259,22 @@ extension Payload {
         countsBadge = info.shouldBadge
         isContentAvailable = info.shouldSendContentAvailable
         isMutableContent = info.shouldSendMutableContent
-        // CloudKit: `recordFields` are of creations and updates.
+        // CloudKit: `recordFields` come with creations and updates.
         if let shown, shown.reason != .deleted {
             fields = (info.additionalFields ?? []).compactMap { name in value(name)?.carried.map { RecordFields.Field(name, $0) } }
         }
         collapseID = info.collapseIDKey.flatMap(value)?.argument
     }
 
-    /// Tells a device that it was not told of everything.
+    /// Returns the payload that tells a device to fetch everything, because it was not told of every change.
     static func fetchEverything(of scope: DatabaseKey.Scope, user: String, in container: String, id: String) -> Payload {
         var payload = Payload(event: .database, id: id, container: container, user: user, scope: scope)
         payload.isContentAvailable = true
         return payload
     }
 
-    /// Of undelivered notifications that show nothing and are alike in this, a device gets the last: it fetches what changed in a zone, or everything, once.
+    /// The key of notifications that show nothing and of which a device gets the last undelivered one. The device then
+    /// fetches the changes of a zone, or everything, once. nil: all are delivered.
     var coalescing: String? {
         guard let subscriptionID else { return "everything \(scope.rawValue)" }
         guard priority != .visible else { return nil }

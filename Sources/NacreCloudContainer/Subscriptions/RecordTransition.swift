@@ -1,8 +1,8 @@
 import NacreCloudWire
 
-/// What a commit did to one record, as far as subscriptions ask.
+/// The change that a commit made to one record, as far as subscriptions ask.
 struct RecordTransition: Equatable, Sendable {
-    /// Numbers are kept in tasks, and those that CloudKit's notifications have: never change one.
+    /// Raw values are kept in tasks, and are those of CloudKit's notifications: never change one.
     enum Reason: UInt8, Hashable, Sendable, CaseIterable {
         case created = 1
         case updated = 2
@@ -18,9 +18,9 @@ struct RecordTransition: Equatable, Sendable {
     }
 
     let reason: Reason
-    /// As it is now, or as it was before it went. Of its fields those that subscriptions look at.
+    /// The record as it is now, or as it was before it went. It has at least the fields that subscriptions look at.
     let record: StoredRecord
-    /// Something of it is another than before.
+    /// Whether something of the record differs from before.
     let hasChanged: Bool
 
     init(reason: Reason, record: StoredRecord, hasChanged: Bool) {
@@ -29,7 +29,7 @@ struct RecordTransition: Equatable, Sendable {
         self.hasChanged = hasChanged
     }
 
-    /// - Parameter before: what the save replaces: a live record, a tombstone, or nothing.
+    /// - Parameter before: the record that the save replaces: live, a tombstone, or nil.
     init(from before: StoredRecord?, to after: StoredRecord) {
         guard let live = before, live.isThere else {
             self.init(reason: .created, record: after, hasChanged: true)
@@ -43,7 +43,7 @@ struct RecordTransition: Equatable, Sendable {
         self.init(reason: .deleted, record: before, hasChanged: !before.isDamaged)
     }
 
-    /// The same with these fields alone.
+    /// Returns the transition with these fields alone.
     func only(_ fields: Set<String>, in zone: ZoneAddress) -> RecordTransition {
         var content = record.content
         content.fields = RecordFields(content.fields.entries.filter { fields.contains($0.name) })
@@ -81,20 +81,22 @@ struct RecordTransition: Equatable, Sendable {
 }
 
 extension RecordTransition {
-    /// Its record, as filters look at it.
+    /// The record in the form that filters test.
     var tested: TestedRecord { TestedRecord { record.value(of: $0) } }
 }
 
-/// Whether a subscription tells a device of a change. What the subscriber may read is asked besides.
+/// Decides whether a subscription fires for a change. Whether the subscriber may read the record is checked apart from
+/// it.
 ///
-/// CloudKit: an update fires where the record matches after it; a record that leaves what a query finds is not deleted, and nothing tells of it. On
-/// this server a save that changed nothing of a record fires no query subscription; the feed of its zone has moved all the same.
+/// CloudKit: an update fires where the record matches after it. A record that stops matching a query is not deleted,
+/// and fires nothing. On this server: a save that changed nothing of a record fires no query subscription, though the
+/// feed of its zone has moved.
 struct FiringRule {
     let subscription: Subscription
-    /// Of a query subscription: its filters, made ready. nil: its type does not allow them any more.
+    /// The prepared filters of a query subscription; nil: its type no longer allows them.
     let tests: [FilterTest]?
 
-    /// - Parameter once: it is asked of one change.
+    /// - Parameter once: whether the rule is asked about one change only.
     init(_ subscription: Subscription, by rule: SubscriptionRule, once: Bool = false) {
         self.subscription = subscription
         guard case .query(let subscribed) = subscription.kind, let shape = try? rule.shape(of: subscribed.query, for: .firing) else {
@@ -104,15 +106,16 @@ struct FiringRule {
         tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name), once: once) }
     }
 
-    /// - Parameter zoneName: where the record is.
+    /// - Parameter zoneName: the zone of the record.
     func fires(for transition: RecordTransition, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
         var tested = transition.tested
         return fires(for: transition, &tested, inZoneNamed: zoneName, of: database)
     }
 
     /// - Parameters:
-    ///   - tested: the transition's record. Those who ask of many subscriptions have its lists and words made ready once for all.
-    ///   - zoneName: where the record is.
+    ///   - tested: the transition's record. A caller that asks many subscriptions prepares its lists and words once for
+    ///     all.
+    ///   - zoneName: the zone of the record.
     func fires(for transition: RecordTransition, _ tested: inout TestedRecord, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
         switch subscription.kind {
         case .query(let subscribed):
@@ -129,7 +132,7 @@ struct FiringRule {
         }
     }
 
-    /// Whether it tells that zones came or went.
+    /// Whether the subscription fires when zones come or go.
     var firesForZones: Bool {
         if case .database(nil) = subscription.kind { true } else { false }
     }

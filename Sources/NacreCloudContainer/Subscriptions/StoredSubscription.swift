@@ -1,21 +1,23 @@
 import NacreCloudWire
 
-/// A user's subscription as a database keeps it, with what it is found by when something changes.
+/// A user's subscription as a database stores it, with the keys by which changes find it.
 ///
-/// Three kinds of entries keep it: itself, under its user and ID; its place under the *term* that says what changes it may fire for; and how many
-/// there are of its term and its *ground*, with the fields that those of a ground look at. So what a change costs depends on how many it may concern.
+/// Three kinds of entries store it. The first is the subscription itself, under its user and ID. The second is its
+/// place under the *term*, which tells for what changes it may fire. The third counts the subscriptions of its term and
+/// its *ground*, and the fields that those of a ground look at. The cost of a change depends on how many it may
+/// concern.
 struct StoredSubscription: Equatable, Sendable {
     let user: String
     let subscription: Subscription
-    /// Whether anything that it is found by is there is looked up once for a commit.
+    /// The ground, a count that a commit reads once to learn whether it may concern a subscription.
     let ground: String
     let term: SubscriptionTerm
-    /// Fields that it compares, shows or carries, of those that the type has: what of a change is kept for it.
+    /// The type's fields that the subscription compares, shows or carries. A change keeps their values for it.
     let fields: Set<String>
 
     /// - Parameters:
-    ///   - shape: of a query subscription.
-    ///   - zone: of a zone subscription.
+    ///   - shape: the checked query of a query subscription.
+    ///   - zone: the zone of a zone subscription.
     init(_ subscription: Subscription, of user: String, shape: QueryShape?, zone: ZoneAddress?) {
         self.user = user
         self.subscription = subscription
@@ -33,7 +35,7 @@ struct StoredSubscription: Equatable, Sendable {
 
     var id: String { subscription.subscriptionID }
 
-    /// User record names hold no space.
+    /// Returns the entry's name: user, space, ID. User record names have no space.
     static func key(_ user: String, _ id: String) -> String { "\(user) \(id)" }
 
     var name: String { Self.key(user, id) }
@@ -75,7 +77,7 @@ struct StoredSubscription: Equatable, Sendable {
 }
 
 extension Subscription {
-    /// As JSON of the wire, with exact moments.
+    /// The subscription as JSON of the wire, with exact times.
     var keptBytes: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer, form: ValueForm(details: true, numbersAsStrings: false))
@@ -90,9 +92,10 @@ extension Subscription {
     }
 }
 
-/// By what a change finds the subscriptions that it may fire: all that can match it stand under few terms.
+/// The key under which a change finds the subscriptions that it may fire. All that can match one change are under few
+/// terms.
 enum SubscriptionTerm: Hashable, Sendable {
-    /// Where the values lie that a filter lets pass. Numbers are kept in rows: never change one.
+    /// The side of a bound on which a filter's values lie. Raw values are kept in rows: never change one.
     enum Side: UInt8, Hashable, Sendable, CaseIterable {
         case below = 1
         case above = 2
@@ -100,16 +103,17 @@ enum SubscriptionTerm: Hashable, Sendable {
 
     /// Changes in any zone that has a feed.
     case database
-    /// Changes in this one.
+    /// Changes in this zone.
     case zone(Int64)
     /// Changes of records of a type.
     case type(String)
-    /// Those of them in which a field is equal to a value.
+    /// Changes of records of a type in which a field is equal to a value.
     case value(type: String, field: String, key: ValueKey)
-    /// Records in which a field lies on one side of a value, or at it.
+    /// Changes of records of a type in which a field lies on one side of a value, or at it.
     case range(type: String, field: String, side: Side, bound: ValueKey)
 
-    /// By the first filter that compares for equality, where there is one; else by the first that asks for what lies on one side of a value.
+    /// Takes the first filter that compares for equality. Without one, takes the first that asks for one side of a
+    /// value, and then the type alone.
     init(_ shape: QueryShape) {
         for isEquality in [true, false] {
             for filter in shape.filters {
@@ -128,7 +132,7 @@ enum SubscriptionTerm: Hashable, Sendable {
         self = .type(shape.type.name)
     }
 
-    /// The field by whose value it is found.
+    /// The field by whose value a change finds the subscription.
     var field: String? {
         switch self {
         case .value(_, let field, _), .range(_, let field, _, _): field
@@ -136,25 +140,25 @@ enum SubscriptionTerm: Hashable, Sendable {
         }
     }
 
-    /// Whether each change of the type finds it, whatever the record holds.
+    /// Whether each change of the type finds the subscription, whatever the record holds.
     var isOpen: Bool { if case .type = self { true } else { false } }
 
-    /// Where subscriptions stand under it: in an order of their values for a range.
+    /// The name of the term's place among entries. For a range, the order of the names is that of the bounds.
     var place: String {
         if case .range(_, _, _, let bound) = self { "\(key) \(bound.orderText ?? "")" } else { key }
     }
 
-    /// Where those stand that a change may fire, if this is the term of the change's own value.
-    /// - Returns: the names of entries between which they are.
+    /// The names of entries between which all subscriptions stand that a change may fire. This is the term of the
+    /// change's own value.
     var scan: (after: String, before: String) {
         guard case .range(_, _, let side, let bound) = self else { return ("\(key) ", "\(key)!") }
         let kind = "\(key) \(bound.orderText?.prefix(1) ?? "")"
-        // A space, which ends a value, is before "!", and that is before what a longer value goes on with.
+        // A space, which ends a value, sorts before "!", and that before the continuation of a longer value.
         return side == .below ? (place, "\(kind)~") : (kind, "\(place)!")
     }
 
-    /// Short, whatever it stands for; two of one key do no harm, because each subscription that is found is held against the change. Of a range it has all
-    /// values.
+    /// A short hash of the term; for a range, of the range without its bound. Two terms with one key do no harm,
+    /// because each subscription that is found is checked against the change.
     var key: String {
         var writer = ByteWriter()
         if case .range(let type, let field, let side, _) = self {
@@ -215,10 +219,12 @@ enum SubscriptionTerm: Hashable, Sendable {
 }
 
 extension ValueKey {
-    /// Bytes of a value that its place in an order has. On this server: of longer ones that begin alike all are held against a change.
+    /// Bytes of a value that its place in the order has. On this server: longer values that begin alike are all checked
+    /// against a change.
     private static let orderedBytes = 32
 
-    /// A text by whose bytes values of one kind are in their order; values that are near each other may have one. nil for a place, which has no order.
+    /// A text that sorts by its bytes as values of one kind do; values that are near each other may have the same. nil
+    /// for a place, which has no order.
     fileprivate var orderText: String? {
         switch self {
         case .integer(let number): "n" + Self.orderText(Double(number))
@@ -232,12 +238,12 @@ extension ValueKey {
     }
 
     private static func orderText(_ number: Double) -> String {
-        // -0 is 0.
+        // Makes -0 equal to 0.
         let bits = (number + 0).bitPattern
         return HexText.encode(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
     }
 
-    /// Equal keys have equal bytes; nil for a place, by which nothing is found.
+    /// The key in binary form. Equal keys have equal bytes; nil for a place, by which no subscription is found.
     fileprivate var bytes: [UInt8]? {
         var writer = ByteWriter()
         switch self {
@@ -249,7 +255,7 @@ extension ValueKey {
             writer.double(number)
         case .timestamp(let seconds):
             writer.byte(3)
-            // -0 is 0.
+            // Makes -0 equal to 0.
             writer.double(seconds + 0)
         case .text(let text):
             writer.byte(4)

@@ -1,22 +1,22 @@
 import NacreCloudWire
 
-/// Counts of subscriptions, so that a change asks for none where there are none. Each is an entry under a name.
+/// Counts of subscriptions, with which a change looks for none where there are none. Each is an entry under a name.
 struct SubscriptionGround: Equatable, Sendable {
-    /// Of all of a database: what every save asks for.
+    /// The count of all subscriptions of a database, which every save reads.
     static let all = "all"
-    /// Of those that follow zones or the database.
+    /// The count of subscriptions to zones or to the database.
     static let feeds = "feeds"
-    /// Of those that follow records of a type.
+    /// The count of subscriptions to records of a type.
     static func type(_ type: String) -> String { "type \(type)" }
-    /// Of those under a term.
+    /// The count of subscriptions under a term.
     static func term(_ term: SubscriptionTerm) -> String { "term \(term.key)" }
 
     static func key(_ name: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .subscribed, name) }
 
     var count: Int64 = 0
-    /// The fields that they look at, each with how many do.
+    /// The fields that the subscriptions look at, each with the number of subscriptions.
     var fields: [String: Int64] = [:]
-    /// The fields by whose values they are found, likewise.
+    /// The fields by whose values the subscriptions are found, each with the number of subscriptions.
     var termFields: [String: Int64] = [:]
 
     init() {}
@@ -32,7 +32,7 @@ struct SubscriptionGround: Equatable, Sendable {
         counts[name] = count > 0 ? count : nil
     }
 
-    /// What of a record's fields must be kept of a change.
+    /// The fields of a record that must be kept of a change.
     var wantedFields: Set<String> { Set(fields.keys).union(termFields.keys.filter { SystemField(schemaName: $0) == nil }) }
 
     func row(_ name: String, in database: DatabaseID) -> EntryRow {
@@ -67,14 +67,14 @@ struct SubscriptionGround: Equatable, Sendable {
 }
 
 extension ReadTransaction {
-    /// Those that are there, by name.
+    /// Returns the counts that are there, by name.
     func grounds(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionGround] {
         var found: [String: SubscriptionGround] = [:]
         for row in try entries(in: database, .subscribed, keys: names) { found[row.key.key] = try SubscriptionGround(row) }
         return found
     }
 
-    /// All of a user, in the order of their IDs' bytes.
+    /// Returns all subscriptions of a user, in the order of their IDs' bytes.
     func subscriptions(of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
         let prefix = StoredSubscription.key(user, "")
         var found: [StoredSubscription] = []
@@ -92,7 +92,8 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// What keeps these subscriptions from now on, and no more those that they replace or that go. To be called under the lock of the database.
+    /// Returns the plan that stores `come` and removes `gone`. A replaced subscription is in `gone`, too. Call it under
+    /// the lock of the database.
     func plan(subscribing come: [StoredSubscription], without gone: [StoredSubscription], in database: DatabaseID) throws -> WritePlan {
         var plan = WritePlan()
         let changes = gone.map { ($0, Int64(-1)) } + come.map { ($0, Int64(1)) }
@@ -104,7 +105,7 @@ extension WriteTransaction {
         var grounds = try grounds(touched, in: database)
         for (subscription, sign) in changes {
             let counted = names(subscription)
-            // Fields count where a commit asks which of them are wanted.
+            // The ground alone counts fields: a commit reads there which of them are wanted.
             grounds[counted[1], default: SubscriptionGround()].add(subscription, sign)
             grounds[counted[0], default: SubscriptionGround()].count += sign
             grounds[counted[2], default: SubscriptionGround()].count += sign

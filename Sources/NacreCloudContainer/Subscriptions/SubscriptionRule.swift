@@ -1,12 +1,12 @@
 import NacreCloudWire
 
-/// What the rules say of a subscription that somebody wants to save, whatever else is saved.
+/// The rules for a subscription that a caller wants to save, whatever else is saved.
 struct SubscriptionRule {
     let database: DatabaseKey
     let schema: Schema
     let caller: Caller
 
-    /// nil: nothing is wrong with it.
+    /// Returns what is wrong with a subscription; nil: nothing.
     func fault(of subscription: Subscription) -> ServerError? {
         do throws(ServerError) {
             try check(subscription)
@@ -34,7 +34,8 @@ struct SubscriptionRule {
         if subscription.keptBytes.count > Limits.subscriptionBytes { throw .subscriptionTooLarge }
     }
 
-    /// The bound of what each change of a type is held against, whatever the record holds. In a database of one's own the author pays for that.
+    /// Bounds a user's open subscriptions in the public database, which every change of their type is checked against.
+    /// In a database of the user's own there is no bound, since the author of the changes pays.
     func fault(ofOneMoreOpen isOneMore: Bool, beside open: Int) -> ServerError? {
         isOneMore && database.scope == .public && open >= Limits.openSubscriptionsPerUser ? .tooManyOpenSubscriptions : nil
     }
@@ -61,7 +62,7 @@ struct SubscriptionRule {
         }
     }
 
-    /// The query's filters as its type allows them. A predicate is refused as a query's is.
+    /// Returns the query's filters as its type allows them. A predicate is refused as in a query.
     func shape(of query: Query, for purpose: QueryShape.Purpose = .subscription) throws(ServerError) -> QueryShape {
         try QueryShape(Query(recordType: query.recordType, filters: query.filters), for: purpose, in: schema, of: database.container, by: caller)
     }
@@ -81,18 +82,19 @@ struct SubscriptionRule {
 extension FiresOn {
     private static let words: [(FiresOn, String)] = [(.create, "create"), (.update, "update"), (.delete, "delete")]
 
-    /// As a schema keeps a kind of subscriptions: `create,update,delete`, or some of it in that order.
+    /// The name of this kind of subscriptions in a schema: `create,update,delete`, or a part of it in that order.
     package var kind: String { Self.words.filter { contains($0.0) }.map(\.1).joined(separator: ",") }
 }
 
 extension NotificationInfo {
-    /// The fields whose values its notifications show or carry.
+    /// The fields whose values the notifications show or carry.
     var fieldNames: Set<String> {
         let lists = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
         return Set(lists.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self))
     }
 
-    /// CloudKit: with `shouldSendContentAvailable` alone nothing is shown, and the app is woken.
+    /// Whether the notifications show something. CloudKit: with `shouldSendContentAvailable` alone nothing is shown,
+    /// and the app is woken.
     var showsSomething: Bool {
         let texts = [
             alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, alertActionLocalizationKey,
@@ -114,7 +116,7 @@ extension ServerError {
         .badRequest, "a query subscription fires on nothing", field: "firesOn",
         remedy: "Give at least one of create, update and delete; firesOnce stands beside them.")
 
-    /// CloudKit's text.
+    /// The reason is CloudKit's text.
     fileprivate static func newSubscriptionInProduction(_ type: String, _ firesOn: FiresOn) -> ServerError {
         ServerError(
             .badRequest, "attempting to create a subscription in a production container", internalCode: 2006, field: "subscription",
