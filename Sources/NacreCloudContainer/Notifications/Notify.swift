@@ -6,8 +6,8 @@ extension Cloud {
     /// device, or where each is to fetch everything anyway. Devices that listen to this server have transactions of
     /// their own, before the others.
     ///
-    /// In a turn that is done again, a device may get a notification that a power cut then takes back. It is told
-    /// again, under a number that no other notification had.
+    /// In a turn that is done again (`Turn.isDoneAgain`), a device may get a notification that a power cut then takes
+    /// back. It is told again, under a number that no other notification had.
     ///
     /// After a failure in the middle everything is told again, and a queue takes each notification once.
     /// - Parameters:

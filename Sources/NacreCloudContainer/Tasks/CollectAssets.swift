@@ -1,31 +1,31 @@
 import NacreCloudWire
 
-/// The task that takes assets away which no record has, once they are old, and then their chunks, which no other asset has.
+/// The task that removes old assets that no record has, and then their chunks that no other asset has.
 ///
-/// It decides under the lock of the zone, as a save does: a save that came before has put the asset into its record, and one that comes after does not
-/// find it any more.
+/// It decides under the lock of the zone, as a save does. A save that came before has put the asset into its record,
+/// and one that comes after does not find it any more.
 struct CollectAssets: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
     /// Assets and announced files that are still to be looked at.
     private var assets: [String]
-    /// Chunks of assets that went.
+    /// Chunks of assets that were removed.
     private var chunks: [ChunkName] = []
 
-    /// Assets of one chunk of work. On this server: each may have thousands of chunks.
+    /// On this server: assets of one chunk of work. Each asset may have thousands of chunks.
     private static let assetsPerChunk = 10
     private static let chunksPerChunk = 200
 
-    /// Looks at assets of a zone when they may be old.
+    /// Returns the task that looks at assets of a zone when they may be old.
     static func task(for assets: [AssetID], of zone: ZoneRow, due: Timestamp) -> TaskRow {
         let keys = assets.map(\.key).sorted()
         let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: keys)
-        // One commit takes leave of an asset once, so that the time tells two tasks of it apart.
+        // One commit releases an asset once, so that the time tells two tasks of it apart.
         let name = "\(keys.first ?? ""):\(keys.count):\(Int64(due.millisecondsSince1970))"
         return TaskRow(key: TaskKey(zone.address.database, .collectAssets, name), payload: work.payload, due: due)
     }
 
-    /// Looks at the chunks of assets whose rows go with their zone.
+    /// Returns the task that looks at the chunks of assets whose rows go with their zone.
     static func task(forChunksOf assets: [StoredAsset], in zone: ZoneAddress, due: Timestamp) -> TaskRow {
         var work = CollectAssets(zone: zone, zoneName: "", assets: [])
         work.chunks = Array(Set(assets.flatMap { $0.chunks.map(\.name) }))
@@ -33,7 +33,7 @@ struct CollectAssets: TaskHandler {
         return TaskRow(key: TaskKey(zone.database, .collectAssets, name), payload: work.payload, due: due)
     }
 
-    /// Looks at a file that was announced, when it may be old.
+    /// Returns the task that looks at an announced file when it may be old.
     static func task(for announced: AnnouncedUploadID, of zone: ZoneRow, due: Timestamp) -> TaskRow {
         let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: [announced.key])
         return TaskRow(key: TaskKey(zone.address.database, .collectAssets, "\(announced.key):announced"), payload: work.payload, due: due)
@@ -86,8 +86,8 @@ struct CollectAssets: TaskHandler {
         return !isDone
     }
 
-    /// Removes the rows of those of the next assets that may go.
-    /// - Returns: what is left to be done, which is kept by the same transaction.
+    /// Removes the rows of the next assets that may go.
+    /// - Returns: the work that is left, which the same transaction stores.
     private func removeRows(_ turn: TaskTurn) async throws -> CollectAssets {
         let now = turn.cloud.clock()
         let work = self
@@ -122,12 +122,13 @@ struct CollectAssets: TaskHandler {
         chunks.removeLast(names.count)
     }
 
-    /// What it was about, nothing else tells.
+    /// Returns nil: nothing but the payload tells what it was about.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 
 extension [StoredAsset] {
-    /// The first assets that go in one transaction, because their rows of chunks do: one, or as many as have `Limits.chunksCopied` together.
+    /// The first assets that go in one transaction with the rows of their chunks: one, or as many as have
+    /// `Limits.chunksCopied` chunks together.
     var few: ArraySlice<StoredAsset> {
         var chunks = 0
         return prefix { asset in
@@ -136,25 +137,26 @@ extension [StoredAsset] {
         }
     }
 
-    /// Assets of the last keys that go in one transaction, and the keys, to the end. An asset of a key may be gone.
+    /// Returns the assets of the last keys that go in one transaction, and these keys. The asset of a key may be gone.
     fileprivate func few(of keys: [String]) -> (assets: [StoredAsset], keys: [String]) {
         let known = Dictionary(map { ($0.id.key, $0) }, uniquingKeysWith: { first, _ in first })
         let few = keys.reversed().compactMap { known[$0] }.few
-        // Behind the first one that waits.
+        // Keys in front of the last asset that fits have to wait.
         guard few.count < known.count, let last = few.last.flatMap({ keys.lastIndex(of: $0.id.key) }) else { return (self, keys) }
         return (few.map(\.self), keys[last...].map(\.self))
     }
 }
 
 extension ReadTransaction {
-    /// Those of the assets of a zone that their records have.
+    /// Returns which of these assets of a zone are in their records.
     func assetsHeld(of assets: [StoredAsset], in zone: ZoneAddress) throws -> Set<AssetID> {
         let fields = FieldNames(assets.map(\.place.fieldName))
         var held: Set<AssetID> = []
         try eachPortion(of: Array(Set(assets.map(\.place.recordName))), in: zone) { rows in
             for row in rows where !row.isTombstone {
                 let record = StoredRecord(row, in: zone, only: fields)
-                // Of a damaged record nobody knows what it has: it keeps what was for it, until it is written over.
+                // The assets of a damaged record are unknown: it keeps those that were for it, until it is written
+                // over.
                 held.formUnion(
                     record.isDamaged
                         ? Set(assets.lazy.filter { $0.place.recordName == row.name }.map(\.id)) : record.content.fields.assetIDs)
@@ -163,14 +165,14 @@ extension ReadTransaction {
         return held
     }
 
-    /// The next assets of a zone.
+    /// Returns the next assets of a zone.
     func assets(of zone: ZoneAddress, after last: AssetID? = nil, limit: Int) throws -> [StoredAsset] {
         let prefix = AssetID.keyPrefix(of: zone.zone)
         return try entries(in: zone.database, .asset, after: last?.key ?? prefix, limit: limit)
             .prefix { $0.key.key.hasPrefix(prefix) }.map { try StoredAsset($0) }
     }
 
-    /// What the live records of a zone take: their bodies, and the files of their assets. Looks at all of them.
+    /// Returns the bytes of a zone's live records: their bodies, and the files of their assets. Looks at all of them.
     func countedBytes(of zone: ZoneAddress) throws -> Int64 {
         var bytes = try bytes(of: zone)
         var last: AssetID?
@@ -183,7 +185,7 @@ extension ReadTransaction {
         }
     }
 
-    /// Whether an asset of the database has a chunk.
+    /// Whether an asset of the database uses a chunk.
     func isUsed(_ chunk: ChunkName, in database: DatabaseID) throws -> Bool {
         let prefix = chunk.text + "/"
         return try entries(in: database, .chunkUse, after: prefix, limit: 1).first?.key.key.hasPrefix(prefix) ?? false

@@ -1,17 +1,20 @@
 import NacreCloudWire
 
-/// The task that sends a device what waits for it, to the address that the device has registered: one task a device, which ends when nothing waits.
+/// The task that sends a device its waiting notifications, to the address that the device has registered. There is one
+/// task for each device, which ends when nothing waits.
 ///
-/// The queue is what is to be sent, and what was taken is acknowledged there: a worker that dies has it sent again, with the same IDs. A service that is
-/// down or asks for patience is asked again after growing pauses, for as long as notifications are kept.
+/// The queue holds what is to be sent, and what was taken is acknowledged there. After a worker's death it is sent
+/// again, with the same IDs. A service that is down or asks to wait is asked again after growing pauses, for as long as
+/// notifications are kept.
 ///
 /// A device that follows an event stream or polls is sent only what it has not acknowledged in time: it has the rest.
 struct DeliverNotifications: TaskHandler {
-    /// How often the service has taken nothing, one time after the other.
+    /// The number of times in a row that the service has taken nothing.
     private var refusals: Int64 = 0
 
     private static let version: UInt8 = 1
-    /// Notifications of a turn. On this server: one turn is far shorter than a lease, even where each takes as long as it may.
+    /// On this server: notifications of a turn. One turn is far shorter than a lease, even where each takes as long as
+    /// it may.
     private static let notificationsAtATime = 4
 
     static func task(for device: String, in database: DatabaseID, due: Timestamp) -> TaskRow {
@@ -66,19 +69,19 @@ struct DeliverNotifications: TaskHandler {
     }
 }
 
-/// What becomes of a device's queue by what its service says.
+/// The changes of a device's queue that follow from the answers of its push service.
 struct Delivery: Sendable {
-    /// When the device registered its address.
+    /// The time when the device registered its address.
     let registered: Timestamp
     var refusals: Int64
-    /// Up to which notification the queue is done with.
+    /// The number through which the queue is done.
     private(set) var through: Int64 = 0
-    /// Seconds before the service is asked again.
+    /// Seconds until the service is asked again; nil: no pause.
     private(set) var pause: Double?
     private(set) var dropsAddress = false
-    /// Something will never be taken: in its place the device is told to fetch everything.
+    /// Whether a notification will never be taken: in its place the device is told to fetch everything.
     private(set) var hasLost = false
-    /// For the push log.
+    /// The events for the push log.
     private var notes: [(event: PushLogLine.Event, notification: QueuedNotification, said: String?)] = []
 
     init(registered: Timestamp, refusals: Int64) {
@@ -105,20 +108,20 @@ struct Delivery: Sendable {
         case .giveUp(.expired): through = notification.number
         case .giveUp(.tooLarge), .giveUp(.refused), .giveUp(.wrongPlace):
             through = notification.number
-            // A word to fetch everything is as short as any.
+            // A notification to fetch everything is as short as any, so no other one replaces it.
             hasLost = !notification.tellsEverything
         }
     }
 
-    /// Seconds before a notification is pushed; nil: it is at once, to a device that does not listen, and to one that has listened for so long without
-    /// acknowledging it that it may be deaf.
+    /// Returns seconds before a notification is pushed; nil: at once. A device that listens has
+    /// `Limits.pushGraceSeconds` to acknowledge it. After that time it may be deaf.
     static func grace(queued: Timestamp, isListening: Bool, at now: Timestamp) -> Double? {
         let left = queued.secondsSince2001 + Limits.pushGraceSeconds - now.secondsSince2001
-        // A clock that was set back has nobody wait longer.
+        // The bound holds after a clock that was set back, too.
         return isListening && left > 0 ? min(left, Limits.pushGraceSeconds) : nil
     }
 
-    /// Leaves the rest for later, which the device may have acknowledged by then.
+    /// Puts the rest off. The device may have acknowledged it by then.
     mutating func putOff(_ seconds: Double) { pause = seconds }
 
     private mutating func wait(_ seconds: Double?) {
@@ -126,9 +129,10 @@ struct Delivery: Sendable {
         pause = max(seconds ?? 0, TaskRow.pause(after: refusals))
     }
 
-    /// Acknowledges what was taken, whoever has the task by now, and lays the task down where there is nothing more to be done at once.
-    /// - Parameter place: to which it was sent; one that was registered meanwhile stays.
-    /// - Returns: whether there is more.
+    /// Acknowledges what was taken, even if another worker has the task by now. Ends the task where the queue is done,
+    /// or puts it off where there is a pause.
+    /// - Parameter place: the address that was sent to; one that was registered meanwhile stays.
+    /// - Returns: whether this worker has more to send at once.
     fileprivate func settle(
         _ address: DeviceAddress, _ place: PushAddress, turn: TaskTurn, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Ending<Bool> {
@@ -157,7 +161,7 @@ struct Delivery: Sendable {
 }
 
 extension QueuedNotification {
-    /// As a service gets it.
+    /// The message that a push service gets.
     fileprivate var message: PushMessage {
         let urgency: PushMessage.Urgency = priority >= Payload.Priority.visible.rawValue ? .visible : priority > 1 ? .background : .low
         return PushMessage(payload: json, urgency: urgency, collapseID: collapseID.isEmpty ? nil : collapseID, expires: expires)
@@ -165,7 +169,8 @@ extension QueuedNotification {
 }
 
 extension Cloud {
-    /// A device that has an address and is signed in, and the container of its subscriptions; nil: there is none to be told.
+    /// Returns a device that has an address and is signed in, and the container of its subscriptions; nil: nothing can
+    /// be sent.
     fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, container: String)? {
         let now = clock()
         let found = try await store.read { transaction -> (NotifiedDevice, DatabaseKey)? in
@@ -179,7 +184,7 @@ extension Cloud {
         let database = try await registry.databaseID(Registry.Part.account(account).key)
         return try await store.read { transaction in
             guard try transaction.isGood(device.credential, places, at: now) else { return nil }
-            // What waits is sent with what comes after the account is available again.
+            // Notifications for an account that is not available wait for the first one after it is available again.
             let state = try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState ?? .available
             return state == .available ? (device, key.container) : nil
         }

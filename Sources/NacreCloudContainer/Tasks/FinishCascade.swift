@@ -1,24 +1,26 @@
 import NacreCloudWire
 
-/// The task that goes on with a cascade too large for one transaction: whatever hangs on records that are gone goes too, in chunks.
+/// The task that continues a cascade too large for one transaction: records that hang on deleted records are deleted
+/// too, in chunks.
 ///
-/// A holder whose target lives again by then, or that refers to it no more, is spared; so is one that a record outside the cascade holds: the
-/// deletion was answered, and cannot be refused any more. Each chunk keeps what remains in the transaction that does it, and is done by the
-/// worker that has the lease alone: what another one found is not lost.
+/// A holder is spared if its target lives again, or if it does not refer to the target any more. A holder that a record
+/// outside the cascade holds is spared too: the deletion was answered, and cannot be refused any more. Each chunk
+/// stores the remaining work in its own transaction. Only the worker that has the lease does a chunk, so no other
+/// worker's finds are lost.
 struct FinishCascade: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
-    /// Who deleted the first record.
+    /// The user who deleted the first record.
     private var userRecordName: String
-    /// Records that are gone, and whose holders are still to go.
+    /// Deleted records whose holders are still to be deleted.
     private var targets: [String]
-    /// Of targets whose holders were too large for one chunk: the last of them that was looked at, in the order of the names.
+    /// The last holder that was looked at, in the order of the names, for targets with too many holders for one chunk.
     private var passed: [String: String] = [:]
 
-    /// Targets of one chunk. On this server.
+    /// On this server: targets of one chunk.
     private static let targetsPerChunk = 100
 
-    /// What a batch leaves to be done after it.
+    /// Returns the task for the part of a cascade that a batch left; none where nothing is left.
     static func tasks(after batch: ModifyBatch, in zone: ZoneRow, by user: String, due: Timestamp) -> [TaskRow] {
         let targets = batch.unfinished
         guard !targets.isEmpty else { return [] }
@@ -66,9 +68,9 @@ struct FinishCascade: TaskHandler {
     }
 
     private struct Outcome: Sendable {
-        /// What remains to be done; nil when nothing does.
+        /// The cascade that remains; nil: none.
         var rest: FinishCascade?
-        /// Something was written that followers of the database will read.
+        /// Whether something was written that followers of the database will read.
         var movedFeed: Bool
     }
 
@@ -86,7 +88,7 @@ struct FinishCascade: TaskHandler {
         return true
     }
 
-    /// Does one chunk, in the zone's order of commits.
+    /// Does one chunk, in the order of the zone's commits.
     private func run(
         _ turn: TaskTurn, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
@@ -112,7 +114,7 @@ struct FinishCascade: TaskHandler {
                 isPublic: batch.isPublic, schema: schema.schema)
             rows.forgotten = row.forgotten
             batch.findShares()
-            // They are to go, however much they are.
+            // These records go, however large the shares that go with them are.
             var endless = Patience.endless
             try batch.loadCompanions(in: zone, within: .max, &endless, transaction)
             plan.records = (batch.goingRecords + batch.sharedAlong.deleted).map { rows.put(deleting: $0) }
@@ -133,9 +135,10 @@ struct FinishCascade: TaskHandler {
         return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
     }
 
-    /// The holders of the newest targets, as many as a chunk takes: those of one target always, unless their bodies are more than it has room for. A
-    /// target that has more holders is kept, with the name behind which they go on: those that are spared must not be met again for ever.
-    /// - Parameter bytes: what is left of the room for bodies.
+    /// Takes the holders of the newest targets, as many as a chunk may have. Those of one target are taken together,
+    /// unless their bodies are more than there is room for. A target with more holders stays, with the name of its last
+    /// holder in `passed`: holders that are spared must not be met again for ever.
+    /// - Parameter bytes: the room that is left for bodies.
     private mutating func takeHolders(within bytes: inout Int, _ transaction: any WriteTransaction) throws -> [StoredRecord] {
         let asked = Array(targets.suffix(Self.targetsPerChunk).reversed())
         let living = Set(try transaction.heads(in: zone, named: asked).lazy.filter { !$0.isTombstone }.map(\.name))
@@ -144,7 +147,7 @@ struct FinishCascade: TaskHandler {
         let owned = Dictionary(answers.map { ($0.target, $0.holders) }, uniquingKeysWith: { first, _ in first })
         var names: [String] = []
         var met: Set<String> = []
-        // Where the names of each target end.
+        // The end of each target's holders in `names`.
         var ends: [Int] = []
         for target in asked {
             let more = (owned[target] ?? []).filter { name in passed[target].map { name > $0 } ?? true }
@@ -168,6 +171,6 @@ struct FinishCascade: TaskHandler {
             .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
     }
 
-    /// What was still to go is not told by anything else.
+    /// Returns nil: nothing but the payload tells which records were still to go.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

@@ -1,14 +1,15 @@
 import NacreCloudWire
 
-/// The task that tells devices of what a commit changed: it finds the subscriptions that fire, and puts what they tell into the devices' queues.
+/// The task that tells devices of what a commit changed. It finds the subscriptions that fire, and puts their
+/// notifications into the devices' queues.
 ///
-/// A commit leaves it only where somebody subscribes to what it changed, with all that the rules ask: nothing is read of records any more. Done twice it
-/// tells twice, with the same IDs of notifications, of which a queue takes each once.
+/// A commit leaves it only where a subscription may be concerned. The task has all that the rules ask, and reads no
+/// records. Done twice it tells twice, with the same IDs of notifications, of which a queue takes each once.
 ///
-/// What one commit tells one user is bounded by what a queue holds: of more, the user's devices are told to fetch everything, and what else of the commit
-/// concerns the user is passed over.
+/// A commit tells a user at most as many notifications as a queue holds. A user with more is told to fetch everything,
+/// and the rest of the commit is passed over for this user.
 struct FireSubscriptions: TaskHandler {
-    /// Who made the change: on that device nobody is told.
+    /// The user and the device that made the change. That device is not told.
     struct Author: Equatable, Sendable {
         var user: String
         var deviceID: String?
@@ -34,7 +35,7 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// How far a worker has come: the next candidate's entry stands behind this one.
+    /// The progress of a worker: the next candidate's entry stands behind this one.
     private struct Place: Equatable, Sendable {
         var change = 0
         var term = ""
@@ -43,20 +44,20 @@ struct FireSubscriptions: TaskHandler {
 
     private var database: DatabaseID
     private var zone: Int64
-    /// Empty where zones came or went.
+    /// The name of the zone; empty where zones came or went.
     private var zoneName: String
     private var number: ChangeNumber
     private var author: Author
     private var transitions: [RecordTransition]
     private var place = Place()
-    /// How many notifications the commit has for each user so far, of those who have most.
+    /// The number of notifications that the commit has so far for each of the users who have most.
     private var told: [String: Int] = [:]
 
     private static let version: UInt8 = 3
 
-    /// What a commit that changed records leaves behind: at most one task.
+    /// Returns the tasks that a commit leaves which changed records: at most one.
     ///
-    /// Costs a call of the store. To be called only where the database has subscriptions.
+    /// Costs a call of the store. Call it only where the database has subscriptions.
     static func tasks(
         of transitions: [RecordTransition], in zone: ZoneRow, hasFeed: Bool, by author: Author, due: Timestamp, _ transaction: any ReadTransaction
     ) throws -> [TaskRow] {
@@ -75,7 +76,7 @@ struct FireSubscriptions: TaskHandler {
         return [TaskRow(handingOver: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, at: due)]
     }
 
-    /// What a commit that made or deleted zones leaves behind.
+    /// Returns the task that a commit leaves which made or deleted zones.
     static func task(ofZonesIn database: DatabaseID, at number: ChangeNumber, by caller: Caller, due: Timestamp) -> TaskRow {
         let work = FireSubscriptions(database: database, zone: 0, zoneName: "", number: number, author: Author(caller), transitions: [])
         let name = "\(work.author.user) zones:\(ChangeTag.text(number))"
@@ -85,12 +86,14 @@ struct FireSubscriptions: TaskHandler {
     /// On this server: bytes of a change that keeps little for filters to compare.
     private static let smallBytes = 4_000
 
-    /// Holds what an author's commits have left to be told against its bounds; to be called before a request's commit leaves more. A task keeps what filters
-    /// compare, which no quota counts. Who saves faster than devices are told waits, and nobody else does. Costs a call of the store where as many of all
-    /// authors wait in memory, or some that found no room there.
+    /// Checks that an author's commits have not left too much to be told. Call it before a request's commit leaves
+    /// more. A task keeps what filters compare, which no quota counts. An author who saves faster than devices are told
+    /// waits, and no other user does. Costs a call of the store where as many tasks of all authors wait in memory, or
+    /// some that found no room there.
     /// - Parameters:
-    ///   - isOwn: the database is the author's. Elsewhere it is others whose subscriptions take time: there any number of small changes waits.
-    ///   - tasks: what the commit leaves; where that is nothing, nothing is asked.
+    ///   - isOwn: whether the database is the author's. In others the subscriptions of other users take time, and any
+    ///     number of small changes waits.
+    ///   - tasks: the tasks that the commit leaves. Without any, nothing is checked.
     /// - Throws: `ServerError.tooMuchToTell` where the author has left as much as may wait of one.
     static func requireRoom(
         for author: Author, isOwn: Bool, leaving tasks: [TaskRow], within handed: HandedTasks, _ transaction: any ReadTransaction
@@ -131,7 +134,8 @@ struct FireSubscriptions: TaskHandler {
             transitions = []
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
-            // An earlier version went through them in another order: it begins again, and queues know what it has told.
+            // An earlier version went through candidates in another order. The task begins again, and queues know what
+            // it has told.
             if version < Self.version { place = Place() }
             for _ in 0..<(version == 1 ? 0 : try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
@@ -161,16 +165,16 @@ struct FireSubscriptions: TaskHandler {
 
     // MARK: Firing
 
-    /// What a user is told.
+    /// A notification for a user.
     private struct Firing: Sendable {
         var user: String
-        /// nil: to fetch everything, because there is more than a queue holds.
+        /// nil: the user is told to fetch everything, because there is more than a queue holds.
         var subscription: StoredSubscription?
         /// nil: zones came or went.
         var transition: RecordTransition?
     }
 
-    /// What it writes a power cut may take back: the task comes back then, too.
+    /// Does one portion. If a power cut takes back what it writes, the task comes back, too.
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         var work = self
         let isMore = try await Turn.doneAgain { try await work.fire(turn) }
@@ -184,7 +188,7 @@ struct FireSubscriptions: TaskHandler {
         let work = self
         let now = cloud.clock()
         let isSpent: @Sendable (String) -> Bool = { cloud.telling.isSpent(by: Self.place(of: $0, in: key), at: now) }
-        // Whoever saves in public has no say in who subscribes there.
+        // An author who saves in public has no say in who subscribes there.
         let authorPays = key.scope == .private && key.owner == author.user
         let (found, held, cost, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
@@ -200,10 +204,10 @@ struct FireSubscriptions: TaskHandler {
             for (user, count) in held { cloud.telling.take(count, from: Self.place(of: user, in: key), at: now) }
         }
         let words = words(of: bounded(found, isSpent: isSpent), in: key, turn)
-        // Also those of users who are told to fetch everything.
+        // This includes subscriptions of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, turn.leave(words) { return false }
-        // What the tasks before it tell comes first.
+        // The words of the tasks before this one come first.
         await turn.together?.tell(cloud)
         try await cloud.tell(words)
         if let next {
@@ -223,11 +227,14 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Users whose notifications of a commit are counted. On this server: of more, those are forgotten who have fewest.
+    /// On this server: users whose notifications of a commit are counted. Beyond, the users who have fewest are
+    /// forgotten.
     private static let usersCounted = 256
 
-    /// Of each user as many as a queue holds, and for who has more the word to fetch everything, once. Counts them.
-    /// - Parameter isSpent: whether a user's devices were told as much as they may be, of which no more are told one by one.
+    /// Returns as many firings of each user as a queue holds. A user with more gets one to fetch everything. Counts
+    /// them.
+    /// - Parameter isSpent: whether a user's devices were told as much as they may be. They are told to fetch
+    ///   everything.
     private mutating func bounded(_ firings: [Firing], isSpent: (String) -> Bool) -> [Firing] {
         var bounded: [Firing] = []
         for firing in firings {
@@ -246,12 +253,12 @@ struct FireSubscriptions: TaskHandler {
     /// Whether a user has been told to fetch everything.
     private func isFull(_ user: some StringProtocol) -> Bool { told[String(user), default: 0] > Limits.notificationsPerDevice }
 
-    /// Takes away those that fire once and have. To be called under the lock of the database.
+    /// Removes subscriptions that fire once and have fired. Call it under the lock of the database.
     private static func end(
         _ spent: [StoredSubscription], _ plan: WritePlan, in database: DatabaseID, _ transaction: any WriteTransaction
     ) throws -> Ending<Bool> {
         let there = try transaction.entries(in: database, .subscription, keys: spent.map(\.name)).map { try StoredSubscription($0) }
-        // One that was saved anew meanwhile is another one.
+        // A subscription that was saved anew meanwhile is another one, and stays.
         let changes = try transaction.plan(subscribing: [], without: there.filter(spent.contains), in: database)
         var plan = plan
         plan.entries = changes.entries
@@ -260,12 +267,14 @@ struct FireSubscriptions: TaskHandler {
         return .commit(false)
     }
 
-    /// What it costs to hold a change against a subscription, in the unit of `WorkMeter`. On this server.
+    /// On this server: the cost of a check of a change against a subscription, in the unit of `WorkMeter`.
     private static let costOfCandidate = 2
 
-    /// The next subscriptions that fire, of `Limits.firingChunk` that may; how many of each user's were held against changes for that; what it cost to find
-    /// them, in the unit of `WorkMeter`; and where it goes on, if anywhere.
-    /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may, of which none is looked at: the user is told to fetch everything.
+    /// Returns the next subscriptions that fire, of `Limits.firingChunk` that may. `held` counts the checked
+    /// subscriptions of each user. `cost` is that of finding them, in the unit of `WorkMeter`. `next` is where to go
+    /// on; nil: nothing is left.
+    /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may. None of these is looked at:
+    ///   the user is told to fetch everything.
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, isOwing: (String) -> Bool, _ transaction: any ReadTransaction
     ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Place?) {
@@ -273,7 +282,7 @@ struct FireSubscriptions: TaskHandler {
         var owing: [String: Bool] = [:]
         var room = Limits.firingChunk
         var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
-        // What the portion may reach: each change costs some of the room.
+        // The types that the portion may reach: each change takes some of the room.
         let types = Set(transitions.dropFirst(place.change).prefix(room).map(\.record.row.type)).sorted()
         let grounds = try transaction.grounds(types.map(SubscriptionGround.type), in: database)
         while here.change < max(transitions.count, 1) {
@@ -307,22 +316,24 @@ struct FireSubscriptions: TaskHandler {
                     here.candidate = found.last?.entry ?? here.candidate
                     if room <= 0 { return (firings, held, cost, here) }
                 }
-                // The next term.
+                // Go on with the next term.
                 (here.term, here.candidate) = (term.key + "~", "")
                 if room <= 0 { return (firings, held, cost, here) }
             }
             here = Place(change: here.change + 1)
-            // To look for terms costs too.
+            // The search for terms takes room too.
             room -= 1
             if room <= 0, here.change < transitions.count { return (firings, held, cost, here) }
         }
         return (firings, held, cost, nil)
     }
 
-    /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
+    /// Returns the terms by which a change finds subscriptions that it may fire. They are the terms under which any
+    /// stand, in the order of their keys.
     /// - Parameters:
-    ///   - isFirst: of its commit: with it those are found that follow a feed, which tell that it moved and not what of it, once.
-    ///   - grounds: of the types of records, by their names.
+    ///   - isFirst: whether the change is the first of its commit. The first change finds the subscriptions to a feed,
+    ///     which tell once that the feed moved, and not what of it.
+    ///   - grounds: the grounds of types of records, by their names.
     private func terms(
         for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ grounds: [String: SubscriptionGround],
         _ transaction: any ReadTransaction
@@ -355,11 +366,13 @@ struct FireSubscriptions: TaskHandler {
             if case .range = term { isRange = true } else { isRange = false }
         }
 
-        /// Entries that are read first. On this server: of a range often none is between its ends, and what is read beyond them is in vain.
+        /// On this server: entries that are read first. A range often has none between its ends, and entries beyond
+        /// them are read in vain.
         var atFirst: Int { isRange ? 4 : Limits.firingChunk }
     }
 
-    /// The next subscriptions under a term, and whether they are its last. No row of another term is read where all of its own have room.
+    /// Returns the next subscriptions under a term, and whether they are its last. Where there is room for all of its
+    /// own rows, no row of another term is read.
     private func candidates(
         of term: Term, after last: String, limit: Int, _ transaction: any ReadTransaction
     ) throws -> (found: [(entry: String, user: String, name: String)], isLast: Bool) {
@@ -367,7 +380,7 @@ struct FireSubscriptions: TaskHandler {
         let rows = try transaction.entries(in: database, .subscriptionTerm, after: last.isEmpty ? term.scan.after : last, limit: limit)
         let own = rows.prefix { ByteOrder.compare($0.key.key, term.scan.before) < 0 }
         let found = own.map { row in
-            // The key and, of a range, the value stand before the name, and neither has a space.
+            // The key and, for a range, the value stand before the name, and neither has a space.
             let name = row.key.key.split(separator: " ", maxSplits: term.isRange ? 2 : 1).last ?? ""
             return (entry: row.key.key, user: String(name.prefix { $0 != " " }), name: String(name))
         }
@@ -380,7 +393,7 @@ struct FireSubscriptions: TaskHandler {
         var rule: FiringRule
     }
 
-    /// Reads those that are not ready yet. One of another change of the same portion is.
+    /// Reads the candidates that are not ready yet. Another change of the same portion may have read them.
     private func makeReady(
         _ names: [String], by known: KnownSchema, of key: DatabaseKey, _ ready: inout [String: Candidate], _ transaction: any ReadTransaction
     ) throws {
@@ -394,8 +407,9 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Subscriptions that fire for the change, and users who are told to fetch everything, as far as they may read what changed.
-    /// - Parameter owers: users who may have some that fire, of which none was looked at.
+    /// Returns the subscriptions that fire for the change, and the users who are told to fetch everything. Both only as
+    /// far as the users may read what changed.
+    /// - Parameter owers: users whose subscriptions were not looked at. Some of these may fire.
     private func firings(
         of candidates: [Candidate], _ owers: Set<String>, for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey,
         _ readRule: ReadRule, _ transaction: any ReadTransaction
@@ -438,7 +452,7 @@ struct FireSubscriptions: TaskHandler {
         AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
     }
 
-    /// That it tells of; nil: it tells of the commit.
+    /// The record of which the notification tells; nil: it tells of the commit.
     private func record(of firing: Firing) -> String? {
         firing.subscription?.isQuery == true ? firing.transition?.record.row.name : nil
     }
@@ -448,8 +462,9 @@ struct FireSubscriptions: TaskHandler {
         return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
 
-    /// CloudKit: one change has one, however many subscriptions it fires. The same whenever it is told.
-    /// - Parameter record: nil: the change is the commit.
+    /// Returns the ID of a change's notifications. CloudKit: one change has one, however many subscriptions it fires.
+    /// The ID is the same whenever the change is told.
+    /// - Parameter record: the name of the record; nil: the change is the commit.
     private func notificationID(of record: String?, _ cloud: Cloud) -> String {
         var writer = ByteWriter()
         writer.string(record ?? "")
@@ -460,7 +475,7 @@ struct FireSubscriptions: TaskHandler {
         return UUIDText.version4((try? reader.fixed()) ?? 0, (try? reader.fixed()) ?? 0).lowercased()
     }
 
-    /// What changed is not told by anything else.
+    /// Returns nil: nothing but the payload tells what changed.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 
@@ -478,7 +493,7 @@ extension ServerError {
 }
 
 extension ReadRule {
-    /// Whether a subscriber may read a record.
+    /// Returns the part of a record that a subscriber may read.
     /// - Parameter assigned: the roles of subscribers, where the schema has any.
     func verdict(
         on record: StoredRecord, of key: DatabaseKey, by caller: Caller, _ known: KnownSchema, _ assigned: [EntryRow]

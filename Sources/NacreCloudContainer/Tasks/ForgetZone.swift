@@ -1,9 +1,9 @@
 import NacreCloudWire
 
-/// The task that forgets a deleted zone, once nobody may ask any more what became of it.
+/// The task that forgets a deleted zone, once no client may ask any more for the zone's fate.
 struct ForgetZone: TaskHandler {
     private var zone: ZoneAddress
-    /// Of the deletion in the database's feed of zones.
+    /// The position of the deletion in the database's feed of zones.
     private var place: Int64
 
     static func task(for zone: ZoneAddress, goneAt place: Int64, due: Timestamp) -> TaskRow {
@@ -29,9 +29,10 @@ struct ForgetZone: TaskHandler {
         return writer.bytes
     }
 
-    /// Removes the row of a zone that was deleted long ago. Tokens of the database from before its deletion expire: they would not hear of it.
+    /// Removes the row of a zone that was deleted long ago. Tokens of the database from before the deletion expire,
+    /// because they would not hear of it.
     func chunk(_ turn: TaskTurn) async throws -> Bool {
-        // Its records went right after it: this finds what a failing worker left.
+        // The records went right after the zone. This removes what a failing worker left of them.
         let left = try await turn.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
         if left == 0 { try await turn.cloud.forget(zone, goneAt: place, finishing: turn.key) }
         return left > 0
@@ -39,7 +40,7 @@ struct ForgetZone: TaskHandler {
 
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         let found = try Int64(row.key.name).flatMap { try zone(ZoneAddress(database: row.key.database, zone: $0)) }
-        // One that was parked comes back.
+        // A parked task is due again.
         return found.map { task(for: $0.address, goneAt: $0.feedSeq, due: row.isParked ? now : row.due) }
     }
 }

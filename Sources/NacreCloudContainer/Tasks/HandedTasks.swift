@@ -1,17 +1,18 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Tasks that commits of this process have left to it. That database comes next for which least was done, so that who has much done for one has nobody wait
-/// for another; those of one database come in the order in which they came due.
+/// The tasks that commits of this process have left to it. The database for which least was done comes next, so that a
+/// busy database does not keep another one waiting. Tasks of one database come in the order in which they came due.
 ///
-/// Such a task is written as one that its process holds already (`TaskRow.init(handingOver:payload:at:)`), so that nobody looks for it, leases it or reads it
-/// back. Its row is there for who comes after the process: the next server takes it up when it starts (`Cloud.endLeases`), before what commits leave to it.
-/// See `docs/decisions/a-commit-hands-its-task-over.md`.
+/// Each task is written as if its process held it already (`TaskRow.init(handingOver:payload:at:)`). No worker looks
+/// for it, leases it or reads it back. Its row is there for the process after this one. The next server takes it up
+/// when it starts (`Cloud.endLeases`), before what commits leave to it. See
+/// `docs/decisions/a-commit-hands-its-task-over.md`.
 ///
-/// Only so many are remembered. Where there are more, the database that has most gives way: no further one of it is until those are found in the store, so
-/// that they keep their order.
+/// Memory for tasks is bounded. Beyond the bound, the database that has most gives way. None of its further tasks is
+/// remembered until those in the store are found, so that they keep their order.
 final class HandedTasks: Sendable {
-    /// The tasks of one lane that one database has left.
+    /// The tasks of one database in one lane.
     struct Place: Hashable, Sendable {
         var lane: TaskLane
         var database: DatabaseID
@@ -25,28 +26,29 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Where tasks were not remembered.
+    /// The places with tasks that were not remembered.
     struct Passed: Equatable, Sendable {
         fileprivate struct Tasks: Equatable, Sendable {
-            /// The running number of the last one.
+            /// The running number of the last task.
             var last: Int
-            /// A process before this one left some, and may have begun them.
+            /// Whether an earlier process left some, and may have begun them.
             var areLeft: Bool
         }
 
         fileprivate var tasks: [Place: Tasks]
 
         var places: Set<Place> { Set(tasks.keys) }
-        /// Those where a process before this one left some, which may have begun them.
+        /// The places where an earlier process left tasks, which may be begun.
         var left: Set<Place> { Set(tasks.filter(\.value.areLeft).keys) }
     }
 
-    /// Those of one place, the next one first.
+    /// The tasks of one place, the next one first.
     private struct Line {
         var tasks: [TaskRow] = []
         var bytes = 0
 
-        /// Whether the last one can be forgotten: it is found again in the store. One that was taken up from there has another lease.
+        /// Whether the last task can be forgotten, because it is found again in the store. A task that was taken up
+        /// from there has another lease.
         var canGiveWay: Bool { tasks.last.map { $0.attempts == 1 } ?? false }
 
         mutating func add(_ task: TaskRow) {
@@ -67,13 +69,13 @@ final class HandedTasks: Sendable {
     }
 
     private struct State {
-        /// None is empty.
+        /// The tasks in memory; no line is empty.
         var lines: [Place: Line] = [:]
-        /// Those that have a line; of those for which as much was done the first is next.
+        /// The databases that have a line. The first of those for which as much was done is next.
         var turns: [TaskLane: [DatabaseID]] = [:]
-        /// What was done for a place, counted from what was done for others when it began.
+        /// The work that was done for a place, counted from that for others when it began.
         var done: [Place: Int] = [:]
-        /// What was done for the place that was next last.
+        /// The work that was done for the place that was next last.
         var level: [TaskLane: Int] = [:]
         var passed: [Place: Passed.Tasks] = [:]
         var passedEver = 0
@@ -93,7 +95,7 @@ final class HandedTasks: Sendable {
             bytes += task.payload.count
         }
 
-        /// - Parameter index: of the line's tasks; nil: the last one.
+        /// - Parameter index: the task's index in the line; nil: the last one.
         mutating func remove(from place: Place, at index: Int? = nil) -> TaskRow? {
             guard let last = lines[place]?.tasks.indices.last, let task = lines[place]?.remove(at: index ?? last) else { return nil }
             if lines[place]?.tasks.isEmpty == true {
@@ -110,7 +112,7 @@ final class HandedTasks: Sendable {
             guard let place = ready.min(by: { done[$0] ?? 0 < done[$1] ?? 0 }), let task = remove(from: place, at: 0) else { return nil }
             level[lane] = done[place] ?? 0
             charge(place, 1)
-            // Behind those for which as much was done.
+            // The database goes behind those for which as much was done.
             if lines[place] != nil {
                 turns[lane]?.removeAll { $0 == place.database }
                 turns[lane]?.append(place.database)
@@ -120,7 +122,7 @@ final class HandedTasks: Sendable {
 
         mutating func charge(_ place: Place, _ cost: Int) {
             done[place, default: level[place.lane] ?? 0] += cost
-            // Those that are not ahead are as if nothing had been done for them.
+            // Places that are not ahead are as if nothing had been done for them, and are forgotten.
             if done.count > 2 * HandedTasks.placesRemembered {
                 done = done.filter { lines[$0.key] != nil || $0.value > level[$0.key.lane] ?? 0 }
                 if done.count > HandedTasks.placesRemembered { done = done.filter { lines[$0.key] != nil } }
@@ -133,20 +135,20 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Of which it is remembered what was done for them while nothing waits. On this server.
+    /// On this server: places without tasks whose work is remembered.
     private static let placesRemembered = 5_000
 
     private let state = Locked(State())
     private let mostTasks: Int
     private let mostBytes: Int
 
-    /// By default, on this server: what a worker does in a few seconds.
+    /// Sets the bounds. The defaults are, on this server, what a worker does in a few seconds.
     init(mostTasks: Int = 5_000, mostBytes: Int = 16_000_000) {
         (self.mostTasks, self.mostBytes) = (mostTasks, mostBytes)
     }
 
-    /// Takes those over that a commit has left to this process.
-    /// - Returns: when the earliest of each kind is to be done, of all that it left.
+    /// Takes over the tasks that a commit has left to this process.
+    /// - Returns: for each kind, the time when the earliest of all these tasks is to be done.
     func take(over tasks: [TaskRow]) -> [TaskKind: Timestamp] {
         if !tasks.contains(where: \.isHandedOver) { return [TaskKind: Timestamp](tasks) }
         var due = tasks
@@ -174,21 +176,22 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Remembers where a process before this one left tasks: they are found in the store, before what comes there from now on.
+    /// Remembers the places where an earlier process left tasks. They are found in the store, before what comes there
+    /// from now on.
     func leave(at places: Set<Place>) {
         state.withLock { state in
             for place in places { state.pass(place, areLeft: true) }
         }
     }
 
-    /// Takes those of one place that found no room when they came, whatever room there is: the caller brings few at a time.
+    /// Adds tasks of one place that found no room when they came. There is no bound: the caller brings few at a time.
     func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
             for task in tasks { state.add(task) }
         }
     }
 
-    /// Takes the next one of these lanes; nil: there is none.
+    /// Takes the next task of these lanes; nil: there is none.
     func next(in lanes: [TaskLane]) -> TaskRow? {
         state.withLock { state in
             for lane in lanes {
@@ -203,12 +206,12 @@ final class HandedTasks: Sendable {
         state.withLock { $0.add(task, isFirst: true) }
     }
 
-    /// Counts what was done for a place: one for a task, and as much for a notification or a subscription that was looked at.
+    /// Counts work that was done for a place: one for a task or a notification, and the cost of finding subscriptions.
     func charge(_ place: Place, _ cost: Int) {
         state.withLock { $0.charge(place, cost) }
     }
 
-    /// Whether some of another database wait.
+    /// Whether tasks of another database wait in a lane.
     func hasNext(in lane: TaskLane, besides database: DatabaseID) -> Bool {
         state.withLock { $0.turns[lane]?.contains { $0 != database } ?? false }
     }
@@ -217,7 +220,8 @@ final class HandedTasks: Sendable {
         state.withLock { $0.hasNext(in: lane) }
     }
 
-    /// Where tasks of these lanes wait in the store that were not remembered, and none in memory before them; nil: nowhere, or there is no room for any yet.
+    /// Returns the places of these lanes with tasks in the store that were not remembered, and none in memory before
+    /// them. nil: there are none, or there is no room for any yet.
     func passed(in lanes: [TaskLane]) -> Passed? {
         state.withLock { state in
             if state.bytes >= mostBytes, lanes.contains(where: { state.hasNext(in: $0) }) { return nil }
@@ -226,7 +230,8 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Whether a task comes in its turn, and is not to be taken before: it is in memory, or is found with others of its place that are not.
+    /// Whether a task comes in its turn, and is not to be taken before. It is in memory, or is found in the store with
+    /// others of its place.
     func has(_ task: TaskKey) -> Bool {
         let place = Place(of: task)
         return state.withLock { state in
@@ -234,30 +239,30 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// No more of them are in the store.
-    /// - Parameter left: places that may have some still.
+    /// Notes that the store has no more tasks of these places.
+    /// - Parameter left: places that may still have some.
     func found(_ passed: Passed, but left: Set<Place> = []) {
         state.withLock { state in
-            // Of a number that is another by now, more have come.
+            // If the number is another by now, more tasks have come.
             for (place, tasks) in passed.tasks where !left.contains(place) && state.passed[place] == tasks { state.passed[place] = nil }
         }
     }
 
-    /// Whether so many tasks of a place wait, or so many bytes of them, or some that are not remembered.
+    /// Whether at least so many tasks of a place wait, or so many bytes of them, or some that are not remembered.
     func isBacklog(at place: Place, tasks: Int, bytes: Int) -> Bool {
         state.withLock { state in
             state.passed[place] != nil || state.lines[place].map { $0.tasks.count >= tasks || $0.bytes >= bytes } ?? false
         }
     }
 
-    /// Forgets all.
+    /// Forgets all tasks and counts.
     func removeAll() {
         state.withLock { $0 = State() }
     }
 }
 
 extension TaskRow {
-    /// A task that the process whose commit leaves it does at once, and holds from then on.
+    /// Makes a task for the process whose commit leaves it. The process does it at once, and holds it from then on.
     init(handingOver key: TaskKey, payload: [UInt8], at now: Timestamp) {
         self.init(key: key, payload: payload, due: now + Limits.taskLeaseSeconds, attempts: 1)
         isHandedOver = true

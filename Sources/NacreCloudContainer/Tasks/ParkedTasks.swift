@@ -1,28 +1,29 @@
 import NacreCloudWire
 
-/// A task of the outbox, for people.
+/// A task in a list of the outbox.
 package struct ListedTask: Hashable, Sendable {
     package var task: TaskRow
-    /// nil: the database's row is gone.
+    /// The key of the task's database; nil: its row is gone.
     package var database: DatabaseKey?
 
-    /// Records that are done of a walk that puts index rows or takes them away; nil for another task, and for one that has not begun.
+    /// Records that are done by a task that adds or removes index rows; nil for another task, and for one that has not
+    /// begun.
     package var recordsDone: Int? {
         guard [.buildIndexes, .clearIndexes].contains(task.key.kind), !task.payload.isEmpty else { return nil }
         return (try? IndexProgress(task))?.records
     }
 }
 
-/// Some tasks of the outbox, in the order of their keys.
+/// A page of the outbox, in the order of the tasks' keys.
 package struct TaskPage: Sendable {
     package var tasks: [ListedTask] = []
-    /// Where the next page begins; nil: this was the last one.
+    /// The key after which the next page begins; nil: this was the last one.
     package var next: TaskKey?
 }
 
 extension Cloud {
-    /// The tasks after one, waiting and parked. A row that cannot be read is left out: the check tells of it.
-    /// - Parameter limit: of the rows that are looked at.
+    /// Lists the tasks after a key, waiting and parked. A row that cannot be read is left out: the check tells of it.
+    /// - Parameter limit: the number of rows that are looked at.
     package func listTasks(after key: TaskKey?, limit: Int = Limits.tasksPerPage) async throws -> TaskPage {
         try await store.read { transaction in
             let rows = try transaction.rows(of: .tasks, after: key?.place, limit: limit)
@@ -34,8 +35,8 @@ extension Cloud {
         }
     }
 
-    /// Makes a parked task due, with no attempts behind it.
-    /// - Returns: false where it is not parked, or there is none.
+    /// Makes a parked task due, without counted attempts.
+    /// - Returns: false where the task is not parked, or missing.
     package func retryTask(_ key: TaskKey) async throws -> Bool {
         let now = clock()
         return try await store.write { transaction in
@@ -50,10 +51,10 @@ extension Cloud {
 extension TaskKey {
     fileprivate var place: KeptPlace { .database(database, .number(kind.rawValue), .text(name)) }
 
-    /// For people, and for `init(text:)`: `cascade:-81985529:7:12`.
+    /// The key as text, for people and for `init(text:)`: `cascade:-81985529:7:12`.
     package var text: String { "\(kind):\(database.rawValue):\(name)" }
 
-    /// nil for anything that `text` did not make.
+    /// Reads a key from its `text`; nil for other text.
     package init?(text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let kind = TaskKind.allCases.first(where: { "\($0)" == parts[0] }), let database = Int64(parts[1]) else { return nil }

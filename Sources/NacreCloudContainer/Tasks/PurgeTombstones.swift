@@ -1,18 +1,19 @@
 import NacreCloudWire
 
-/// The task that removes the tombstones of a zone's records once they are older than the retention: one task a zone and day.
+/// The task that removes the tombstones of a zone's records once they are older than the retention. There is one for
+/// each zone and day.
 struct PurgeTombstones: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
 
     private static let daySeconds: Double = 24 * 3600
 
-    /// - Parameter time: of a deletion; the task is due when all of its day may go.
+    /// - Parameter time: the time of a deletion. The task is due when all tombstones of its day may go.
     static func task(for zone: ZoneRow, deletedAt time: Timestamp) -> TaskRow {
         task(for: zone, onDay: Int64((time.secondsSince2001 / daySeconds).rounded(.down)))
     }
 
-    /// - Parameter day: days since 2001, as the key of the task names it.
+    /// - Parameter day: days since 2001, as in the key of the task.
     static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
         TaskRow(
             key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"),
@@ -49,10 +50,10 @@ struct PurgeTombstones: TaskHandler {
         return found.flatMap { zone in parts.last.map { task(for: zone, onDay: $0) } }
     }
 
-    /// Removes one chunk, oldest changes first, and raises what the zone says is forgotten: older tokens expire.
+    /// Removes one chunk, oldest changes first, and raises the zone's `forgotten`, so that older tokens expire.
     ///
-    /// A tombstone that is too young, because a clock jumped, stops it; its own day's task goes on. One that is damaged may be a live record: it
-    /// stays, for the check.
+    /// A tombstone that is too young, because a clock jumped, ends the work; the task of its own day goes on. A damaged
+    /// one may be a live record: it stays, for the check.
     /// - Returns: whether there may be more.
     private func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
         var plan = WritePlan(finishing: key)
@@ -70,7 +71,7 @@ struct PurgeTombstones: TaskHandler {
                 plan.tasks = [Self.task(for: row, deletedAt: gone)]
                 break
             }
-            // A zone without a feed has no such places, and removing what is not there is not an error.
+            // A zone without a feed has no places like these, and removing one that is not there is not an error.
             plan.recordsRemoved.append(
                 RecordRemoval(zone: zone, name: tombstone.name, leaves: RecordPlan.places(of: stored, hasFeed: true).map(\.place)))
             forgotten = max(forgotten, tombstone.number)

@@ -1,9 +1,9 @@
 import NacreCloudWire
 
-/// The task that takes a deleted zone's records away, in chunks.
+/// The task that removes the records and assets of a deleted zone, in chunks.
 struct ReclaimZone: TaskHandler {
     private var zone: ZoneAddress
-    /// Assets of one chunk of work. On this server: each may have thousands of chunks.
+    /// On this server: assets of one chunk of work. Each asset may have thousands of chunks.
     private static let assetsPerChunk = 10
 
     static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
@@ -36,7 +36,7 @@ struct ReclaimZone: TaskHandler {
             if assets.isEmpty {
                 plan = WritePlan(finishing: turn.key)
             } else {
-                // A task that died in the middle has them again: a chunk that is gone is no error.
+                // A task that died in the middle does these assets again: a missing chunk is no error.
                 plan.tasks = [CollectAssets.task(forChunksOf: assets, in: zone, due: now)]
                 for asset in assets { plan.remove(asset, in: zone.database) }
             }

@@ -1,9 +1,10 @@
 import NacreCloudWire
 
-/// The task that settles an account: releases addresses that it has left or did not get, lets containers show its names and find it by its address as
-/// they are, and takes a deleted one away with its data.
+/// The task that settles an account. It releases addresses that the account has left or did not get. It updates the
+/// names that containers show, and the address by which they find the account. It removes a deleted account with its
+/// data.
 ///
-/// What is to be done is in the account itself, so the task has nothing to remember.
+/// The account itself tells what is to be done, so the task has nothing to remember.
 struct SettleAccount: TaskHandler {
     static func task(in account: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(account, .settleAccount, "account"), payload: [], due: due)
@@ -34,7 +35,7 @@ struct SettleAccount: TaskHandler {
             try turn.requireLease(transaction)
             var plan = WritePlan(finishing: turn.key)
             let entry = try transaction.entry(AccountEntry.self, id, in: database, at: now)
-            // Something came meanwhile.
+            // The account has changed meanwhile.
             if entry?.leaving != nil || entry?.isLiving != account?.isLiving { return .rollback(true) }
             if entry?.isLiving == false { plan.entriesRemoved = [EntryKey(database, .account, id)] }
             try transaction.apply(plan)

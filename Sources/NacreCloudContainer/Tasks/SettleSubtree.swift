@@ -1,20 +1,21 @@
 import NacreCloudWire
 
-/// Goes down from records that came into a view or left it, and takes along what hangs on them. A child that is where its parent is, is passed, with all below
-/// it: where that is elsewhere, another walk is due that begins there.
+/// A walk down from records that came into a view or left it. It takes along the records below them. A child that is in
+/// its parent's view already is passed with all below it: where those are elsewhere, another walk that begins there is
+/// due.
 struct SubtreeWalk: Sendable {
-    /// Parents whose children are to be looked at, behind a name of theirs; the last first.
+    /// Parents whose children are to be looked at, with the last child that was; the last parent is next.
     private(set) var open: [(parent: String, after: String?)]
 
     init(from names: [String]) {
         open = names.map { ($0, nil) }
     }
 
-    /// Goes on.
+    /// Goes on with the walk.
     /// - Parameters:
-    ///   - room: for records that are looked at, and for questions.
-    ///   - bytes: of their bodies.
-    /// - Returns: what moves.
+    ///   - room: the bound of records that are looked at, and of calls of the store.
+    ///   - bytes: the bound of their bodies.
+    /// - Returns: the records that move.
     mutating func run(room: Int, bytes: Int, as rows: inout RecordPlan, _ transaction: any ReadTransaction) throws -> [RecordPut] {
         var (room, bytes) = (room, bytes)
         var puts: [RecordPut] = []
@@ -28,7 +29,7 @@ struct SubtreeWalk: Sendable {
                 bytes -= record?.row.body.count ?? 0
                 known = record.flatMap { $0.isLive ? .some($0.content.shared.view) : nil }
             }
-            // What is gone has no children; what is damaged is saved whole one day, and goes on from there.
+            // A deleted parent has no children. A damaged one is saved whole one day, and a walk goes on from there.
             guard let view = known else {
                 open.removeLast()
                 room -= 1
@@ -52,7 +53,8 @@ struct SubtreeWalk: Sendable {
 }
 
 extension WriteTransaction {
-    /// Takes along what hangs on records that moved in this transaction, once they are put: as much as one transaction does. The rest is left to a task.
+    /// Takes along the records below those that moved in this transaction, once these are put. One transaction does as
+    /// many as it may, and leaves the rest to a task.
     func settleSubtrees(below names: [String], of zone: ZoneRow, as rows: inout RecordPlan, by caller: Caller, at now: Timestamp) throws {
         guard !names.isEmpty else { return }
         var walk = SubtreeWalk(from: names)
@@ -65,11 +67,11 @@ extension WriteTransaction {
     }
 }
 
-/// The task that goes on where a transaction had no room for all that hangs on a record which came into a share or left it.
+/// The task that goes on with a walk for which a transaction had no room.
 struct SettleSubtree: TaskHandler {
     private let zone: ZoneAddress
     private let zoneName: String
-    /// Of the commit that began.
+    /// The number of the commit that began the walk.
     private let number: ChangeNumber
     private let author: FireSubscriptions.Author
     private var walk: SubtreeWalk
@@ -105,7 +107,7 @@ struct SettleSubtree: TaskHandler {
         return writer.bytes
     }
 
-    /// Each commit leaves a walk of its own, and none ends another's.
+    /// Returns the task of this walk. Each commit leaves a walk of its own, and none ends another's.
     func task(due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(zone.database, .settleSubtree, "\(zone.zone):\(ChangeTag.text(number))"), payload: payload, due: due)
     }
@@ -153,7 +155,7 @@ struct SettleSubtree: TaskHandler {
         return .commit((walk.open.isEmpty ? nil : walk, hasMoved))
     }
 
-    /// Where the walk was, its key does not tell.
+    /// Returns nil: the key does not tell how far the walk was.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 

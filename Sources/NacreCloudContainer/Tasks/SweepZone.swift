@@ -1,21 +1,22 @@
 import NacreCloudWire
 
-/// The task that holds a zone's places in the feed, links and index rows against its records, after a damaged record was written over: those of the old
-/// body are not known, and are found by looking at all.
+/// The task that checks a zone's places in the feed, links and index rows against its records, after a damaged record
+/// was written over. The rows of the old body are unknown, and are found by a look at all rows.
 ///
-/// What it has passed stays right, because every save keeps the rows of what it saves; done twice it finds nothing.
+/// Rows that it has passed stay right, because every save keeps the rows of what it saves. Done twice it finds nothing.
 struct SweepZone: TaskHandler {
     private var zone: ZoneAddress
     private var place: CheckPlace
 
     private static let tables: [KeptTable] = [.records, .feed, .links, .index]
 
-    /// - Parameter number: of the change that wrote over something: each leaves a sweep of its own, and none ends another's.
+    /// - Parameter number: the number of the change that wrote over a damaged record. Each leaves a sweep of its own,
+    ///   and none ends another's.
     static func task(for zone: ZoneAddress, changedAt number: ChangeNumber, due: Timestamp) -> TaskRow {
         again(TaskKey(zone.database, .sweepZone, "\(zone.zone):\(ChangeTag.text(number))"), zone: zone, due: due)
     }
 
-    /// From the beginning.
+    /// Returns a task that begins at the first row.
     private static func again(_ key: TaskKey, zone: ZoneAddress, due: Timestamp) -> TaskRow {
         let sweep = SweepZone(zone: zone, place: CheckPlace(table: .records, row: .start(of: .records, in: zone)))
         return TaskRow(key: key, payload: sweep.payload, due: due)
@@ -56,7 +57,7 @@ struct SweepZone: TaskHandler {
         return false
     }
 
-    /// Behind a chunk; nil: the zone is done.
+    /// Returns the place after a chunk; nil: the zone is done.
     private func following(_ next: CheckPlace?) -> CheckPlace? {
         if let next, next.table == place.table, next.row != nil { return next }
         guard let table = Self.tables.first(where: { $0.rawValue > place.table.rawValue }) else { return nil }

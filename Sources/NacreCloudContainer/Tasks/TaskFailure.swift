@@ -1,10 +1,10 @@
 import NacreCloudWire
 
-/// A turn of a task that failed, and what becomes of the task.
+/// A turn of a task that failed, and the task after it.
 package struct TaskFailure: Sendable {
-    /// As it is kept now: due when it is tried again, or parked.
+    /// The task as it is stored now: due when it is tried again, or parked.
     package var task: TaskRow
-    /// nil where the store could not tell.
+    /// The key of the task's database; nil where the store could not tell.
     package var database: DatabaseKey?
     package var cause: any Error
 
@@ -16,20 +16,22 @@ package struct TaskFailure: Sendable {
 }
 
 extension TaskRow {
-    /// A task whose turn failed. It waits a second after its first attempt, twice as long after each further one, and at most
-    /// `Limits.taskPauseSeconds`; after `Limits.taskAttempts` attempts without progress it is parked. A store that is full, cannot be written or
-    /// cannot be reached parks nothing: that passes, whatever the task is.
+    /// Returns the task after a turn that failed. It waits a second after its first attempt, twice as long after each
+    /// further one, and at most `Limits.taskPauseSeconds`. After `Limits.taskAttempts` attempts without progress it is
+    /// parked. A store that is full, cannot be written or cannot be reached parks no task: that passes, whatever the
+    /// task is.
     func after(_ cause: any Error, at now: Timestamp) -> TaskRow {
         var next = self
         let passes = (cause as? StoreError)?.passes ?? false
         if passes { next.attempts = min(attempts, Limits.taskAttempts - 1) }
         next.due = next.attempts >= Limits.taskAttempts ? Self.parked : now + Self.pause(after: next.attempts)
-        // It was begun: nobody takes it for new.
+        // A second attempt marks the task as begun, so that no process takes it for new.
         if key.kind.isHandedOver { next.attempts = max(next.attempts, 2) }
         return next
     }
 
-    /// The task as it is due where nobody holds it any more; nil: it stays as it is, because nobody has taken it since it got on, or it comes as early.
+    /// Returns the task with the time when it is due without its lease. nil: no worker has taken it since it got on, or
+    /// it is due as early.
     func withoutLease(at now: Timestamp) -> TaskRow? {
         guard attempts > 0, !isParked else { return nil }
         var next = self
@@ -37,13 +39,13 @@ extension TaskRow {
         return next.due < due ? next : nil
     }
 
-    /// The task as the next process finds it; nil: as it is, because that is so already.
+    /// Returns the task as the next process is to find it; nil: unchanged.
     func afterProcess(endedAt now: Timestamp) -> TaskRow? {
         guard key.kind.isHandedOver else { return withoutLease(at: now) }
         switch attempts {
-        // It is found where its commit has put it.
+        // The task keeps the due time that its commit has set.
         case 1: return nil
-        // And one that was taken up once before it, in the order in which they were.
+        // A task that was taken up once before goes in front, in the order in which the tasks were taken up.
         case 2 where due > now && !isParked:
             var next = self
             next.due = due + -Limits.taskLeaseSeconds
@@ -52,7 +54,7 @@ extension TaskRow {
         }
     }
 
-    /// Seconds that a task waits after so many attempts.
+    /// Returns the seconds that a task waits after a number of attempts.
     static func pause(after attempts: Int64) -> Double {
         var pause = 1.0
         for _ in 1..<max(attempts, 1) where pause < Limits.taskPauseSeconds { pause *= 2 }
@@ -61,7 +63,7 @@ extension TaskRow {
 }
 
 extension StoreError {
-    /// The failure is not about what was asked: the same call can succeed later.
+    /// Whether the same call can succeed later, because the failure is not about what was asked.
     fileprivate var passes: Bool {
         switch code {
         case .full, .readOnly, .unavailable, .outpaced, .closed, .inUse, .collision: true

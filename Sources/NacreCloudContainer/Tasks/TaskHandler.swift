@@ -1,19 +1,21 @@
 import NacreCloudWire
 
-/// What a kind of task does. Each kind has one such type, which `TaskKind.handler` names; it is a task that has been read.
+/// The work of one kind of task. `TaskKind.handler` names the type of each kind. A value is a task that has been read.
 protocol TaskHandler: Sendable {
     /// - Throws: `TaskRow.malformed` where the payload is not what was written.
     init(_ task: TaskRow) throws
 
-    /// What a row remembers of the task as it stands now.
+    /// The bytes that the task's row keeps of its present state.
     var payload: [UInt8] { get }
 
-    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row, unless the end is left to the worker
-    /// (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after each of its transactions.
+    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row, unless the end
+    /// is left to the worker (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after
+    /// each of its transactions.
     /// - Returns: whether there may be more.
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool
 
-    /// The task that a repair puts in the place of one whose payload cannot be read: from its key, and from the zone that the key names.
+    /// Returns the task with which a repair replaces one whose payload cannot be read. It is made from the key, and
+    /// from the zone that the key names.
     /// - Parameter zone: finds a zone's row.
     /// - Returns: nil where the key tells too little.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow?
@@ -22,31 +24,32 @@ protocol TaskHandler: Sendable {
 /// A worker's hold on a task.
 struct TaskTurn: Sendable {
     let cloud: Cloud
-    /// As it is kept: due when the lease ends.
+    /// The task as it is stored: due when the lease ends.
     let task: TaskRow
-    /// Nobody has done any of what this turn does: what it would do twice is not there.
+    /// Whether no part of this turn's work was done before, so that nothing can be there twice.
     var isNew = false
-    /// Takes what the task tells; nil: it is told and ended by itself.
+    /// Takes what the task tells; nil: the turn tells it and ends the task.
     var together: ToldTogether?
 
     var key: TaskKey { task.key }
 
-    /// The task as a transaction of this turn leaves it, which got on: the lease stays, as that of the first attempt since then.
+    /// Returns the row that a transaction of this turn leaves when the task got on. The lease stays, as that of the
+    /// first attempt since then.
     func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
 
-    /// Leaves to the worker what the task tells, which does no more than that.
+    /// Leaves to the worker what the task tells, where the task does no more than that.
     /// - Returns: false: the worker takes nothing.
     func leave(_ words: [ToldTogether.Word]) -> Bool {
         together?.add(task, telling: words)
         return together != nil
     }
 
-    /// Ends a transaction in which this worker must still be the only one that has the task. Locks the task's row.
+    /// Throws `LeaseLost` unless this worker is still the only one that has the task. Locks the task's row.
     func requireLease(_ transaction: any WriteTransaction) throws {
         guard try transaction.tasks(locking: [key]).first?.due == task.due else { throw LeaseLost() }
     }
 
-    /// The schema that a task of a schema belongs to, and whose it is.
+    /// Returns the schema to which a task of a schema belongs, and the key of its database.
     func schema() async throws -> (key: DatabaseKey, schema: Schema) {
         let database = key.database
         return try await cloud.store.read { transaction in
@@ -57,10 +60,11 @@ struct TaskTurn: Sendable {
         }
     }
 
-    /// On this server: transactions of one commit of the engine.
+    /// On this server: transactions that run together, for one commit of the engine.
     private static let usersAtATime = 16
 
-    /// Does something for each user, some at a time: each is a transaction, and transactions that come together are committed together.
+    /// Calls `body` for each user, some at a time. Each call is a transaction, and transactions that come together are
+    /// committed together.
     static func each<User: Sendable>(of users: [User], _ body: @escaping @Sendable (User) async throws -> Void) async throws {
         for start in stride(from: 0, to: users.count, by: usersAtATime) {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -71,26 +75,29 @@ struct TaskTurn: Sendable {
     }
 }
 
-/// Another worker has the task now, or something put it anew. Who hears it leaves the task alone.
+/// Another worker has the task now, or a commit put it anew. A turn that gets this error leaves the task alone.
 struct LeaseLost: Error {}
 
-/// How urgent a kind of task is. Each lane is worked by itself, so that no task of one waits for a task of another.
+/// The urgency of a kind of task. Each lane is worked by itself, so that no task of one waits for a task of another.
 package enum TaskLane: Hashable, Sendable, CaseIterable {
-    /// A user waits for it: what hangs on deleted records is still seen, and queries cannot use an index, until the task is done.
+    /// A user waits for the task. Until it is done, records that hang on deleted ones are still seen, and queries
+    /// cannot use an index.
     case prompt
-    /// Nobody sees whether it is done: rows that no request finds any more go, and rows that queries pass over anyway are put right.
+    /// No user sees whether the task is done. It removes rows that no request finds, and repairs rows that queries pass
+    /// over.
     case upkeep
-    /// A user waits for it, and so does the worker, for a server elsewhere.
+    /// A user waits for the task, and the worker waits for a server elsewhere.
     case mail
     /// A device waits to be told of a change.
     case push
-    /// The same, and a push service elsewhere is waited for.
+    /// A device waits to be told of a change, and the worker waits for a push service elsewhere.
     case delivery
 
-    /// How many of its tasks are done at the same time.
+    /// The number of its tasks that are done at the same time.
     var width: Int { self == .delivery ? Limits.pushesAtOnce : 1 }
 
-    /// As whose the reads and writes of its tasks count: what tells devices is waited for, as a request is, and reads little.
+    /// The turn under which the reads and writes of its tasks count. A device waits for a `push` task as a user does
+    /// for a request, and the task reads little.
     package var turn: Turn { self == .push ? Turn(asker: "push") : .current }
 }
 
@@ -116,7 +123,7 @@ extension TaskKind {
         }
     }
 
-    /// Whether commits hand such tasks over to their process (`HandedTasks`).
+    /// Whether commits hand tasks of this kind over to their process (`HandedTasks`).
     var isHandedOver: Bool { self == .fireSubscriptions }
 
     package var lane: TaskLane {
@@ -136,12 +143,12 @@ extension TaskLane {
 }
 
 extension TaskRow {
-    /// When a parked task is due: never, as long as nobody puts it back.
+    /// The due time of a parked task: never, unless the task is put back.
     static let parked = Timestamp(secondsSince2001: 1e15)
 
     package var isParked: Bool { due >= Self.parked }
 
-    /// What is thrown when a payload is not what was written.
+    /// The error for a payload that is not what was written.
     var malformed: StoreError { StoreError(.corrupt, "A task's payload is malformed", ["task": key.name]) }
 }
 

@@ -1,21 +1,22 @@
 import NacreCloudWire
 
-/// The task that lets the shared databases of a zone's participants follow the zone: its row in each comes, is marked as changed, or goes, as the zone's
-/// share says when the task is done. Done twice it marks twice, which does no harm.
+/// The task that updates a zone's rows in the shared databases of its participants. Each row comes, is marked as
+/// changed, or goes, as the zone's share says when the task is done. Done twice it marks twice, which does no harm.
 struct TellParticipants: TaskHandler {
-    /// Whom it tells.
+    /// The users that the task tells.
     private enum Audience: Equatable, Sendable {
-        /// Who takes part now.
+        /// The present participants in the share of the whole zone.
         case members
-        /// Somebody who took part.
+        /// A user who took part.
         case user(String)
-        /// Who took part in shares of records: the zone is gone, and its links go too.
+        /// The former participants in shares of records. The zone is gone, and its links go too.
         case nobody
-        /// Who takes part now in the share of a record that this view shows.
+        /// The present participants in the share of a record that this view shows.
         case guests(FeedView)
-        /// Who took part, by the zone's entries, in a share that was deleted or made anew without a look at it.
+        /// The former participants, by the zone's entries, in a share that was deleted or made anew without a look at
+        /// it.
         case former(String)
-        /// Nobody: the record was the root of a share, whose link goes.
+        /// No user: the record was the root of a share, whose link goes.
         case root(String)
     }
 
@@ -26,7 +27,7 @@ struct TellParticipants: TaskHandler {
 
     private static let version: UInt8 = 1
 
-    /// Commits that come before it is done leave one task.
+    /// Returns the task for changes in a zone. Commits before it is done leave one task together.
     static func task(ofChangesIn zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .members, by: caller, due: due) }
 
     static func task(ofChangesIn zone: ZoneRow, view: FeedView, by caller: Caller, due: Timestamp) -> TaskRow {
@@ -56,7 +57,7 @@ struct TellParticipants: TaskHandler {
             case .user(let user): "\(zone.address.zone) \(user)"
             case .nobody: "\(zone.address.zone):"
             case .guests(let view): "\(zone.address.zone)/\(view.rawValue)"
-            // No user has such a name.
+            // No user has a name with the prefix of the next two.
             case .former(let share): "\(zone.address.zone) /\(share)"
             case .root(let root): "\(zone.address.zone) :\(root)"
             }
@@ -127,7 +128,7 @@ struct TellParticipants: TaskHandler {
         }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
-            // A commit since has put it anew, and is told too.
+            // If a commit has put the task anew since, the lease is lost, and the task runs again.
             try turn.requireLease(transaction)
             try transaction.apply(WritePlan(finishing: turn.key))
             return .commit(false)
@@ -147,13 +148,13 @@ struct TellParticipants: TaskHandler {
             do {
                 return try transaction.zoneShare(in: zone)?.content.sharing?.members ?? []
             } catch is ServerError {
-                // Nobody knows who takes part, and nobody is let in.
+                // The participants are unknown, and no user is let in.
                 return []
             }
         }
     }
 
-    /// Takes a portion of the entries and links of shares of records away, and tells who had a seat.
+    /// Removes a portion of the entries and links of shares of records, and tells the users who had a seat.
     /// - Returns: whether there may be more.
     private func endShares(of key: DatabaseKey, _ cloud: Cloud) async throws -> Bool {
         let prefix = ShareEntries.prefix(of: zone)
@@ -173,7 +174,7 @@ struct TellParticipants: TaskHandler {
         }
     }
 
-    /// Tells who has a seat by a share that may be gone, and takes the seats away that it no longer gives.
+    /// Tells the users who have a seat by a share that may be gone, and removes the seats that it no longer gives.
     private func endSeats(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
         let (seats, links) = try await cloud.store.read { [zone] transaction in
             let links = try transaction.everyEntry(.recordShare, of: zone) { try ShareEntries.read($0).share == share }
@@ -201,6 +202,6 @@ struct TellParticipants: TaskHandler {
         }
     }
 
-    /// What changed is told with the next change.
+    /// Returns nil: participants are told of the change with the next one.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

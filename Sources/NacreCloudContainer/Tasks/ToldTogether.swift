@@ -1,20 +1,27 @@
 import NacreCloudWire
 import NacreLocks
 
-/// What tasks that a worker does one after the other have left to be told, together: a user's devices get it in the tasks' order, in as few transactions as
-/// it takes. The tasks are done then, but for their rows.
+/// The notifications of tasks that a worker does one after the other, told together. A user's devices get them in the
+/// tasks' order, in as few transactions as possible. Then only the rows of the tasks are left to remove.
 ///
-/// Used by one worker, one call after the other.
+/// Used by one worker, one call after the other:
+///
+/// ```swift
+/// let together = ToldTogether()
+/// together.add(task, telling: words)  // once for each task
+/// await together.tell(cloud)
+/// // Remove the rows of `together.told`, and try `together.failed` again.
+/// ```
 final class ToldTogether: Sendable {
-    /// What a user's devices are told.
+    /// A notification for a user's devices.
     struct Word: Sendable {
         var place: AccountPlace
-        /// Whose task tells it.
+        /// The task that tells it.
         var task: TaskKey
-        /// A device that is told nothing.
+        /// The ID of a device that is told nothing.
         var author: String?
         var payload: Payload
-        /// Nobody has begun to tell it before.
+        /// Whether no turn has begun to tell it before.
         var isNew: Bool
     }
 
@@ -28,7 +35,7 @@ final class ToldTogether: Sendable {
 
     private let state = Locked(State())
 
-    /// - Parameter task: does no more than to tell this.
+    /// - Parameter task: a task that has nothing more to do than to tell these words.
     func add(_ task: TaskRow, telling words: [Word]) {
         state.withLock { state in
             state.tasks.append(task)
@@ -36,17 +43,17 @@ final class ToldTogether: Sendable {
         }
     }
 
-    /// How many are to be told.
+    /// The number of words that are still to be told.
     var words: Int { state.withLock { $0.words.count } }
 
-    /// What it has cost so far to find what is to be told, in the unit of `WorkMeter`.
+    /// The cost so far of finding the words, in the unit of `WorkMeter`.
     var cost: Int { state.withLock { $0.cost } }
 
     func count(_ cost: Int) {
         state.withLock { $0.cost += cost }
     }
 
-    /// Tells what was added.
+    /// Tells what was added, and puts the tasks into `told` or `failed`.
     func tell(_ cloud: Cloud) async {
         let (tasks, words) = state.withLock { state in
             defer { (state.tasks, state.words) = ([], []) }
@@ -60,15 +67,16 @@ final class ToldTogether: Sendable {
         }
     }
 
-    /// Those of which all was told.
+    /// The tasks of which all was told.
     var told: [TaskRow] { state.withLock { $0.told } }
-    /// Those of which something may not have been told, and why.
+    /// The tasks of which something may not have been told, and why.
     var failed: [(task: TaskRow, cause: any Error)] { state.withLock { $0.failed } }
 }
 
 extension Cloud {
-    /// Puts words into the queues of users' devices, those of a user in their order. To be done again, as the task that tells it is. Users come first of whom
-    /// a device listens to this server: of the others nobody waits, and elsewhere it is told a moment later.
+    /// Puts words into the queues of users' devices, the words of a user in their order. If a power cut takes the
+    /// writes back, the task tells them again. Users with a device that listens to this server come first: a device
+    /// that listens elsewhere is told a moment later.
     func tell(_ words: [ToldTogether.Word]) async throws {
         var (listeners, others) = ([(AccountPlace, [ToldTogether.Word])](), [(AccountPlace, [ToldTogether.Word])]())
         for (place, words) in Dictionary(grouping: words, by: \.place) {

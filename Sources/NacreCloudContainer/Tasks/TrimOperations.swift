@@ -1,8 +1,9 @@
 import NacreCloudWire
 
-/// The task that cuts a caller's logged operations in a database to its share, in chunks.
+/// The task that trims a caller's logged operations in a database to its share, in chunks.
 struct TrimOperations: TaskHandler {
-    /// Commits of a caller for each of which one leaves the task, by chance: a caller that writes much is trimmed often, and cannot avoid it.
+    /// One in so many commits of a caller leaves the task, by chance. A caller that writes much is trimmed often, and
+    /// cannot avoid it.
     static let commitsPerTask: Int64 = 256
 
     let payload: [UInt8] = []
@@ -11,7 +12,7 @@ struct TrimOperations: TaskHandler {
         TaskRow(key: TaskKey(database, .trimOperations, caller), payload: [], due: due)
     }
 
-    /// The key says it all.
+    /// Reads nothing: the key says everything.
     init(_ task: TaskRow) {}
 
     func chunk(_ turn: TaskTurn) async throws -> Bool {

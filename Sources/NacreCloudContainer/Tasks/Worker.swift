@@ -1,13 +1,13 @@
 package import NacreCloudWire
 
-/// What a worker did.
+/// The result of a worker's round.
 package struct TaskTurns: Sendable {
-    /// Turns of tasks that it began.
+    /// The number of turns that began.
     package var taken = 0
     package var failures: [TaskFailure] = []
-    /// There may be others to be done at once.
+    /// Whether there may be other tasks to do at once.
     package fileprivate(set) var areMore = false
-    /// When the next one is due of those that are not due yet, as far as was looked.
+    /// The time when the next task is due that is not due yet, as far as was looked.
     package fileprivate(set) var next: Timestamp?
 
     package var failed: Int { failures.count }
@@ -19,19 +19,23 @@ package struct TaskTurns: Sendable {
 }
 
 extension Cloud {
-    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn: one after the other, or of a lane that is wide so many at a time.
-    /// The caller asks again while there may be more.
+    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn. Turns come one after the
+    /// other, or several at a time in a wide lane. The caller asks again while there may be more.
     ///
-    /// What commits of this process have handed over comes first (`HandedTasks`), and is told together (`ToldTogether`). Due tasks are found without naming a
-    /// database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and done in transactions of its own, of which the last one finishes it. One whose
-    /// process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is one chunk when others of the lane are due, and as
-    /// many as there are when none is; a long turn renews its lease.
+    /// Tasks that commits of this process have handed over come first (`HandedTasks`), and are told together
+    /// (`ToldTogether`). Due tasks are found without naming a database. Each is leased in a transaction of its
+    /// database, for `Limits.taskLeaseSeconds`. It is then done in transactions of its own, of which the last one
+    /// finishes it. A task whose process dies comes back when the next server starts (`endLeases`), or when its lease
+    /// ends. A turn is one chunk when other tasks of the lane are due, and all chunks when none is. A long turn renews
+    /// its lease.
     ///
-    /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end (`TaskFailure`).
+    /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end
+    /// (`TaskFailure`).
     ///
-    /// Once the calling task is cancelled no further chunk begins. That is not a failure: what is not finished is due at once.
+    /// Once the calling task is cancelled no further chunk begins. That is not a failure: an unfinished task is due at
+    /// once.
     ///
-    /// - Parameter last: up to when it looks for the next one that is not due yet.
+    /// - Parameter last: the time up to which it looks for the next task that is not due yet.
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(
         in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 16, lookingThrough last: Timestamp? = nil
@@ -43,7 +47,7 @@ extension Cloud {
         let hasMore = lanes.contains { handed.hasNext(in: $0) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
-        // One, where others wait in memory, whose turn it is then.
+        // One task, where others wait in memory, whose turn is next.
         let most = (hasMore ? 1 : min(limit, Self.leasedTogether)) * width
         let found = try await tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most)
         let due = found.prefix { $0.due <= now }
@@ -54,7 +58,7 @@ extension Cloud {
         return turns
     }
 
-    /// Tasks that are due, but for those that come in their turn (`HandedTasks.has`).
+    /// Returns tasks that are due, except those that come in their turn (`HandedTasks.has`).
     private func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) async throws -> [TaskDue] {
         var looked = limit
         while true {
@@ -66,14 +70,15 @@ extension Cloud {
         }
     }
 
-    /// On this server: tasks that are found and leased before it is looked again what commits have handed over.
+    /// On this server: tasks that are found and leased before the worker looks again for handed-over tasks.
     private static let leasedTogether = 8
 
-    /// On this server: words after which no further task is looked at before they are told, and what it may cost to find them, in the unit of `WorkMeter`.
-    /// Whose turn comes next waits for as much.
+    /// On this server: the number of words, and the cost of finding them in the unit of `WorkMeter`, after which they
+    /// are told before a further task is looked at. The task whose turn is next waits for as much.
     private static let (wordsTogether, costTogether) = (100, 400)
 
-    /// Turns of tasks that are held since their commits. What they tell is told together, after the last one, and their rows go together.
+    /// Takes turns of tasks that are held since their commits. Their words are told together, after the last turn, and
+    /// their rows go together.
     private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
         var turns = TaskTurns()
         let together = ToldTogether()
@@ -91,7 +96,7 @@ extension Cloud {
         return turns
     }
 
-    /// Ends tasks of one database that are done. One that somebody else has by now stays.
+    /// Ends tasks of one database that are done. A task that another worker has by now stays.
     private func end(_ tasks: [TaskRow]) async -> [TaskFailure] {
         do {
             try await Turn.doneAgain {
@@ -111,11 +116,13 @@ extension Cloud {
         }
     }
 
-    /// On this server: tasks that are taken up together, in a transaction of each of their databases, and bytes of them, but for the last one.
+    /// On this server: tasks that are taken up together, in a transaction of each of their databases. Their bytes are
+    /// bounded without the last one.
     private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
-    /// Takes some of those into memory that found no room there, or that a process before this one left: those of one database in their order, and of each
-    /// database some. One that failed, or at which processes died, is left until it is due.
+    /// Takes tasks into memory that found no room there, or that an earlier process left. Tasks of one database come in
+    /// their order, and each database gets some. A task that failed, or at which processes died, is left until it is
+    /// due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
         let lease = clock() + Limits.taskLeaseSeconds
         let places = passed.places
@@ -142,9 +149,10 @@ extension Cloud {
         }
     }
 
-    /// Takes tasks of one database: those that are leased for the first time, which this process holds as it is or from now on, and those that are due.
-    /// - Parameter areNew: those leased for the first time are this process's own, and nobody has begun them.
-    /// - Returns: the first ones, and whether they are all that there are of these.
+    /// Takes tasks of one database: those that are leased for the first time, and those that are due. The process holds
+    /// them from now on, or does already.
+    /// - Parameter areNew: whether tasks leased for the first time are this process's own, and not begun.
+    /// - Returns: the first tasks, and whether there are no others.
     private func hold(
         _ keys: [TaskKey], until lease: Timestamp, areNew: Bool, most: Int, bytes: Int
     ) async throws -> (rows: [TaskRow], isWhole: Bool) {
@@ -155,7 +163,8 @@ extension Cloud {
                 while room > 0, rows.count < most, let key = rest.popFirst() {
                     guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 || task.due <= now else { continue }
                     room -= task.payload.count
-                    // Behind one with a new lease the others have one as well, a microsecond later each, and keep their order.
+                    // After a task with a new lease the others get one as well, a microsecond later each, and keep
+                    // their order.
                     if !areNew || task.due <= now || !plan.tasks.isEmpty {
                         task.due = lease + Double(plan.tasks.count - Self.takenUpTogether) / 1e6
                         task.attempts = max(task.attempts + 1, 2)
@@ -186,18 +195,18 @@ extension Cloud {
         return turns
     }
 
-    /// A turn of a task that is held since its commit.
+    /// Takes a turn of a task that is held since its commit.
     private func turn(ofHanded task: TaskRow, _ together: ToldTogether) async -> TaskTurns {
         var task = task
         let now = clock()
-        // It has waited long.
+        // The task has waited long.
         if task.due <= now + Limits.taskLeaseSeconds / 2 {
             let known = task
             task.due = now + Limits.taskLeaseSeconds
             do {
                 try await replace(known, by: task)
             } catch {
-                // Somebody has it, or it comes back when its lease ends.
+                // Another worker has the task, or it comes back when its lease ends.
                 return TaskTurns()
             }
         }
@@ -209,24 +218,27 @@ extension Cloud {
         return TaskTurns(taken: 1, failures: await takeTurn(at: task).map { [$0] } ?? [])
     }
 
-    /// When the next task of a lane is due, of those due at or before `last`; nil: none is.
+    /// Returns the time when the next task of a lane is due, at or before `last`; nil: none is.
     package func nextTask(in lane: TaskLane, dueThrough last: Timestamp) async throws -> Timestamp? {
         try await store.read { try $0.tasks(of: lane.kinds, dueThrough: last, limit: 1).first?.due }
     }
 
-    /// Of more tasks that are due within a lease the rest is not looked at: their leases end by themselves.
+    /// The largest number of tasks whose leases are ended at a start. The leases of others end by themselves.
     private static let leasesEnded = 1000
-    /// In one transaction, for which others' writes wait.
+    /// Tasks of one transaction, for which other writes wait.
     private static let leasesEndedTogether = 100
-    /// Of more tasks that commits have handed over it is not looked in which databases they are: they are done when their leases end, among others.
+    /// The largest number of handed-over tasks whose databases are looked up at a start. Others are done when their
+    /// leases end, among other tasks.
     private static let leftLookedAt = 100_000
 
-    /// Has the tasks taken up again that another process was doing when it died, without waiting until its leases end. To be called before any task is
-    /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
+    /// Takes up the tasks that another process was doing when it died, without waiting until their leases end. Call it
+    /// before any task is done, and only with the store alone, as at the start of a server: one process at a time opens
+    /// an engine.
     ///
-    /// What commits had handed over to that process comes in its order, and before what commits hand over from now on, also where it was taken up from a
-    /// process before that one. Another task that was taken for the first time is due at once. One that was taken again and again is due after the pause of
-    /// a task that failed as often, so that a task at which processes die does not have one die after the other.
+    /// Tasks that commits had handed over to that process come in their order, before what commits hand over from now
+    /// on. This includes tasks that it had taken up from an earlier process. Another task that was taken for the first
+    /// time is due at once. A task that was taken again and again is due after the pause of a task that failed as
+    /// often. A task at which processes die therefore does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
         handed.removeAll()
@@ -241,11 +253,12 @@ extension Cloud {
             )
         }
         handed.leave(at: Set(left.map(HandedTasks.Place.init)))
-        // Those that were taken again have the longest leases.
+        // Tasks that were taken again have the longest leases.
         _ = try await endLeases(of: left.suffix(Self.leasesEnded), at: now)
         return left.count + (try await endLeases(of: found, at: now))
     }
 
+    /// Ends the leases of these tasks.
     /// - Returns: how many tasks come earlier.
     private func endLeases(of keys: [TaskKey], at now: Timestamp) async throws -> Int {
         var count = 0
@@ -266,7 +279,7 @@ extension Cloud {
         return count
     }
 
-    /// Drops what has outlived its time. Returns how many rows went; the caller asks again while there are any.
+    /// Removes rows that have outlived their time. Returns how many; the caller asks again while there are any.
     package func removeExpired(limit: Int = 500) async throws -> Int {
         let now = clock()
         return try await store.write { transaction in
@@ -275,7 +288,7 @@ extension Cloud {
         }
     }
 
-    /// nil: another worker has it, or it is gone.
+    /// Leases a task; nil: another worker has it, or it is gone.
     private func lease(_ key: TaskKey) async throws -> TaskRow? {
         let now = clock()
         // A lease that a power cut takes back ends with the process that had it.
@@ -290,6 +303,7 @@ extension Cloud {
         }
     }
 
+    /// Does chunks of a task that this worker holds, and returns its failure.
     /// - Parameter together: takes what the task tells; nil: the task tells it.
     private func takeTurn(at leased: TaskRow, _ together: ToldTogether? = nil) async -> TaskFailure? {
         var task = leased
@@ -313,16 +327,16 @@ extension Cloud {
                 }
                 var rest = turn.rest(work.payload)
                 let isLate = task.due <= now + Limits.taskLeaseSeconds / 2
-                // Else it keeps its place among those of its database also for who comes after this process.
+                // In time, the task keeps its place among those of its database, also for the next process.
                 if isLate { rest.due = now + Limits.taskLeaseSeconds }
-                // `nacre task list` says of a build of indexes how far it is. Others would only write more often.
+                // `nacre task list` shows how far a build of indexes is. Other kinds would only write more often.
                 let isToldNow = task.key.kind == .buildIndexes && now >= kept + Limits.taskProgressSeconds
                 if othersWait || isLate || isToldNow {
                     try await replace(task, by: rest)
                     kept = now
                 }
                 if othersWait {
-                    // Before those of its database that came after it.
+                    // The task goes before those of its database that came after it.
                     handed.goOn(rest)
                     return nil
                 }
@@ -333,7 +347,8 @@ extension Cloud {
         }
     }
 
-    /// Leaves a task that could not be done: to who has it by now, to the next worker where this one is to end, or for later.
+    /// Leaves a task that could not be done: to the worker that has it by now, to the next worker if this one is to
+    /// end, or for later.
     private func layDown(_ task: TaskRow, _ cause: any Error) async -> TaskFailure? {
         switch cause {
         case is LeaseLost: return nil
@@ -344,8 +359,8 @@ extension Cloud {
         }
     }
 
-    /// Puts a task that this worker holds to another time.
-    /// - Throws: `LeaseLost` where it holds it no more.
+    /// Replaces the row of a task that this worker holds.
+    /// - Throws: `LeaseLost` where the worker does not hold it any more.
     private func replace(_ task: TaskRow, by next: TaskRow) async throws {
         let turn = TaskTurn(cloud: self, task: task)
         try await store.write { transaction in
@@ -355,7 +370,7 @@ extension Cloud {
         }
     }
 
-    /// Lays a task down that failed. Where the store cannot take even that, the task comes back when its lease ends.
+    /// Stores that a task has failed. Where the store cannot take even that, the task comes back when its lease ends.
     private func fail(_ task: TaskRow, _ cause: any Error) async -> TaskFailure {
         let next = task.after(cause, at: clock())
         let database = try? await store.read { try $0.databases([task.key.database]).first?.key }
