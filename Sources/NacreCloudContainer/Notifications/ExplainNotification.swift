@@ -1,7 +1,6 @@
 package import NacreCloudWire
 
-/// The reasons why a user's devices are told of a record as it is now, or not: the rules and the push log, step by
-/// step.
+/// The reasons why a user's devices are told of a record as it is now, or not: rules and push log, step by step.
 package struct NotificationExplanation: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         /// The question of this step, in a word or two.

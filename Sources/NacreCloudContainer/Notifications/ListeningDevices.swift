@@ -3,8 +3,7 @@ import NacreLocks
 /// The devices that get notifications from this process by an event stream, or by a poll of the web courier. A device
 /// has one stream: a second one ends the first.
 package final class ListeningDevices: Sendable {
-    /// Takes the notifications that were put into a device's queue after the number `before`. Returns false if the
-    /// device is not told by this call, and the queue must be read.
+    /// Takes what came into a device's queue after a number. False: the device is not told, and the queue must be read.
     package typealias Ear = @Sendable (_ events: [QueuedNotification], _ before: Int64) -> Bool
 
     private struct State {
@@ -22,7 +21,6 @@ package final class ListeningDevices: Sendable {
 
     private let state = Locked(State())
 
-    /// Begins a device's stream, and ends the one before.
     /// - Parameter ear: the stream's callback. It is called on any thread, and must return at once.
     /// - Returns: the stream's number.
     package func beginStream(of device: DeviceAddress, _ ear: @escaping Ear = { _, _ in false }) -> UInt64 {

@@ -173,8 +173,7 @@ struct NotificationQueue {
         (waiting, unread, hasLost) = ([], device.waiting, false)
     }
 
-    /// Whether waiting notifications have a bearing on new ones. They may be the same, may be replaced, or may leave no
-    /// room.
+    /// Whether waiting notifications matter for new ones: they may be the same, be replaced, or leave no room.
     /// - Parameter isNew: whether no earlier call has put the payloads into the queue.
     static func isBearing(_ device: NotifiedDevice, on payloads: some Collection<QueuedPayload>, isNew: Bool) -> Bool {
         device.waiting > 0
@@ -206,8 +205,7 @@ struct NotificationQueue {
         waiting.append(notification)
     }
 
-    /// Replaces all that waits and all that was lost by one notification to fetch everything for each database
-    /// concerned.
+    /// Replaces all that waits or was lost by one notification to fetch everything for each database concerned.
     mutating func forgetAll(like payload: Payload) {
         device.enter(run)
         drop(as: .everything) { _ in true }
@@ -222,8 +220,7 @@ struct NotificationQueue {
         device.absorbing = Set(scopes)
     }
 
-    /// Records that the device is given what waits. From then on a notification to fetch everything does not absorb new
-    /// ones.
+    /// Records that the device is given what waits. A notification to fetch everything then absorbs no new ones.
     mutating func give() { device.absorbing = [] }
 
     /// Removes the notifications up to a number.
@@ -297,8 +294,7 @@ extension ReadTransaction {
     /// Returns the rows of a device's queue, in their order.
     /// - Parameters:
     ///   - last: the number after which they stand.
-    ///   - count: the number of rows at most. The default is the bound of a queue: notifications and, where it was
-    ///     full, one for each scope.
+    ///   - count: rows at most. The default is a queue's bound: notifications and, where full, one for each scope.
     func queueRows(
         of device: String, in database: DatabaseID, after last: Int64 = 0, count: Int = Limits.notificationsPerDevice + 4
     ) throws -> [EntryRow] {
@@ -313,8 +309,8 @@ extension ReadTransaction {
         try !good([credential], places, at: now).isEmpty
     }
 
-    /// Returns the credentials that still hold: every entry that they need lives. Costs one read for each database and
-    /// kind; nothing is decoded.
+    /// Returns the credentials that hold: all their entries live. Costs one read for each database and kind, no
+    /// decoding.
     func good(_ credentials: [Credential], _ places: CredentialPlaces, at now: Timestamp) throws -> Set<Credential> {
         let needs = Dictionary(credentials.map { ($0, places.keys(of: $0)) }, uniquingKeysWith: { first, _ in first })
         var living: Set<EntryKey> = []
@@ -340,8 +336,8 @@ struct CredentialPlaces: Sendable {
         }
     }
 
-    /// Returns the entries that must live for a credential to hold. A session ends with its API token, whose entry may
-    /// go before the session's.
+    /// Returns the entries that must live for a credential to hold. A session ends with its API token, which may go
+    /// first.
     /// - Returns: empty for a credential without an account: no device is signed in with one.
     func keys(of credential: Credential) -> [EntryKey] {
         guard let account = credential.account, let database = accounts[account] else { return [] }
@@ -355,8 +351,7 @@ struct CredentialPlaces: Sendable {
 }
 
 extension Cloud {
-    /// Returns what waits for a device after a number, oldest first. If some has expired unread, a notification to
-    /// fetch everything comes in its place.
+    /// Returns what waits for a device after a number, oldest first. One to fetch everything replaces expired ones.
     package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         var (found, mustChange) = try await waiting(for: address, after: last)
         if mustChange {
@@ -369,8 +364,7 @@ extension Cloud {
         return Array(found.prefix(limit))
     }
 
-    /// Returns the same as `notifications` for a caller that has just had all that waited up to `last`. Reads only what
-    /// came after it.
+    /// Does as `notifications` for a caller that has just had everything up to `last`. Reads only what came after.
     package func newNotifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         let now = clock()
         let found = try await stored {
@@ -390,9 +384,7 @@ extension Cloud {
         return try await notifications(for: address, after: last, limit: limit)
     }
 
-    /// Reads what waits for a device after a number.
-    /// - Returns: the notifications, and whether the queue must change before the device gets them. It must where some
-    ///   are lost, or where one to fetch everything absorbs others.
+    /// - Returns: what waits, and whether the queue must change first: some is lost, or a notification absorbs others.
     private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], mustChange: Bool) {
         let now = clock()
         return try await stored {
@@ -413,8 +405,7 @@ extension Cloud {
         } ?? 0
     }
 
-    /// `POST notifications`, an endpoint of this server: takes note of the notifications that the caller's device has,
-    /// and of its badge.
+    /// `POST notifications`, an endpoint of this server: takes note of what the caller's device has, and of its badge.
     /// - Throws: `NOT_FOUND` where the device is not registered; and as `registerDevice`.
     package func takeNote(
         _ request: DeviceNoteRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
@@ -429,7 +420,6 @@ extension Cloud {
         if isThere == nil { throw ServerError.noSuchDevice }
     }
 
-    /// Changes a device's queue in one transaction.
     /// - Returns: what `change` returned; nil where the device is missing.
     private func changeQueue<Value: Sendable>(
         _ address: DeviceAddress, _ change: @escaping @Sendable (inout NotificationQueue, DatabaseKey) -> Value
@@ -479,7 +469,6 @@ extension Payload {
 }
 
 extension ReadTransaction {
-    /// Returns a device's queue; nil where the device is missing.
     /// - Parameter run: the present run of the store; nil: the queue is only read.
     func queue(of address: DeviceAddress, in run: Int64? = nil, at now: Timestamp) throws -> NotificationQueue? {
         guard let row = try entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else { return nil }

@@ -27,9 +27,8 @@ package struct NotifiedDevice: Hashable, Sendable {
     var waiting: Int64 = 0
     /// The databases of the notifications that were put into the queue since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
-    /// The databases for which a notification to fetch everything waits that was not given yet. Their notifications
-    /// take no row: the device fetches their changes with the rest. It is in the store, so that it holds for several
-    /// servers.
+    /// The databases for which an undelivered notification to fetch everything waits. Others for them take no row: the
+    /// device fetches their changes with the rest. It is in the store, so that it holds for several servers.
     var absorbing: Set<DatabaseKey.Scope> = []
     /// The number of rows that its push log has had.
     var logged: Int64 = 0
@@ -152,8 +151,7 @@ extension Registry.Part {
 extension Cloud {
     /// Registers the device from which a caller asks. It is told of changes from now on.
     /// - Parameter clientID: a part of the sign-in; nil: all of it.
-    /// - Throws: `AUTHENTICATION_REQUIRED` for a caller who is no user, `AUTHENTICATION_FAILED` for a server-to-server
-    ///   key.
+    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key.
     package func registerDevice(
         _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> DeviceAddress {
@@ -173,8 +171,7 @@ extension Cloud {
         return PushToken(address: address, secret: secret)
     }
 
-    /// `tokens/register`: the user's notifications go to the device of a token of `tokens/create`, or of an Apple
-    /// token.
+    /// `tokens/register`: the user's notifications go to the device of a token of `tokens/create`, or of Apple's.
     package func registerPushToken(
         _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -198,8 +195,7 @@ extension Cloud {
     /// The length of an Apple device's token, which is not fixed: today it has 64 hexadecimal digits.
     private static let appleTokenDigits = 64...200
 
-    /// `tokens/register` with an Apple token: the device is told by Apple's push services, for which an administrator
-    /// has given a key.
+    /// `tokens/register` with an Apple token: needs an administrator's key for Apple's push services.
     private func registerAppleDevice(
         _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
@@ -331,8 +327,7 @@ extension Cloud {
         return (address, DeviceOwner(container: key.container, environment: key.environment, credential: device.credential))
     }
 
-    /// Removes a user's devices with their queues, and their subscriptions to the public database, in one container and
-    /// environment.
+    /// Removes a user's devices and queues, and subscriptions to the public database, in a container and environment.
     func forgetSubscriptions(at place: AccountPlace) async throws {
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .public, owner: "")
         let database = try await databaseID(key)

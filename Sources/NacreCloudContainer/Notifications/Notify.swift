@@ -87,8 +87,7 @@ private struct Notifying: Sendable {
         var plan = WritePlan()
         /// The position where the next portion goes on; nil: nothing is left.
         var rest: Place?
-        /// The new notifications of devices that are known to be signed in at this time, with the queue's last number
-        /// before them.
+        /// New notifications of devices known to be signed in now, with the queue's last number before them.
         var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
         /// Whether listeners must read their queue: a device was signed out, or its credential must be checked again.
         var mustRead = false
@@ -192,8 +191,7 @@ private struct Notifying: Sendable {
 }
 
 extension WriteTransaction {
-    /// Adds the task that sends a device what waits. A task that is there goes on by itself after a pause, unless it is
-    /// parked.
+    /// Adds the task that sends a device what waits, unless one is there that is not parked: it goes on by itself.
     func leaveDelivery(to key: String, _ plan: inout WritePlan, in database: DatabaseID, due: Timestamp) throws {
         let known = try tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
         if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: due)) }

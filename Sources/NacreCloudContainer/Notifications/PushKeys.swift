@@ -34,8 +34,7 @@ private struct PushIdentityEntry: RegistryEntry {
     var sealed: String
 }
 
-/// The keys of push services. They hold for all environments of a container: Apple's services have environments of
-/// their own.
+/// The keys of push services, for all environments of a container: Apple's services have their own environments.
 extension Registry {
     /// Returns the key of a container for one of Apple's environments; nil: none was given.
     package func pushKey(of container: String, _ environment: APNsEnvironment) async throws -> PushKeyEntry? {
@@ -51,7 +50,6 @@ extension Registry {
         }
     }
 
-    /// Removes the key of a container for one of Apple's environments.
     /// - Returns: the key that was there; nil: there was none.
     package func removePushKey(of container: String, _ environment: APNsEnvironment) async throws -> PushKeyEntry? {
         let name = PushKeyEntry.name(container, environment)

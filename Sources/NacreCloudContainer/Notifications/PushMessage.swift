@@ -53,7 +53,6 @@ package enum PushOutcome: Equatable, Sendable {
     /// The longest delay that a service may ask for, in seconds.
     private static let retrySecondsBelieved = 86_400.0
 
-    /// Returns `retry` after the delay that a service asks for.
     /// - Parameter text: the header `Retry-After`; a date counts as nothing said.
     package static func retry(after text: String?) -> PushOutcome {
         guard let seconds = text.flatMap({ Double($0) }), seconds.isFinite, seconds >= 0 else { return .retry(afterSeconds: nil) }
@@ -91,8 +90,7 @@ package enum PushAddress: Hashable, Sendable {
     /// - Parameter token: in hexadecimal digits.
     case apple(token: String, APNsEnvironment)
 
-    /// Bytes of a notification that find room. RFC 8291, section 4: 4,096 sealed; Apple's services take as many
-    /// unsealed.
+    /// Bytes of a notification that fit. RFC 8291, section 4: 4,096 sealed; Apple's services take as many unsealed.
     var payloadBytes: Int {
         switch self {
         case .browser: Limits.webPushPayloadBytes
@@ -103,13 +101,11 @@ package enum PushAddress: Hashable, Sendable {
 
 /// Hands messages to the push services that reach devices.
 package protocol PushDelivering: Sendable {
-    /// Sends a message once, in `Limits.pushSeconds` at most. Never throws: each error is an outcome, and so is a
-    /// cancelled task (`retry`).
+    /// Sends a message once, within `Limits.pushSeconds`. Never throws: errors and cancellation (`retry`) are outcomes.
     /// - Parameter container: the container of the subscription. An Apple device belongs to an app of it.
     func send(_ message: PushMessage, to address: PushAddress, of container: String) async -> PushReport
 
-    /// Returns the key that pages give to `pushManager.subscribe`, in base64 for URLs. Their push service then takes
-    /// messages of this server.
+    /// Returns the key that pages give to `pushManager.subscribe` to admit this server's messages, in base64 for URLs.
     func applicationServerKey() async throws -> String
 
     /// Returns why nothing would be sent to a browser; nil: something would.

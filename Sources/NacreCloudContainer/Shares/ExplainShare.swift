@@ -117,7 +117,6 @@ extension ReadTransaction {
 }
 
 extension ShareState {
-    /// Returns the participants with their access.
     /// - Parameter reason: why the record is theirs to see.
     fileprivate func people(of reason: String) -> [ShareExplanation.Person] {
         participants.map { participant in

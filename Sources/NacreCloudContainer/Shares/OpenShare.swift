@@ -7,8 +7,7 @@ package struct OpenedShare: Sendable {
     package var app: ShareApp
 }
 
-/// The short GUID of a share's URL, with the container and environment to which it leads. A page finds it once for all
-/// its requests.
+/// The short GUID of a share's URL, with container and environment. A page finds it once for all its requests.
 package struct SharePlace: Sendable {
     fileprivate let guid: String
     fileprivate let target: DatabaseTarget
@@ -16,8 +15,7 @@ package struct SharePlace: Sendable {
     fileprivate var request: SharesRequest { SharesRequest(shortGUIDs: [SharesRequest.Item(value: guid)]) }
 }
 
-// The steps of a browser that has a share's URL. It knows the signed-in account and the short GUID, and neither
-// container nor environment.
+// The steps of a browser with a share's URL. It knows account and short GUID, not container and environment.
 extension Cloud {
     /// Returns the place to which a short GUID leads. An unknown one takes as long, and leads to a place without
     /// shares. Costs two calls of the store for each container of the server.
@@ -38,7 +36,6 @@ extension Cloud {
         return SharePlace(guid: guid, target: found ?? DatabaseTarget(container: "-", environment: .development, scope: .public))
     }
 
-    /// Returns the share for an account.
     /// - Throws: `ServerError.notInvited` for every reason why the account has no part, after as many reads.
     package func openShare(_ place: SharePlace, for account: AccountEntry) async throws -> OpenedShare {
         if let refusal = account.accountState.refusal { throw refusal }

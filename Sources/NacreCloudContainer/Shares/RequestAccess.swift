@@ -1,7 +1,6 @@
 package import NacreCloudWire
 
-/// A share for which an account has asked for access. It only leads there, so that the request goes with the account.
-/// Its key is `key`.
+/// A share for which an account asked for access. It only leads there, to remove the request with the account.
 struct ShareRequestEntry: RegistryEntry {
     static let kind = EntryKind.shareRequest
     var container: String
@@ -44,8 +43,7 @@ extension Cloud {
             return try state.requested(by: user, as: contact?.requester(user), standing).get()
         }
         guard try requested(found.share.state) != nil else { return }
-        // The account's entry is written before the share, so that it leads to every request. A caller with a contact
-        // has an account.
+        // The entry is written first, so that it leads to every request. A caller with a contact has an account.
         if let account = caller.account {
             try await note(
                 ShareRequestEntry(container: key.container, environment: key.environment.rawValue, shortGUID: name.shortGUID), of: account, by: caller
@@ -72,7 +70,6 @@ extension Cloud {
         if try await !put(entry, of: account) { throw ServerError.tooManyRequestsOfAccount }
     }
 
-    /// Adds an entry unless it is there.
     /// - Returns: false where there is no room.
     private func put(_ entry: ShareRequestEntry, of account: String) async throws -> Bool {
         try await registry.write(.account(account)) { database, now, transaction in
@@ -102,8 +99,7 @@ extension Cloud {
         return try await foundShare(entry.shortGUID, in: target, by: caller)
     }
 
-    /// Removes what an account has left in others' shares by asking for access, in one container and environment.
-    /// Idempotent.
+    /// Removes what an account has left in others' shares by asking for access, in one of its places. Idempotent.
     func forgetShareRequests(at place: AccountPlace, of account: String) async throws {
         let user = place.userRecordName
         let caller = Caller(.user(user))

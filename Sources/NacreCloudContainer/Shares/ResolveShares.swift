@@ -1,9 +1,8 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/resolve`: describes shares to the caller, by the short GUIDs of their URLs. Unknown, malformed and
-    /// ended short GUIDs get the same answer as shares that are not for the caller. Each costs as many reads: three
-    /// calls of the store.
+    /// `records/resolve`: describes shares to the caller, by their URLs' short GUIDs. Unknown, malformed and ended ones
+    /// get the answer of shares that are not for the caller. Each costs as many reads: three calls of the store.
     package func resolveShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
         let user = try shareUser(request, in: target, by: caller)
         let contact = try await contact(of: caller)
@@ -26,7 +25,6 @@ extension Cloud {
         }
     }
 
-    /// Checks a request about shares, and returns its user.
     /// - Throws: `ServerError` for the request as a whole.
     func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
         if let fault = usersVerdict(target, by: caller) { throw fault }
@@ -169,8 +167,7 @@ extension Cloud {
         return FoundShare(share: changed, root: found.root, database: found.database)
     }
 
-    /// Throws if the user has no room for another share of the zone's records. On this server: each request to a zone
-    /// reads the shares of its records in which the user takes part.
+    /// On this server: bounded, since each request to a zone reads the user's shares of its records.
     private func requireRoomForShare(in zone: ZoneAddress, of user: String, _ key: DatabaseKey) async throws {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
         let count = try await stored(of: key) {
@@ -182,8 +179,7 @@ extension Cloud {
         if count >= Limits.sharesOfZonePerUser { throw ServerError.tooManySharesOfZone }
     }
 
-    /// Throws if the user's shared database has no room for the zone. On this server: it has as many zones as a private
-    /// one.
+    /// On this server: a shared database has as many zones as a private one.
     private func requireRoomForSharedZone(_ name: SharedZoneName, of user: String, in ownerKey: DatabaseKey) async throws {
         let key = DatabaseKey(container: ownerKey.container, environment: ownerKey.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)

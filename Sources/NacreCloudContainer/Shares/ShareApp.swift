@@ -12,7 +12,6 @@ package struct ShareApp: Hashable, Sendable {
         (self.app, self.fallback) = (app, fallback)
     }
 
-    /// Returns the URLs after a check of each.
     /// - Throws: the fault of one of the URLs.
     package func checked() throws(ServerError) -> ShareApp {
         let fallback = try self.fallback.map { url throws(ServerError) in try SignInCallback(url, field: "fallback").url }

@@ -13,8 +13,7 @@ struct SharedSurroundings: Sendable {
     var aboveRoots: Set<String> = []
     /// Records of the batch that would be above themselves.
     var inCircles: Set<String> = []
-    /// Records of the batch whose new parents have more than `Limits.parentLevels` levels above. They may be above
-    /// themselves.
+    /// Records of the batch whose new parents have too many levels above. They may be above themselves.
     var tooDeep: Set<String> = []
     /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
     var leaving: Set<String> = []
@@ -82,8 +81,7 @@ extension ModifyBatch {
         return sharesGoing.union(rootsEnding(with: going.compactMap(record))).filter { stored[$0] == nil && companions[$0] == nil }.sorted()
     }
 
-    /// Records that change only because of the batch's shares: shares that go with their roots, and roots that get a
-    /// share or lose it.
+    /// Records that only shares of the batch change: shares that go with their roots, and roots that get or lose one.
     var sharedAlong: (deleted: [StoredRecord], moved: [StoredRecord]) {
         guard isSharing else { return ([], []) }
         let deleted = sharesGoing.subtracting(going).sorted().compactMap(record).filter(\.isLive)
@@ -205,8 +203,7 @@ extension ModifyBatch {
 
     private var isGuest: Bool { !seat.seesAll }
 
-    /// Returns why a share cannot be made; nil: it can. CloudKit: a record is in one share only, counting what it
-    /// inherits.
+    /// Returns why a share cannot be made; nil: it can. CloudKit: a record is in one share, counting inherited ones.
     private func faultOfShare(at place: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         guard save.over?.isLive != true, let state = save.sharing else { return nil }
         guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneHasShares }
@@ -238,9 +235,8 @@ extension ModifyBatch {
 }
 
 extension ReadTransaction {
-    /// Reads what a batch is checked against. Costs nothing where the batch neither makes a share nor moves live
-    /// records. Otherwise costs a call for the shares of the zone, and one for each level above their roots and the new
-    /// parents.
+    /// Reads what a batch is checked against. Costs nothing where it neither makes a share nor moves live records.
+    /// Otherwise costs a call for the zone's shares, and one for each level above their roots and the new parents.
     func surroundings(of batch: ModifyBatch, in zone: ZoneAddress, isZoneShared: Bool) throws -> SharedSurroundings {
         var around = SharedSurroundings(isZoneShared: isZoneShared)
         let (arriving, reparented) = (batch.arriving, batch.reparented)
@@ -270,9 +266,8 @@ extension ReadTransaction {
         }
     }
 
-    /// Reads the ancestors of records, up to `Limits.parentLevels` levels.
     /// - Parameter batch: the batch whose changes count; nil: the stored records alone.
-    /// - Returns: the ancestors of each record, and the records that have more than were read.
+    /// - Returns: the records above each of `names`, and the names above which there are more than were read.
     private func ancestors(
         of names: [String], after batch: ModifyBatch? = nil, in zone: ZoneAddress
     ) throws -> (above: [String: Set<String>], unended: Set<String>) {

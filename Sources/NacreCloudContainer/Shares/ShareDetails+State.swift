@@ -35,7 +35,6 @@ extension ShareState {
 }
 
 extension ShareState.Participant {
-    /// Whether administrators read the secret of the participant's one-time URL, as the owner does. False for an
-    /// administrator, since only the owner makes administrators.
+    /// Whether administrators read this one-time secret, as the owner does. Only the owner makes administrators.
     var isSecretForAdministrators: Bool { role != .administrator }
 }

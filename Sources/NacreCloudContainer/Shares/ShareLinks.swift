@@ -2,8 +2,7 @@ import NacreCloudWire
 
 // The links from the short GUIDs of URLs to shares. See `docs/decisions/sharing.md`.
 
-/// The zone and root to which a short GUID leads. Only the zone says whether there is a share, and for whom. The
-/// entry's key is the short GUID.
+/// The zone and root of a short GUID, which is its key. Only the zone says whether there is a share, and for whom.
 struct ShareLinkEntry: RegistryEntry {
     static let kind = EntryKind.shareLink
     var owner: String
@@ -22,7 +21,6 @@ struct ShareLinks: Hashable, Sendable {
     let database: DatabaseID
     let owner: String
 
-    /// Returns the short GUIDs.
     /// - Throws: where the zone was made again since the links were.
     func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
         guard row.address == zone else {
@@ -64,8 +62,7 @@ extension Cloud {
         return ShareLinks(zone: row.address, guids: guids, database: try await registry.databaseID(part.key), owner: key.owner)
     }
 
-    /// Returns the short GUID of a zone, or of one root in it. It never changes, and its 128 bits cannot be guessed
-    /// without the key.
+    /// Returns the short GUID of a zone, or of a root in it: always the same 128 bits, secret without the key.
     private func shortGUID(of zone: ZoneAddress, root: String?, under key: [UInt8]) -> String {
         var message = ByteWriter()
         message.string("share")
@@ -75,8 +72,7 @@ extension Cloud {
         return Base64URL.encode(Array(tokens.code(for: message.bytes, key: key).prefix(ShareKey.guidBytes)))
     }
 
-    /// Removes the link to a zone, or to one root in it. Call this for a zone that is gone: its address never comes
-    /// back.
+    /// Removes the link to a zone, or to a root in it. Call it for a zone that is gone: its address never comes back.
     func removeShareLink(of zone: ZoneAddress, root: String?, in key: DatabaseKey) async throws {
         let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
         let part = Registry.Part.shares(container: key.container, key.environment)
@@ -87,8 +83,7 @@ extension Cloud {
         }
     }
 
-    /// Removes the link to a root that is no longer shared. Keeps the link of a root that is shared again, or is
-    /// damaged.
+    /// Removes the link to a root that is no longer shared. Keeps that of a root that is shared again, or damaged.
     func removeShareLink(ofFormer root: String, in zone: ZoneAddress, named name: String, of key: DatabaseKey) async throws {
         let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
         let links = try await registry.databaseID(Registry.Part.shares(container: key.container, key.environment).key)
@@ -105,8 +100,7 @@ extension Cloud {
         }
     }
 
-    /// Returns the zone and root to which a short GUID leads. A malformed one leads nowhere, and costs what an unknown
-    /// one does.
+    /// Returns the zone and root of a short GUID. A malformed one leads nowhere, and costs what an unknown one does.
     func zoneOfShare(_ text: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
         let key = ShareKey(text)
         let (guid, isOne) = (key.shortGUID, key.hasShortGUID)

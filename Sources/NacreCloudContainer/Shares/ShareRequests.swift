@@ -19,8 +19,7 @@ extension ShareState {
         case .unverified: return .failure(.participantMayNeedVerification)
         case .stranger: break
         }
-        // CloudKit: a share that takes no requests does not reveal that it exists. On this server: nor does one that
-        // blocks the user.
+        // CloudKit: a share that takes no requests does not reveal itself. Nor does a share that blocks the user.
         guard takesRequests(of: user) else { return .failure(.notInvited) }
         guard let requester else { return .failure(.requestNeedsContact) }
         var state = self
@@ -39,8 +38,7 @@ extension ShareState {
         allowsAccessRequests && publicPermission == .none && !blocked.contains { $0.userRecordName == user }
     }
 
-    /// Approves an invited participant who has asked for access. The place is bound to the user who asked, even if
-    /// another account has the address by then.
+    /// Approves an invited participant who has asked, as the user who asked, even if the address is another's by then.
     func approve(_ participant: inout Participant) {
         guard participant.oneTimeSecret == nil,
             let requester = requesters.first(where: {

@@ -8,14 +8,12 @@ struct ShareState: Hashable, Sendable {
         var id: String
         /// The user's record name; nil: the invitation is not claimed yet.
         var user: String?
-        /// The address or name of the invitation; nil: they came by the share's URL, or were invited by user record
-        /// name.
+        /// The address or name of the invitation; nil: they came by the URL, or were named as a user.
         var invitation: UserLookupInfo?
         var role: ParticipantRole
         var permission: SharePermission
         var isAccepted: Bool
-        /// The secret that their one-time URL has beside the share's; the first user to come claims it. nil: they have
-        /// none.
+        /// The secret of their one-time URL, which the first user to come claims; nil: they have none.
         var oneTimeSecret: String?
         /// Whether the user asked for access and was approved.
         var isApprovedRequester = false
@@ -39,8 +37,7 @@ struct ShareState: Hashable, Sendable {
     /// The record at the root of what is shared; nil: the whole zone is. `RecordBody` writes it separately.
     var root: String?
 
-    /// Returns what a user who has accepted may do; nil: they take no part. A user who came by the URL has the public
-    /// permission.
+    /// Returns what a user who has accepted may do; nil: nothing. One who came by the URL has the public permission.
     func access(of user: String) -> ShareAccess? {
         guard let participant = participants.first(where: { $0.user == user && $0.isAccepted }) else { return nil }
         return ShareAccess(

@@ -1,13 +1,11 @@
 import NacreCloudWire
 
-// The rules of shares: who may change which part, and the state after a save. Pure. CloudKit: `CKShare`, Web Services
-// Reference, "Sharing".
+// The rules of shares: who may change what of one. Pure. CloudKit: `CKShare`, Web Services Reference, "Sharing".
 
 /// The role in which the caller saves a share.
 enum ShareJudge: Hashable, Sendable {
     case owner(String)
-    /// CloudKit: may add and remove participants and change what they may. On this server: except participants who are
-    /// administrators themselves.
+    /// CloudKit: may add, change and remove participants. On this server: except administrators.
     case administrator(owner: String)
 
     var owner: String {
@@ -38,8 +36,7 @@ extension ShareState {
         let wasPublic = state.publicPermission != .none
         state.publicPermission = change.publicPermission ?? state.publicPermission
         let isPublic = state.publicPermission != .none
-        // CloudKit: opening a share to everybody withdraws its invitations. Closing it removes every participant whom
-        // the save does not name again.
+        // CloudKit: opening to everybody withdraws invitations. Closing removes participants who are not named again.
         if isPublic, !wasPublic { state.participants.removeAll { !$0.isAccepted } }
         let isClosed = wasPublic && !isPublic
         if isClosed { state.participants.removeAll { $0.role == .publicUser || change.participants == nil } }
@@ -101,8 +98,7 @@ extension ShareState {
         return participants.compactMap { kept[$0.id] } + invited
     }
 
-    /// Returns the index of the participant that a listed item means. CloudKit: two participants are one whose
-    /// participant ID, user record ID or lookup info is the same.
+    /// Finds a participant. CloudKit: two are one whose participant ID, user record ID or lookup info is the same.
     private static func place(of item: ShareParticipant, in participants: [Participant]) -> Int? {
         if let id = item.participantID, let place = participants.firstIndex(where: { $0.id == id }) { return place }
         let name = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
@@ -189,8 +185,7 @@ struct ShareContact: Hashable, Sendable {
         [isEmailVerified ? .emailAddress(email) : nil, phone.map { .phoneNumber($0) }].compactMap(\.self)
     }
 
-    /// Returns the identity with which a user asks for access; nil without a verified address, by which the owner could
-    /// know them.
+    /// Returns the identity with which a user asks for access; nil without a verified address to know them by.
     func requester(_ user: String) -> ParticipantIdentity? {
         verified.first.map { ParticipantIdentity(userRecordName: user, nameComponents: names, lookupInfo: $0) }
     }
@@ -199,7 +194,6 @@ struct ShareContact: Hashable, Sendable {
 /// The relation of a user who has a share's URL to the share.
 enum ShareStanding: Hashable, Sendable {
     case owner
-    /// The user has accepted.
     /// - Parameter beside: invitations for this user that are not accepted.
     case member(ShareState.Participant, beside: [ShareState.Participant] = [])
     /// The user is invited and has not accepted.
@@ -214,8 +208,7 @@ enum ShareStanding: Hashable, Sendable {
     /// Finds the relation of a user to a share.
     /// - Parameters:
     ///   - contact: the addresses of the user's account; nil: unknown.
-    ///   - secret: the secret of a one-time URL by which the user comes. It has no effect once its participant is
-    ///     claimed.
+    ///   - secret: the secret of a one-time URL that the user has. It has no effect on a claimed participant.
     init(of user: String, contact: ShareContact?, secret: String? = nil, in state: ShareState, owner: String) {
         let invitations = state.participants.filter { !$0.isAccepted }
         func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
@@ -267,8 +260,7 @@ extension ShareState.Participant {
         }
     }
 
-    /// Whether the participant is unclaimed and this is the secret of their one-time URL. The comparison takes equally
-    /// long for every secret of the right length.
+    /// Whether the participant is unclaimed and has this one-time secret. Takes as long for every secret of its length.
     fileprivate func isOpened(by secret: String) -> Bool {
         guard user == nil, let own = oneTimeSecret, own.utf8.count == secret.utf8.count else { return false }
         return zip(own.utf8, secret.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

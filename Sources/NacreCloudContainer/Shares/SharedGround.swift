@@ -22,8 +22,7 @@ extension EntryRow {
         self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array(String(zone.address.zone).utf8))
     }
 
-    /// Makes the entry of a zone whose records are or were shared. It stays after the last share has gone, so readers
-    /// look for the shares.
+    /// Marks that records of a zone are or were shared. It stays after the last share: readers look for shares.
     fileprivate init(sharingRecordsOf zone: ZoneRow) {
         self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array("\(zone.address.zone)/".utf8))
     }
@@ -77,8 +76,7 @@ extension ReadTransaction {
             ShareEntries.read)
     }
 
-    /// Returns the entries of a kind of a zone for which `isWanted` holds. Costs a call of the store for each page of
-    /// them.
+    /// Returns a zone's entries of a kind for which `isWanted` holds. Costs a call of the store for each page.
     func everyEntry(_ kind: EntryKind, of zone: ZoneAddress, where isWanted: (EntryRow) throws -> Bool) throws -> [EntryRow] {
         let prefix = ShareEntries.prefix(of: zone)
         var (found, after): ([EntryRow], String) = ([], prefix)

@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-// The places of a record in the views of its zone. A view is what the participants of a share of single records see.
-// See `docs/decisions/sharing.md`.
+// The places of a record in the views of its zone, as record shares show them. See `docs/decisions/sharing.md`.
 
 /// A record's place in one view. The record is there, or it was there and has left a departure.
 struct SharedPlace: Hashable, Sendable {
@@ -21,8 +20,7 @@ struct SharedPlace: Hashable, Sendable {
 struct SharedPlaces: Hashable, Sendable {
     /// The name of the share's record; nil unless this record is a shared root.
     var share: String?
-    /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
-    /// is not a departure.
+    /// One place for each view that the record is in, or was in since the last purge. At most one is not a departure.
     private(set) var places: [SharedPlace] = []
 
     static let none = SharedPlaces()
@@ -56,8 +54,7 @@ struct SharedPlaces: Hashable, Sendable {
     }
 
     /// Removes the oldest departures beyond `Limits.sharedPlacesPerRecord` places.
-    /// - Returns: the number of the newest removed departure; a device whose cursor is before it must begin again.
-    ///   `zero`: none was removed.
+    /// - Returns: the number of the newest removed one; cursors before it must begin again. `zero`: none was removed.
     mutating func trim() -> ChangeNumber {
         var forgotten = ChangeNumber.zero
         while places.count > Limits.sharedPlacesPerRecord, let oldest = places.filter({ $0.typeLeft != nil }).min(by: { $0.number < $1.number }) {
@@ -91,8 +88,7 @@ extension ShareState {
 extension FeedView {
     /// - Parameter shortGUID: the short GUID of a record's share.
     init(ofShare shortGUID: String) {
-        // FNV-1a. A short GUID is drawn under the server's key, so users cannot choose one. A user who finds a
-        // collision has it in their own zone.
+        // FNV-1a. Users cannot choose a short GUID: the server draws it under its key. A collision stays in one zone.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in shortGUID.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         // View 0 is the owner's.

@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-// The shared database is a view. Its zones belong to other users; each has one row here, which stands in this
-// database's feed.
+// The shared database is a view: its zones are other users', and each has one row here, in this database's feed.
 
 /// A zone that is shared with a user, as the rows of their shared database name it.
 struct SharedZoneName: Hashable, Sendable {
@@ -34,8 +33,7 @@ extension DatabaseKey {
 }
 
 extension Cloud {
-    /// `zones/list` in the shared database: the zones that are shared with the caller now. Costs two calls of the store
-    /// for each zone.
+    /// `zones/list` in the shared database: zones shared with the caller now. Costs two calls of the store for each.
     func listSharedZones(in database: CallerDatabase, _ target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let rows = try await stored(of: database.key) { try await self.store.read { try $0.allZones(in: database.id) } }
         WorkMeter.current?.add(rows: rows.count)
@@ -90,8 +88,7 @@ extension Result<RequestedZone, ServerError> {
 }
 
 extension Cloud {
-    /// Brings a zone's row in a user's shared database up to date with the zone's share: adds it, marks it as changed,
-    /// or removes it.
+    /// Brings a zone's row in a user's shared database up to date with the zone's share: adds, marks or removes it.
     ///
     /// The share is in another database, which an engine may show as it was when the transaction began. A row that came
     /// or went is therefore checked once more afterwards. Callers call this after they change a share, so the last call
@@ -119,8 +116,7 @@ extension Cloud {
         }
     }
 
-    /// On this server: attempts to settle a row. A second one is needed only where other callers change the share
-    /// meanwhile, and they settle it too.
+    /// On this server. A second attempt is needed only where others change the share meanwhile, and settle it too.
     private static let settlingsOfSharedZone = 4
 }
 

@@ -5,8 +5,7 @@ enum ZoneSeat: Hashable, Sendable {
     case owner
     /// A user who takes part by the share of the whole zone, which the request has just read.
     case participant(user: String, ShareAccess)
-    /// A user who takes part by shares of records, which the request has just read. Each share's permission stands
-    /// under its view.
+    /// A user who takes part by shares of records, just read by the request: what each permits, by its view.
     case guest(user: String, [FeedView: ShareAccess])
 
     /// Whether the user may write somewhere in the zone.
@@ -134,8 +133,7 @@ extension RecordVerdict {
         }
     }
 
-    /// Returns the save that takes the caller out of a share; nil for the owner. CloudKit: a participant who deletes
-    /// the share leaves it.
+    /// Returns the save by which a participant leaves who deletes the share (CloudKit); nil for the owner.
     static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
         let user: String
         switch setting.seat {

@@ -8,8 +8,8 @@ extension Cloud {
         return SubscriptionsResponse(subscriptions: found.map { .subscription(database.key.shown($0.subscription)) })
     }
 
-    /// `subscriptions/lookup`: the caller's subscriptions with these IDs, in the order asked. A missing one is an error
-    /// of its own.
+    /// `subscriptions/lookup`: the caller's subscriptions with these IDs, in the order asked; a missing one is an
+    /// error.
     package func lookupSubscriptions(
         _ request: SubscriptionsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> SubscriptionsResponse {
@@ -26,12 +26,10 @@ extension Cloud {
             })
     }
 
-    /// `subscriptions/modify`: saves and deletes subscriptions of the caller, each on its own, in one transaction.
-    /// Saving one that is there replaces it.
+    /// `subscriptions/modify`: saves, replaces and deletes the caller's subscriptions one by one, in one transaction.
     ///
     /// - Parameters:
-    ///   - digest: the digest of the request's bytes. Two requests with one operation ID must have one digest. nil: the
-    ///     ID is ignored.
+    ///   - digest: of the request's bytes. Requests with one operation ID must have one digest. nil: the ID is ignored.
     ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     package func modifySubscriptions(
         _ request: SubscriptionsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
@@ -150,8 +148,7 @@ struct SubscriptionModification: Sendable {
         }
     }
 
-    /// Returns the kinds of subscriptions that the schema lacks; nil: none. CloudKit: a kind that is saved in
-    /// development becomes part of its schema, and comes to production with a deployment.
+    /// CloudKit: a kind of subscriptions saved in development joins its schema, and reaches production by deployment.
     private func additions(for come: [StoredSubscription], to schema: Schema) -> SchemaAdditions? {
         var additions = SchemaAdditions()
         for subscription in come {
@@ -171,8 +168,7 @@ struct SubscriptionModification: Sendable {
         return OperationResult(number: .zero, madeNames: [], failures: failures)
     }
 
-    /// Returns the answer to a request that was done before: the failures as they were, and the subscriptions as they
-    /// are now.
+    /// Returns the answer to a repeated request: the failures as they were, and the subscriptions as they are now.
     private func replay(_ operation: OperationRow, over found: [String: StoredSubscription]) throws -> [SubscriptionResult] {
         let failures = try OperationResult(operation, of: log).errors
         return operations.enumerated().map { place, operation in
@@ -246,8 +242,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Returns a user's subscriptions that follow a zone that goes. Call it under the lock of the database, which is
-    /// the user's.
+    /// Returns a user's subscriptions to zones that go. Call it under the lock of the database, which is the user's.
     func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
         guard try !grounds([SubscriptionGround.all], in: database).isEmpty else { return [] }
         return try subscriptions(of: user, in: database).filter { subscription in

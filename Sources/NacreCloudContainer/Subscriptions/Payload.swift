@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-/// The content of a notification, in the form of Apple's push services. CloudKit: `CKNotification`; Web Services, the
-/// payload of the web courier.
+/// The content of a notification for Apple's services. CloudKit: `CKNotification`; Web Services, web courier's payload.
 ///
 /// The badge and the bytes are not part of the value: each device has its own.
 struct Payload: Equatable, Sendable {
@@ -62,10 +61,9 @@ struct Payload: Equatable, Sendable {
     var collapseID: String?
     private(set) var isPruned = false
 
-    /// Returns the payload without the parts that do not fit into `room` bytes, whatever the device's badge is. It may
-    /// still be too large when everything that may go has gone.
+    /// Returns the payload without parts that do not fit, at any badge, as far as leaving parts out helps.
     ///
-    /// Where the payload is too large, costs several times as much as writing it.
+    /// Costs several times as much as writing it, where it is too large.
     func fitted(into room: Int = Limits.payloadBytes) -> Payload {
         var payload = self
         var count = payload.json(badge: .max).count
@@ -84,8 +82,8 @@ struct Payload: Equatable, Sendable {
         return isContentAvailable ? .background : .low
     }
 
-    /// The parts that are left out for lack of room, in this order. CloudKit: the order of importance in
-    /// `CKNotification`'s header, from its end.
+    /// Parts left out for lack of room, in order. CloudKit: the order of importance in `CKNotification`'s header,
+    /// reversed.
     private static let drops: [@Sendable (inout Payload) -> Void] = [
         { $0.alert.subtitle = nil }, { $0.alert.subtitleArgs = nil }, { $0.alert.subtitleKey = nil },
         { $0.alert.title = nil }, { $0.alert.titleArgs = nil }, { $0.alert.titleKey = nil },
@@ -196,8 +194,7 @@ extension FieldValue {
         }
     }
 
-    /// The argument of a localized text: a text, number or time; nil for other values. CloudKit: strings over 100
-    /// characters may be cut.
+    /// The argument of a localized text; nil for types without one. CloudKit: strings over 100 characters may be cut.
     fileprivate var argument: String? {
         switch self {
         case .string(let text): String(text.prefix(Limits.notificationTextCharacters))
@@ -208,8 +205,7 @@ extension FieldValue {
         }
     }
 
-    /// The value as a notification carries it; nil for types that none carries, encrypted values among them. CloudKit:
-    /// `desiredKeys`.
+    /// The value in a notification; nil for types that none carries, as encrypted ones. CloudKit: `desiredKeys`.
     fileprivate var carried: FieldValue? {
         switch self {
         case .string(let text): .string(String(text.prefix(Limits.notificationTextCharacters)))

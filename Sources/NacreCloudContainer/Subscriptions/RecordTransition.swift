@@ -85,12 +85,10 @@ extension RecordTransition {
     var tested: TestedRecord { TestedRecord { record.value(of: $0) } }
 }
 
-/// Decides whether a subscription fires for a change. Whether the subscriber may read the record is checked apart from
-/// it.
+/// Decides whether a subscription fires for a change. The subscriber's right to read is checked separately.
 ///
-/// CloudKit: an update fires where the record matches after it. A record that stops matching a query is not deleted,
-/// and fires nothing. On this server: a save that changed nothing of a record fires no query subscription, though the
-/// feed of its zone has moved.
+/// CloudKit: an update fires where the record matches after it. A record that stops matching is not deleted, and fires
+/// nothing. On this server: a save that changes nothing fires no query subscription, though the zone's feed moves.
 struct FiringRule {
     let subscription: Subscription
     /// The prepared filters of a query subscription; nil: its type no longer allows them.
@@ -113,8 +111,7 @@ struct FiringRule {
     }
 
     /// - Parameters:
-    ///   - tested: the transition's record. A caller that asks many subscriptions prepares its lists and words once for
-    ///     all.
+    ///   - tested: the transition's record. A caller with many subscriptions prepares its lists and words once.
     ///   - zoneName: the zone of the record.
     func fires(for transition: RecordTransition, _ tested: inout TestedRecord, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
         switch subscription.kind {

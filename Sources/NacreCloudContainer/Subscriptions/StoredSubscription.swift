@@ -92,8 +92,7 @@ extension Subscription {
     }
 }
 
-/// The key under which a change finds the subscriptions that it may fire. All that can match one change are under few
-/// terms.
+/// The key under which a change finds subscriptions that it may fire. All that match one change are under few terms.
 enum SubscriptionTerm: Hashable, Sendable {
     /// The side of a bound on which a filter's values lie. Raw values are kept in rows: never change one.
     enum Side: UInt8, Hashable, Sendable, CaseIterable {
@@ -112,8 +111,7 @@ enum SubscriptionTerm: Hashable, Sendable {
     /// Changes of records of a type in which a field lies on one side of a value, or at it.
     case range(type: String, field: String, side: Side, bound: ValueKey)
 
-    /// Takes the first filter that compares for equality. Without one, takes the first that asks for one side of a
-    /// value, and then the type alone.
+    /// Takes the first filter for equality, or the first for one side of a value, or the type alone.
     init(_ shape: QueryShape) {
         for isEquality in [true, false] {
             for filter in shape.filters {
@@ -219,12 +217,10 @@ enum SubscriptionTerm: Hashable, Sendable {
 }
 
 extension ValueKey {
-    /// Bytes of a value that its place in the order has. On this server: longer values that begin alike are all checked
-    /// against a change.
+    /// Bytes of a value in its place. On this server: longer ones that begin alike are all checked against a change.
     private static let orderedBytes = 32
 
-    /// A text that sorts by its bytes as values of one kind do; values that are near each other may have the same. nil
-    /// for a place, which has no order.
+    /// A text that sorts as values of one kind do; values near each other may share it. nil for a place: no order.
     fileprivate var orderText: String? {
         switch self {
         case .integer(let number): "n" + Self.orderText(Double(number))

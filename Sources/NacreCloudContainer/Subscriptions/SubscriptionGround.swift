@@ -92,8 +92,7 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// Returns the plan that stores `come` and removes `gone`. A replaced subscription is in `gone`, too. Call it under
-    /// the lock of the database.
+    /// Returns the plan that stores `come` and removes `gone`, also replaced ones. Call it under the database's lock.
     func plan(subscribing come: [StoredSubscription], without gone: [StoredSubscription], in database: DatabaseID) throws -> WritePlan {
         var plan = WritePlan()
         let changes = gone.map { ($0, Int64(-1)) } + come.map { ($0, Int64(1)) }

@@ -93,8 +93,7 @@ extension NotificationInfo {
         return Set(lists.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self))
     }
 
-    /// Whether the notifications show something. CloudKit: with `shouldSendContentAvailable` alone nothing is shown,
-    /// and the app is woken.
+    /// Whether they show something. CloudKit: `shouldSendContentAvailable` alone shows nothing, and wakes the app.
     var showsSomething: Bool {
         let texts = [
             alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, alertActionLocalizationKey,

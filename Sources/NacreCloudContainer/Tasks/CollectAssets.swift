@@ -155,8 +155,7 @@ extension ReadTransaction {
         try eachPortion(of: Array(Set(assets.map(\.place.recordName))), in: zone) { rows in
             for row in rows where !row.isTombstone {
                 let record = StoredRecord(row, in: zone, only: fields)
-                // The assets of a damaged record are unknown: it keeps those that were for it, until it is written
-                // over.
+                // A damaged record's assets are unknown: it keeps all that were for it, until it is written over.
                 held.formUnion(
                     record.isDamaged
                         ? Set(assets.lazy.filter { $0.place.recordName == row.name }.map(\.id)) : record.content.fields.assetIDs)

@@ -13,8 +13,7 @@ struct DeliverNotifications: TaskHandler {
     private var refusals: Int64 = 0
 
     private static let version: UInt8 = 1
-    /// On this server: notifications of a turn. One turn is far shorter than a lease, even where each takes as long as
-    /// it may.
+    /// On this server: notifications of a turn. A turn is far shorter than a lease, even where each takes its longest.
     private static let notificationsAtATime = 4
 
     static func task(for device: String, in database: DatabaseID, due: Timestamp) -> TaskRow {
@@ -169,8 +168,7 @@ extension QueuedNotification {
 }
 
 extension Cloud {
-    /// Returns a device that has an address and is signed in, and the container of its subscriptions; nil: nothing can
-    /// be sent.
+    /// Returns a signed-in device with an address, and the container of its subscriptions; nil: nothing can be sent.
     fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, container: String)? {
         let now = clock()
         let found = try await store.read { transaction -> (NotifiedDevice, DatabaseKey)? in

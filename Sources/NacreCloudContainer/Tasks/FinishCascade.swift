@@ -1,12 +1,12 @@
 import NacreCloudWire
 
-/// The task that continues a cascade too large for one transaction: records that hang on deleted records are deleted
-/// too, in chunks.
+/// The task that continues a cascade too large for one transaction: in chunks, it deletes what hangs on deleted
+/// records.
 ///
 /// A holder is spared if its target lives again, or if it does not refer to the target any more. A holder that a record
 /// outside the cascade holds is spared too: the deletion was answered, and cannot be refused any more. Each chunk
-/// stores the remaining work in its own transaction. Only the worker that has the lease does a chunk, so no other
-/// worker's finds are lost.
+/// stores the remaining work in its own transaction. Only the worker with the lease does it: other workers' finds are
+/// not lost.
 struct FinishCascade: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String

@@ -88,8 +88,8 @@ struct FireSubscriptions: TaskHandler {
 
     /// Checks that an author's commits have not left too much to be told. Call it before a request's commit leaves
     /// more. A task keeps what filters compare, which no quota counts. An author who saves faster than devices are told
-    /// waits, and no other user does. Costs a call of the store where as many tasks of all authors wait in memory, or
-    /// some that found no room there.
+    /// waits, and no other user does. Costs a call of the store where as many tasks wait in memory, or some found no
+    /// room there.
     /// - Parameters:
     ///   - isOwn: whether the database is the author's. In others the subscriptions of other users take time, and any
     ///     number of small changes waits.
@@ -134,8 +134,7 @@ struct FireSubscriptions: TaskHandler {
             transitions = []
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
-            // An earlier version went through candidates in another order. The task begins again, and queues know what
-            // it has told.
+            // An earlier version took another order. The task begins again, and queues know what it has told.
             if version < Self.version { place = Place() }
             for _ in 0..<(version == 1 ? 0 : try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
@@ -227,14 +226,11 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// On this server: users whose notifications of a commit are counted. Beyond, the users who have fewest are
-    /// forgotten.
+    /// On this server: users whose notifications of a commit are counted; those who have fewest are forgotten first.
     private static let usersCounted = 256
 
-    /// Returns as many firings of each user as a queue holds. A user with more gets one to fetch everything. Counts
-    /// them.
-    /// - Parameter isSpent: whether a user's devices were told as much as they may be. They are told to fetch
-    ///   everything.
+    /// Returns as many firings of each user as a queue holds, then one to fetch everything. Counts them.
+    /// - Parameter isSpent: whether a user's devices were told as much as they may be. They are to fetch everything.
     private mutating func bounded(_ firings: [Firing], isSpent: (String) -> Bool) -> [Firing] {
         var bounded: [Firing] = []
         for firing in firings {
@@ -270,11 +266,10 @@ struct FireSubscriptions: TaskHandler {
     /// On this server: the cost of a check of a change against a subscription, in the unit of `WorkMeter`.
     private static let costOfCandidate = 2
 
-    /// Returns the next subscriptions that fire, of `Limits.firingChunk` that may. `held` counts the checked
-    /// subscriptions of each user. `cost` is that of finding them, in the unit of `WorkMeter`. `next` is where to go
-    /// on; nil: nothing is left.
-    /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may. None of these is looked at:
-    ///   the user is told to fetch everything.
+    /// Returns the next subscriptions that fire, of `Limits.firingChunk` that may. `held` counts the checked ones by
+    /// user. `cost` is in the unit of `WorkMeter`. `next` is where to go on; nil: nowhere.
+    /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may. None is looked at: the user
+    ///   is told to fetch everything.
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, isOwing: (String) -> Bool, _ transaction: any ReadTransaction
     ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Place?) {
@@ -328,11 +323,10 @@ struct FireSubscriptions: TaskHandler {
         return (firings, held, cost, nil)
     }
 
-    /// Returns the terms by which a change finds subscriptions that it may fire. They are the terms under which any
-    /// stand, in the order of their keys.
+    /// Returns the terms by which a change finds subscriptions, as far as any stand there, in the order of their keys.
     /// - Parameters:
-    ///   - isFirst: whether the change is the first of its commit. The first change finds the subscriptions to a feed,
-    ///     which tell once that the feed moved, and not what of it.
+    ///   - isFirst: whether the change is its commit's first. With it subscriptions to feeds are found, which fire
+    ///     once.
     ///   - grounds: the grounds of types of records, by their names.
     private func terms(
         for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ grounds: [String: SubscriptionGround],
@@ -366,13 +360,11 @@ struct FireSubscriptions: TaskHandler {
             if case .range = term { isRange = true } else { isRange = false }
         }
 
-        /// On this server: entries that are read first. A range often has none between its ends, and entries beyond
-        /// them are read in vain.
+        /// On this server: entries read first. A range often has none, and entries beyond it are read in vain.
         var atFirst: Int { isRange ? 4 : Limits.firingChunk }
     }
 
-    /// Returns the next subscriptions under a term, and whether they are its last. Where there is room for all of its
-    /// own rows, no row of another term is read.
+    /// Returns the next subscriptions under a term, and whether they end it. Reads no other term's row where all fit.
     private func candidates(
         of term: Term, after last: String, limit: Int, _ transaction: any ReadTransaction
     ) throws -> (found: [(entry: String, user: String, name: String)], isLast: Bool) {
@@ -407,8 +399,7 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Returns the subscriptions that fire for the change, and the users who are told to fetch everything. Both only as
-    /// far as the users may read what changed.
+    /// Returns subscriptions that fire, and users who are to fetch everything, as far as they may read the change.
     /// - Parameter owers: users whose subscriptions were not looked at. Some of these may fire.
     private func firings(
         of candidates: [Candidate], _ owers: Set<String>, for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey,
@@ -462,8 +453,7 @@ struct FireSubscriptions: TaskHandler {
         return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
 
-    /// Returns the ID of a change's notifications. CloudKit: one change has one, however many subscriptions it fires.
-    /// The ID is the same whenever the change is told.
+    /// Returns the ID of a change, the same for all subscriptions that it fires (CloudKit), and whenever it is told.
     /// - Parameter record: the name of the record; nil: the change is the commit.
     private func notificationID(of record: String?, _ cloud: Cloud) -> String {
         var writer = ByteWriter()

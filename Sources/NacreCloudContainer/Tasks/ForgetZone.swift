@@ -29,8 +29,7 @@ struct ForgetZone: TaskHandler {
         return writer.bytes
     }
 
-    /// Removes the row of a zone that was deleted long ago. Tokens of the database from before the deletion expire,
-    /// because they would not hear of it.
+    /// Removes the row of a zone deleted long ago. Older tokens of the database expire: they would not hear of it.
     func chunk(_ turn: TaskTurn) async throws -> Bool {
         // The records went right after the zone. This removes what a failing worker left of them.
         let left = try await turn.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }

@@ -47,8 +47,7 @@ final class HandedTasks: Sendable {
         var tasks: [TaskRow] = []
         var bytes = 0
 
-        /// Whether the last task can be forgotten, because it is found again in the store. A task that was taken up
-        /// from there has another lease.
+        /// Whether the last task can be found again in the store. One that was taken up from there has another lease.
         var canGiveWay: Bool { tasks.last.map { $0.attempts == 1 } ?? false }
 
         mutating func add(_ task: TaskRow) {
@@ -176,8 +175,7 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Remembers the places where an earlier process left tasks. They are found in the store, before what comes there
-    /// from now on.
+    /// Remembers where an earlier process left tasks: they are found in the store, before what comes there from now on.
     func leave(at places: Set<Place>) {
         state.withLock { state in
             for place in places { state.pass(place, areLeft: true) }
@@ -230,8 +228,7 @@ final class HandedTasks: Sendable {
         }
     }
 
-    /// Whether a task comes in its turn, and is not to be taken before. It is in memory, or is found in the store with
-    /// others of its place.
+    /// Whether a task waits for its turn, and is not to be taken before: in memory, or in the store with its place.
     func has(_ task: TaskKey) -> Bool {
         let place = Place(of: task)
         return state.withLock { state in

@@ -6,8 +6,7 @@ package struct ListedTask: Hashable, Sendable {
     /// The key of the task's database; nil: its row is gone.
     package var database: DatabaseKey?
 
-    /// Records that are done by a task that adds or removes index rows; nil for another task, and for one that has not
-    /// begun.
+    /// Records done by a task that adds or removes index rows; nil for other tasks, and for one that has not begun.
     package var recordsDone: Int? {
         guard [.buildIndexes, .clearIndexes].contains(task.key.kind), !task.payload.isEmpty else { return nil }
         return (try? IndexProgress(task))?.records

@@ -1,7 +1,6 @@
 import NacreCloudWire
 
-/// The task that removes the tombstones of a zone's records once they are older than the retention. There is one for
-/// each zone and day.
+/// The task that removes a zone's tombstones once they are older than the retention: one for each zone and day.
 struct PurgeTombstones: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String

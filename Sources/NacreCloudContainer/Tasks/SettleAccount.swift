@@ -1,8 +1,7 @@
 import NacreCloudWire
 
 /// The task that settles an account. It releases addresses that the account has left or did not get. It updates the
-/// names that containers show, and the address by which they find the account. It removes a deleted account with its
-/// data.
+/// names and the address that containers know, and removes a deleted account with its data.
 ///
 /// The account itself tells what is to be done, so the task has nothing to remember.
 struct SettleAccount: TaskHandler {

@@ -1,8 +1,7 @@
 import NacreCloudWire
 
-/// A walk down from records that came into a view or left it. It takes along the records below them. A child that is in
-/// its parent's view already is passed with all below it: where those are elsewhere, another walk that begins there is
-/// due.
+/// A walk down from records that came into a view or left it, which takes along the records below them. A child in its
+/// parent's view is passed with all below it: where those are elsewhere, another walk that begins there is due.
 struct SubtreeWalk: Sendable {
     /// Parents whose children are to be looked at, with the last child that was; the last parent is next.
     private(set) var open: [(parent: String, after: String?)]
@@ -53,8 +52,7 @@ struct SubtreeWalk: Sendable {
 }
 
 extension WriteTransaction {
-    /// Takes along the records below those that moved in this transaction, once these are put. One transaction does as
-    /// many as it may, and leaves the rest to a task.
+    /// Takes along the records below those that moved in this transaction, once these are put. A task does the rest.
     func settleSubtrees(below names: [String], of zone: ZoneRow, as rows: inout RecordPlan, by caller: Caller, at now: Timestamp) throws {
         guard !names.isEmpty else { return }
         var walk = SubtreeWalk(from: names)

@@ -16,7 +16,7 @@ package struct TaskFailure: Sendable {
 }
 
 extension TaskRow {
-    /// Returns the task after a turn that failed. It waits a second after its first attempt, twice as long after each
+    /// Returns the task after a failed turn. It waits a second after its first attempt, twice as long after each
     /// further one, and at most `Limits.taskPauseSeconds`. After `Limits.taskAttempts` attempts without progress it is
     /// parked. A store that is full, cannot be written or cannot be reached parks no task: that passes, whatever the
     /// task is.
@@ -30,8 +30,7 @@ extension TaskRow {
         return next
     }
 
-    /// Returns the task with the time when it is due without its lease. nil: no worker has taken it since it got on, or
-    /// it is due as early.
+    /// Returns the task due without its lease; nil: no worker has taken it since it got on, or it is due as early.
     func withoutLease(at now: Timestamp) -> TaskRow? {
         guard attempts > 0, !isParked else { return nil }
         var next = self

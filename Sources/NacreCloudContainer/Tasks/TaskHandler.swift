@@ -8,14 +8,13 @@ protocol TaskHandler: Sendable {
     /// The bytes that the task's row keeps of its present state.
     var payload: [UInt8] { get }
 
-    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row, unless the end
-    /// is left to the worker (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after
-    /// each of its transactions.
+    /// Does the next chunk, in its own transactions. The last one also removes the task's row, unless that is left to
+    /// the worker (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after each
+    /// transaction.
     /// - Returns: whether there may be more.
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool
 
-    /// Returns the task with which a repair replaces one whose payload cannot be read. It is made from the key, and
-    /// from the zone that the key names.
+    /// Returns a task in place of one with an unreadable payload, made from its key and the zone that the key names.
     /// - Parameter zone: finds a zone's row.
     /// - Returns: nil where the key tells too little.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow?
@@ -33,8 +32,7 @@ struct TaskTurn: Sendable {
 
     var key: TaskKey { task.key }
 
-    /// Returns the row that a transaction of this turn leaves when the task got on. The lease stays, as that of the
-    /// first attempt since then.
+    /// Returns the row for a turn that got on: the lease stays, as that of the first attempt since then.
     func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
 
     /// Leaves to the worker what the task tells, where the task does no more than that.
@@ -63,8 +61,7 @@ struct TaskTurn: Sendable {
     /// On this server: transactions that run together, for one commit of the engine.
     private static let usersAtATime = 16
 
-    /// Calls `body` for each user, some at a time. Each call is a transaction, and transactions that come together are
-    /// committed together.
+    /// Calls `body` for each user, some at a time. Calls are transactions; those that come together commit together.
     static func each<User: Sendable>(of users: [User], _ body: @escaping @Sendable (User) async throws -> Void) async throws {
         for start in stride(from: 0, to: users.count, by: usersAtATime) {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -80,11 +77,9 @@ struct LeaseLost: Error {}
 
 /// The urgency of a kind of task. Each lane is worked by itself, so that no task of one waits for a task of another.
 package enum TaskLane: Hashable, Sendable, CaseIterable {
-    /// A user waits for the task. Until it is done, records that hang on deleted ones are still seen, and queries
-    /// cannot use an index.
+    /// A user waits: until then records that hang on deleted ones are seen, and queries cannot use an index.
     case prompt
-    /// No user sees whether the task is done. It removes rows that no request finds, and repairs rows that queries pass
-    /// over.
+    /// No user sees it: rows that no request finds go, and rows that queries pass over are put right.
     case upkeep
     /// A user waits for the task, and the worker waits for a server elsewhere.
     case mail

@@ -13,8 +13,7 @@ struct TellParticipants: TaskHandler {
         case nobody
         /// The present participants in the share of a record that this view shows.
         case guests(FeedView)
-        /// The former participants, by the zone's entries, in a share that was deleted or made anew without a look at
-        /// it.
+        /// The former participants, by the zone's entries, in a share deleted or made anew without a look at it.
         case former(String)
         /// No user: the record was the root of a share, whose link goes.
         case root(String)

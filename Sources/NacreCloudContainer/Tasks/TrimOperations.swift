@@ -2,8 +2,7 @@ import NacreCloudWire
 
 /// The task that trims a caller's logged operations in a database to its share, in chunks.
 struct TrimOperations: TaskHandler {
-    /// One in so many commits of a caller leaves the task, by chance. A caller that writes much is trimmed often, and
-    /// cannot avoid it.
+    /// One in so many commits of a caller leaves the task, by chance: a caller that writes much cannot avoid it.
     static let commitsPerTask: Int64 = 256
 
     let payload: [UInt8] = []

@@ -25,14 +25,13 @@ extension Cloud {
     /// Tasks that commits of this process have handed over come first (`HandedTasks`), and are told together
     /// (`ToldTogether`). Due tasks are found without naming a database. Each is leased in a transaction of its
     /// database, for `Limits.taskLeaseSeconds`. It is then done in transactions of its own, of which the last one
-    /// finishes it. A task whose process dies comes back when the next server starts (`endLeases`), or when its lease
-    /// ends. A turn is one chunk when other tasks of the lane are due, and all chunks when none is. A long turn renews
-    /// its lease.
+    /// finishes it. A task whose process dies comes back at the next start (`endLeases`), or when its lease ends. A
+    /// turn is one chunk when other tasks of the lane are due, and all chunks when none is. A long turn renews its
+    /// lease.
     ///
-    /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end
-    /// (`TaskFailure`).
+    /// A task that fails comes back after a pause that grows with its attempts, and is finally parked (`TaskFailure`).
     ///
-    /// Once the calling task is cancelled no further chunk begins. That is not a failure: an unfinished task is due at
+    /// Once the calling task is cancelled no further chunk begins. That is no failure: unfinished tasks are due at
     /// once.
     ///
     /// - Parameter last: the time up to which it looks for the next task that is not due yet.
@@ -77,8 +76,7 @@ extension Cloud {
     /// are told before a further task is looked at. The task whose turn is next waits for as much.
     private static let (wordsTogether, costTogether) = (100, 400)
 
-    /// Takes turns of tasks that are held since their commits. Their words are told together, after the last turn, and
-    /// their rows go together.
+    /// Takes turns of tasks held since their commits. At the end all are told together, and their rows go together.
     private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
         var turns = TaskTurns()
         let together = ToldTogether()
@@ -116,13 +114,11 @@ extension Cloud {
         }
     }
 
-    /// On this server: tasks that are taken up together, in a transaction of each of their databases. Their bytes are
-    /// bounded without the last one.
+    /// On this server: tasks taken up together, in one transaction for each database, and bytes, but for the last one.
     private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
-    /// Takes tasks into memory that found no room there, or that an earlier process left. Tasks of one database come in
-    /// their order, and each database gets some. A task that failed, or at which processes died, is left until it is
-    /// due.
+    /// Takes tasks into memory that found no room there, or that an earlier process left: some of each database, in its
+    /// order. A task that failed, or at which processes died, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
         let lease = clock() + Limits.taskLeaseSeconds
         let places = passed.places
@@ -149,8 +145,7 @@ extension Cloud {
         }
     }
 
-    /// Takes tasks of one database: those that are leased for the first time, and those that are due. The process holds
-    /// them from now on, or does already.
+    /// Takes tasks of one database, which the process then holds: those leased for the first time, and those due.
     /// - Parameter areNew: whether tasks leased for the first time are this process's own, and not begun.
     /// - Returns: the first tasks, and whether there are no others.
     private func hold(
@@ -163,8 +158,7 @@ extension Cloud {
                 while room > 0, rows.count < most, let key = rest.popFirst() {
                     guard var task = try transaction.tasks(locking: [key]).first, task.attempts == 1 || task.due <= now else { continue }
                     room -= task.payload.count
-                    // After a task with a new lease the others get one as well, a microsecond later each, and keep
-                    // their order.
+                    // Tasks after one with a new lease get one too, a microsecond later each: they keep their order.
                     if !areNew || task.due <= now || !plan.tasks.isEmpty {
                         task.due = lease + Double(plan.tasks.count - Self.takenUpTogether) / 1e6
                         task.attempts = max(task.attempts + 1, 2)
@@ -227,13 +221,12 @@ extension Cloud {
     private static let leasesEnded = 1000
     /// Tasks of one transaction, for which other writes wait.
     private static let leasesEndedTogether = 100
-    /// The largest number of handed-over tasks whose databases are looked up at a start. Others are done when their
-    /// leases end, among other tasks.
+    /// Handed-over tasks whose databases are looked up at a start, at most. Others are done when their leases end.
     private static let leftLookedAt = 100_000
 
     /// Takes up the tasks that another process was doing when it died, without waiting until their leases end. Call it
-    /// before any task is done, and only with the store alone, as at the start of a server: one process at a time opens
-    /// an engine.
+    /// before any task is done, and only with the store alone, as at a server's start: one process at a time opens an
+    /// engine.
     ///
     /// Tasks that commits had handed over to that process come in their order, before what commits hand over from now
     /// on. This includes tasks that it had taken up from an earlier process. Another task that was taken for the first
@@ -258,7 +251,6 @@ extension Cloud {
         return left.count + (try await endLeases(of: found, at: now))
     }
 
-    /// Ends the leases of these tasks.
     /// - Returns: how many tasks come earlier.
     private func endLeases(of keys: [TaskKey], at now: Timestamp) async throws -> Int {
         var count = 0
@@ -303,7 +295,6 @@ extension Cloud {
         }
     }
 
-    /// Does chunks of a task that this worker holds, and returns its failure.
     /// - Parameter together: takes what the task tells; nil: the task tells it.
     private func takeTurn(at leased: TaskRow, _ together: ToldTogether? = nil) async -> TaskFailure? {
         var task = leased
@@ -347,8 +338,7 @@ extension Cloud {
         }
     }
 
-    /// Leaves a task that could not be done: to the worker that has it by now, to the next worker if this one is to
-    /// end, or for later.
+    /// Leaves a task that could not be done to the worker that has it now, to the next one at the end, or for later.
     private func layDown(_ task: TaskRow, _ cause: any Error) async -> TaskFailure? {
         switch cause {
         case is LeaseLost: return nil
