@@ -364,7 +364,8 @@ extension Cloud {
         return Array(found.prefix(limit))
     }
 
-    /// Does as `notifications` for a caller that has just had everything up to `last`. Reads only what came after.
+    /// Returns what `notifications` does, for a caller that has just had everything up to `last`. Reads only what came
+    /// after it.
     package func newNotifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         let now = clock()
         let found = try await stored {

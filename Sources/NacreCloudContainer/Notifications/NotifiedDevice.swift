@@ -27,8 +27,9 @@ package struct NotifiedDevice: Hashable, Sendable {
     var waiting: Int64 = 0
     /// The databases of the notifications that were put into the queue since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
-    /// The databases for which an undelivered notification to fetch everything waits. Others for them take no row: the
-    /// device fetches their changes with the rest. It is in the store, so that it holds for several servers.
+    /// The databases for which an undelivered notification to fetch everything waits. Further notifications for these
+    /// take no row: the device fetches their changes with the rest. It is in the store, so that it holds for several
+    /// servers.
     var absorbing: Set<DatabaseKey.Scope> = []
     /// The number of rows that its push log has had.
     var logged: Int64 = 0

@@ -167,7 +167,8 @@ extension Cloud {
         return FoundShare(share: changed, root: found.root, database: found.database)
     }
 
-    /// On this server: bounded, since each request to a zone reads the user's shares of its records.
+    /// Throws where the user takes part in as many shares of the zone's records as may be. On this server: each request
+    /// to a zone reads these shares.
     private func requireRoomForShare(in zone: ZoneAddress, of user: String, _ key: DatabaseKey) async throws {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
         let count = try await stored(of: key) {
@@ -179,7 +180,7 @@ extension Cloud {
         if count >= Limits.sharesOfZonePerUser { throw ServerError.tooManySharesOfZone }
     }
 
-    /// On this server: a shared database has as many zones as a private one.
+    /// Throws where the user's shared database is full. On this server: it has as many zones as a private one.
     private func requireRoomForSharedZone(_ name: SharedZoneName, of user: String, in ownerKey: DatabaseKey) async throws {
         let key = DatabaseKey(container: ownerKey.container, environment: ownerKey.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)

@@ -13,7 +13,8 @@ struct SharedSurroundings: Sendable {
     var aboveRoots: Set<String> = []
     /// Records of the batch that would be above themselves.
     var inCircles: Set<String> = []
-    /// Records of the batch whose new parents have too many levels above. They may be above themselves.
+    /// Records of the batch whose new parents have more than `Limits.parentLevels` levels above. They may be above
+    /// themselves.
     var tooDeep: Set<String> = []
     /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
     var leaving: Set<String> = []

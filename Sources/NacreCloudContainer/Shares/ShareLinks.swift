@@ -2,7 +2,8 @@ import NacreCloudWire
 
 // The links from the short GUIDs of URLs to shares. See `docs/decisions/sharing.md`.
 
-/// The zone and root of a short GUID, which is its key. Only the zone says whether there is a share, and for whom.
+/// The zone and root to which a short GUID leads. The entry's key is the short GUID. Only the zone says whether there
+/// is a share, and for which users.
 struct ShareLinkEntry: RegistryEntry {
     static let kind = EntryKind.shareLink
     var owner: String

@@ -90,7 +90,7 @@ extension ShareState {
         return state
     }
 
-    /// Whether `forgettingRequest` would take something away.
+    /// Whether `forgettingRequest` would remove something.
     func remembersRequest(of user: String) -> Bool {
         (requesters + blocked).contains { $0.userRecordName == user } || participants.contains { $0.isUntaken(by: user) }
     }

@@ -40,7 +40,7 @@ enum ShareEntries {
         EntryKey(zone.database, .shareSeat, prefix(ofSeatsOf: user, in: zone) + String(view.rawValue))
     }
 
-    /// User record names have no space.
+    /// The prefix of a user's seats in a zone. User record names have no space.
     static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
 
     static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }

@@ -20,7 +20,8 @@ struct SharedPlace: Hashable, Sendable {
 struct SharedPlaces: Hashable, Sendable {
     /// The name of the share's record; nil unless this record is a shared root.
     var share: String?
-    /// One place for each view that the record is in, or was in since the last purge. At most one is not a departure.
+    /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
+    /// is not a departure.
     private(set) var places: [SharedPlace] = []
 
     static let none = SharedPlaces()

@@ -116,7 +116,8 @@ extension Cloud {
         }
     }
 
-    /// On this server. A second attempt is needed only where others change the share meanwhile, and settle it too.
+    /// On this server: attempts. A second one is needed only where others change the share meanwhile, and settle it
+    /// too.
     private static let settlingsOfSharedZone = 4
 }
 

@@ -29,7 +29,8 @@ extension Cloud {
     /// `subscriptions/modify`: saves, replaces and deletes the caller's subscriptions one by one, in one transaction.
     ///
     /// - Parameters:
-    ///   - digest: of the request's bytes. Requests with one operation ID must have one digest. nil: the ID is ignored.
+    ///   - digest: the digest of the request's bytes. Two requests with one operation ID must have one digest. nil: the
+    ///     ID is ignored.
     ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
     package func modifySubscriptions(
         _ request: SubscriptionsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil

@@ -217,7 +217,8 @@ enum SubscriptionTerm: Hashable, Sendable {
 }
 
 extension ValueKey {
-    /// Bytes of a value in its place. On this server: longer ones that begin alike are all checked against a change.
+    /// Bytes of a value that its place in the order has. On this server: longer values that begin alike are all checked
+    /// against a change.
     private static let orderedBytes = 32
 
     /// A text that sorts as values of one kind do; values near each other may share it. nil for a place: no order.

@@ -93,7 +93,8 @@ extension NotificationInfo {
         return Set(lists.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self))
     }
 
-    /// Whether they show something. CloudKit: `shouldSendContentAvailable` alone shows nothing, and wakes the app.
+    /// Whether a notification shows something. CloudKit: `shouldSendContentAvailable` alone shows nothing, and wakes
+    /// the app.
     var showsSomething: Bool {
         let texts = [
             alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, alertActionLocalizationKey,

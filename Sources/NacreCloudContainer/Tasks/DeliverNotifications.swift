@@ -7,7 +7,7 @@ import NacreCloudWire
 /// again, with the same IDs. A service that is down or asks to wait is asked again after growing pauses, for as long as
 /// notifications are kept.
 ///
-/// A device that follows an event stream or polls is sent only what it has not acknowledged in time: it has the rest.
+/// A device that follows an event stream or polls is sent only what it has not acknowledged in time.
 struct DeliverNotifications: TaskHandler {
     /// The number of times in a row that the service has taken nothing.
     private var refusals: Int64 = 0

@@ -5,8 +5,8 @@ import NacreCloudWire
 ///
 /// A holder is spared if its target lives again, or if it does not refer to the target any more. A holder that a record
 /// outside the cascade holds is spared too: the deletion was answered, and cannot be refused any more. Each chunk
-/// stores the remaining work in its own transaction. Only the worker with the lease does it: other workers' finds are
-/// not lost.
+/// stores the remaining work in its own transaction. Only the worker with the lease may do that, so that it overwrites
+/// no other worker's rest.
 struct FinishCascade: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String

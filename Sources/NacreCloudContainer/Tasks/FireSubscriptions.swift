@@ -360,7 +360,7 @@ struct FireSubscriptions: TaskHandler {
             if case .range = term { isRange = true } else { isRange = false }
         }
 
-        /// On this server: entries read first. A range often has none, and entries beyond it are read in vain.
+        /// On this server: entries read first. A range often has no entry, and entries beyond it are read in vain.
         var atFirst: Int { isRange ? 4 : Limits.firingChunk }
     }
 

@@ -10,7 +10,8 @@ struct SweepZone: TaskHandler {
 
     private static let tables: [KeptTable] = [.records, .feed, .links, .index]
 
-    /// - Parameter number: of the change that wrote over damage. Each leaves its own sweep, and none ends another's.
+    /// - Parameter number: the number of the change that wrote over a damaged record. Each change leaves a sweep of its
+    ///   own, and none ends another's.
     static func task(for zone: ZoneAddress, changedAt number: ChangeNumber, due: Timestamp) -> TaskRow {
         again(TaskKey(zone.database, .sweepZone, "\(zone.zone):\(ChangeTag.text(number))"), zone: zone, due: due)
     }

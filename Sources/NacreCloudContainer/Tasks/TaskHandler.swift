@@ -77,9 +77,11 @@ struct LeaseLost: Error {}
 
 /// The urgency of a kind of task. Each lane is worked by itself, so that no task of one waits for a task of another.
 package enum TaskLane: Hashable, Sendable, CaseIterable {
-    /// A user waits: until then records that hang on deleted ones are seen, and queries cannot use an index.
+    /// A user waits for the task. Until it is done, records that hang on deleted ones are still seen, and queries
+    /// cannot use an index.
     case prompt
-    /// No user sees it: rows that no request finds go, and rows that queries pass over are put right.
+    /// No user sees whether the task is done. It removes rows that no request finds, and repairs rows that queries pass
+    /// over.
     case upkeep
     /// A user waits for the task, and the worker waits for a server elsewhere.
     case mail

@@ -72,7 +72,7 @@ extension Cloud {
     /// On this server: tasks that are found and leased before the worker looks again for handed-over tasks.
     private static let leasedTogether = 8
 
-    /// On this server: the number of words, and the cost of finding them in the unit of `WorkMeter`, after which they
+    /// On this server: bounds of the words, and of the cost of finding them in the unit of `WorkMeter`. At a bound they
     /// are told before a further task is looked at. The task whose turn is next waits for as much.
     private static let (wordsTogether, costTogether) = (100, 400)
 
@@ -114,7 +114,8 @@ extension Cloud {
         }
     }
 
-    /// On this server: tasks taken up together, in one transaction for each database, and bytes, but for the last one.
+    /// On this server: tasks that are taken up together, in one transaction for each of their databases. The bound of
+    /// their bytes leaves out the last one.
     private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
     /// Takes tasks into memory that found no room there, or that an earlier process left: some of each database, in its
@@ -338,7 +339,8 @@ extension Cloud {
         }
     }
 
-    /// Leaves a task that could not be done to the worker that has it now, to the next one at the end, or for later.
+    /// Leaves a task that could not be done: to the worker that has it by now, to the next worker if this one is to
+    /// end, or for later.
     private func layDown(_ task: TaskRow, _ cause: any Error) async -> TaskFailure? {
         switch cause {
         case is LeaseLost: return nil
