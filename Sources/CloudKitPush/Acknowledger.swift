@@ -3,12 +3,12 @@
     import NacreHTTPClient
     import NacreLocks
 
-    /// Tells the server which notifications a device has while its stream goes on: once for all that came within some seconds. What fails is tried again,
-    /// and the next connection's `Last-Event-ID` says it too.
+    /// Tells the server which notifications a device has received while its stream goes on. One request covers all that
+    /// came within some seconds. A failed request is tried again, and the next connection's `Last-Event-ID` repeats it.
     final class Acknowledger: Sendable {
-        /// On this side: far less than the thirty seconds that the server waits before it pushes.
+        /// Seconds between two requests: far less than the thirty seconds that the server waits before it pushes.
         private static let restSeconds = 3.0
-        /// After failures.
+        /// The longest pause in seconds, after failures.
         private static let longestRestSeconds = 60.0
 
         private struct State {
@@ -25,10 +25,12 @@
             self.source = source
         }
 
-        /// - Parameter id: of the last that was told. Returns at once.
+        /// Schedules an acknowledgement and returns at once.
+        ///
+        /// - Parameter id: the ID of the last notification that was delivered.
         func told(_ id: Int64) {
             state.withLock { state in
-                // A lower one is of a queue that began anew.
+                // A lower ID comes from a queue that began anew.
                 guard id != state.told, !state.isOver else { return }
                 state.told = id
                 if state.work == nil { state.work = Task { await self.run() } }
@@ -60,7 +62,7 @@
             }
         }
 
-        /// Whether the server has heard it, or never will.
+        /// Returns true if the server has taken the acknowledgement, or never will; false if it is worth another try.
         private func isHeard(_ last: Int64) async -> Bool {
             do throws(CKError) {
                 let answer = try await source.send(source.container.deviceNoteRequest(heard: last, clientID: source.clientID))
@@ -70,7 +72,7 @@
             }
         }
 
-        /// false: nothing is left to be said, and this work ends.
+        /// Returns whether an acknowledgement is left to send. If none is, this task ends.
         private func hasMore() -> Bool {
             state.withLock { state in
                 if state.told != state.acknowledged, !state.isOver { return true }
@@ -83,7 +85,7 @@
     extension NotificationSource {
         private static let noteSeconds = Duration.seconds(30)
 
-        /// Sends a request whose answer is short.
+        /// Sends a request whose answer is short, with a timeout of 30 seconds.
         func send(_ request: TransportRequest) async throws(CKError) -> HTTPClient.Answer {
             let headers = request.headers.map { HTTPClient.Header($0.key, $0.value) }
             do throws(HTTPClient.Failure) {
@@ -98,12 +100,14 @@
     }
 
     extension CKContainer {
-        /// Tells the server what the badge of this device shows, from which its further notifications count: 0 clears it. Notifications that wait already
-        /// keep their numbers.
+        /// Tells the server what the badge of this device shows; 0 clears it. Its further notifications count from this
+        /// number. Notifications that are queued already keep their numbers.
         ///
-        /// CloudKit: `CKModifyBadgeOperation`, which Apple has made obsolete; an app on Apple's systems sets its badge by itself.
-        /// - Parameter clientID: as of `RemoteNotifications`.
-        /// - Throws: `unknownItem` where the device has heard of no notifications yet; `invalidArguments` for a number that no badge shows.
+        /// CloudKit: `CKModifyBadgeOperation`, which Apple has made obsolete; an app on Apple's systems sets its badge
+        /// by itself.
+        /// - Parameter clientID: the same as for `RemoteNotifications`.
+        /// - Throws: `unknownItem` if the device has not received notifications yet; `invalidArguments` for a number
+        ///   that no badge shows.
         public func setBadgeCount(_ count: Int, clientID: String? = nil) async throws(CKError) {
             let source = NotificationSource(container: self, clientID: clientID, time: .system, onStateChange: nil)
             let answer = try await source.send(deviceNoteRequest(badge: Int64(count), clientID: clientID))

@@ -1,28 +1,29 @@
-/// Reads server-sent events (WHATWG HTML, 9.2.6) piece by piece, however they were cut. Pure.
+/// Reads server-sent events (WHATWG HTML, 9.2.6) from pieces of any size. Pure.
 struct EventStreamReader: Sendable {
     struct Event: Equatable, Sendable {
-        /// The last that was said; nil: none was.
+        /// The last ID that the stream set; nil if it set none.
         var id: String?
-        /// "message" where nothing is said.
+        /// The event's name; "message" if the stream gives none.
         var name: String
         var data: [UInt8]
     }
 
-    /// The longest line and the longest event, in bytes: what is longer is left out, and takes no more memory. Ours: a notification has 4,096.
+    /// The bound of a line and of an event's data, in bytes. A longer one is skipped and takes no more memory. Own
+    /// choice: a notification has at most 4,096.
     static let eventBytesMax = 65_536
 
-    /// Milliseconds that the stream asks a client to wait before it comes back.
+    /// Milliseconds that the stream asks a client to wait before it reconnects.
     private(set) var retryMilliseconds: Int?
     private var line: [UInt8] = []
     private var data: [UInt8]?
     private var name = ""
     private var id: String?
-    /// The last byte was a carriage return: a line feed behind it ends no line.
+    /// Whether the last byte was a carriage return: a line feed behind it ends no line.
     private var endedByReturn = false
     private var isTooLong = false
     private var isFirst = true
 
-    /// - Returns: the events that these bytes end.
+    /// - Returns: the events that are complete with these bytes.
     mutating func read(_ bytes: [UInt8]) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

@@ -3,12 +3,12 @@
     import Foundation
     import NacreHTTPClient
 
-    /// What a connection is made of.
+    /// The container, the device and the clock that a connection needs.
     struct NotificationSource: Sendable {
         struct Time: Sendable {
-            /// Waits that many seconds; throws when the task is cancelled.
+            /// Waits for a number of seconds. Throws when the task is cancelled.
             var pause: @Sendable (Double) async throws -> Void
-            /// 0 up to 1.
+            /// A random number from 0 up to 1.
             var spread: @Sendable () -> Double
 
             static let system = Time(pause: { try await Task.sleep(for: .seconds($0)) }, spread: { Double.random(in: 0..<1) })
@@ -19,15 +19,15 @@
         let time: Time
         let onStateChange: (@Sendable (RemoteNotifications.State) -> Void)?
 
-        /// Shared by all: one thread carries their connections.
+        /// The client that all connections share: one thread carries them.
         static let client = HTTPClient(
             .init(
                 transfersPerHostMax: 256, authorityFile: ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }))
     }
 
-    /// The stream of events, over as many connections as it takes. One task uses it.
+    /// The stream of notifications, over as many connections as it takes. One task uses it.
     final class NotificationConnection {
-        /// Without a byte for so long, the server or the way to it is gone: it sends a heartbeat every 15 seconds.
+        /// The longest silence of a live connection: the server sends a heartbeat every 15 seconds.
         private static let silence = Duration.seconds(45)
         private static let refusalBytes = 65_536
 
@@ -36,7 +36,7 @@
         private var reader = EventStreamReader()
         private var events: [EventStreamReader.Event] = []
         private var pause = ReconnectPause()
-        /// Of the last that was told.
+        /// The ID of the last event that was read; it is the `Last-Event-ID` of the next connection.
         private var lastID: String?
         private var isOver = false
         private let acknowledger: Acknowledger
@@ -50,7 +50,7 @@
             acknowledger.cancel()
         }
 
-        /// nil: it is over.
+        /// Returns the next notification; nil when the stream is over.
         func next(isolation actor: isolated (any Actor)?) async -> [AnyHashable: Any]? {
             while !isOver {
                 if let told = nextTold() { return told }
@@ -65,7 +65,7 @@
             return nil
         }
 
-        /// The next notification that has come. What is no notification of this version is passed over.
+        /// The next notification that has arrived. Events that are no notification of this version are skipped.
         private func nextTold() -> [AnyHashable: Any]? {
             while !events.isEmpty {
                 let event = events.removeFirst()
@@ -80,7 +80,7 @@
         }
 
         private func read(isolation actor: isolated (any Actor)?) async {
-            // Who asks for the next has dealt with those before.
+            // A caller that asks for the next notification has dealt with the earlier ones.
             if let id = lastID.flatMap({ Int64($0) }) { acknowledger.told(id) }
             do throws(HTTPClient.Failure) {
                 guard let some = try await bytes?.next(isolation: actor) else { return await wait(because: nil, isolation: actor) }
@@ -98,7 +98,7 @@
             do throws(CKError) {
                 request = try source.request(after: lastID, silence: Self.silence)
             } catch {
-                // A setting or the account is missing, and will be when it is tried again.
+                // A missing setting or account would be missing at the next try too.
                 return end(error)
             }
             do throws(HTTPClient.Failure) {
@@ -114,7 +114,7 @@
             }
         }
 
-        /// An answer that is no stream: later there may be one, or never.
+        /// Handles an answer that is no stream: waits if the status is temporary, ends otherwise.
         private func refused(_ stream: HTTPClient.AnswerStream, isolation actor: isolated (any Actor)?) async {
             var body: [UInt8] = []
             do throws(HTTPClient.Failure) {
@@ -143,7 +143,7 @@
             bytes = nil
             let seconds = pause.next(atLeast: least.isFinite ? least : 0, spread: source.time.spread())
             source.onStateChange?(.waiting(seconds: seconds, because: error))
-            // Who is cancelled meanwhile is told so when it looks.
+            // A task that is cancelled during the pause finds that out in `next(isolation:)`.
             try? await source.time.pause(seconds)
         }
 

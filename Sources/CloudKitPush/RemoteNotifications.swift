@@ -1,45 +1,53 @@
 #if canImport(NacreHTTPClient)
     public import CloudKit
 
-    /// The notifications of the user's subscriptions, as long as somebody asks for them:
+    /// The notifications of the user's subscriptions, as an endless sequence:
     ///
-    ///     for await userInfo in RemoteNotifications(for: container) {
-    ///         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else { continue }
-    ///         …
-    ///     }
+    /// ```swift
+    /// for await userInfo in RemoteNotifications(for: container) {
+    ///     guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else { continue }
+    ///     …
+    /// }
+    /// ```
     ///
-    /// A notification that it has told is not pushed to the device too, where the device has registered an address for that: the server is told within some
-    /// seconds what it has.
+    /// The sequence connects to the container's server, and reconnects with growing pauses whenever the connection
+    /// ends. A notification counts as delivered once the next one is asked for. Notifications that were not delivered
+    /// come again, with the same `notificationID`.
     ///
-    /// Connects to the container's server, and again, with growing pauses, whenever the connection ends. A notification counts as told once the next one
-    /// is asked for: what was not told comes again, with the same `notificationID`. It ends when its task is cancelled, and when the server says that
-    /// coming again is of no use: `onStateChange` hears why. The connection is closed when the iterator goes.
+    /// A delivered notification is not also pushed to an address that the device has registered: the server learns
+    /// within some seconds that the device has it.
+    ///
+    /// The sequence ends when its task is cancelled, and when the server says that reconnecting is of no use.
+    /// `onStateChange` hears why. The connection is closed when the iterator goes.
     public struct RemoteNotifications: AsyncSequence, Sendable {
-        /// What `CKNotification(fromRemoteNotificationDictionary:)` takes.
+        /// The dictionary that `CKNotification(fromRemoteNotificationDictionary:)` takes.
         public typealias Element = [AnyHashable: Any]
         public typealias Failure = Never
 
         public enum State: Sendable {
             case connecting
             case connected
-            /// The connection ended, or none came about; it is tried again after so many seconds.
+            /// The connection ended or could not be made. The next try comes after that many seconds.
             case waiting(seconds: Double, because: CKError?)
-            /// No more notifications come: nil, because the task was cancelled.
+            /// No more notifications come. The error is nil if the task was cancelled.
             case ended(CKError?)
         }
 
         private let source: NotificationSource
 
+        /// Makes a sequence that connects when its first notification is asked for.
+        ///
         /// - Parameters:
-        ///   - clientID: names this device among those with the same account token, so that each is told. nil: it is the only one.
-        ///   - onStateChange: is called in the task that asks for notifications.
+        ///   - clientID: the name of this device among those with the same account token; each name has notifications
+        ///     of its own. nil if it is the only device.
+        ///   - onStateChange: called in the task that asks for notifications.
         public init(
             for container: CKContainer, clientID: String? = nil, onStateChange: (@Sendable (RemoteNotifications.State) -> Void)? = nil
         ) {
             source = NotificationSource(container: container, clientID: clientID, time: .system, onStateChange: onStateChange)
         }
 
-        /// For tests: with a clock and dice of their own.
+        /// Makes a sequence with the clock and the randomness of a test.
         package init(
             for container: CKContainer, clientID: String? = nil, pause: @escaping @Sendable (Double) async throws -> Void,
             spread: @escaping @Sendable () -> Double, onStateChange: (@Sendable (RemoteNotifications.State) -> Void)? = nil

@@ -2,11 +2,11 @@ import Foundation
 import NacreCloudContainer
 import NacreCloudWire
 
-/// A cloud as text that is the same for the same data: nothing of it was drawn at random, and nothing tells when it was written.
+/// Text of a cloud that is the same for the same data: it leaves out random values and times.
 struct CloudSnapshot {
-    /// The names that tests know users by, by the names of their user records.
+    /// The names by which tests know users, keyed by the names of their user records.
     private let users: [String: String]
-    /// What stands for names of records that were drawn at random.
+    /// The labels, such as `#1`, that replace record names drawn at random.
     private var labels: [String: String] = [:]
     private var lines: [String] = []
 
@@ -35,7 +35,7 @@ struct CloudSnapshot {
         }
     }
 
-    /// Every user has a record of its own; one to which an app has added nothing says nothing.
+    /// Returns false for a user record to which no app has added a field: every user has one.
     private static func isShown(_ record: KeptRecord) -> Bool {
         record.type != UserRecord.type || record.fields.entries.contains { $0.name != "roles" }
     }
@@ -49,9 +49,8 @@ struct CloudSnapshot {
 
     // MARK: Names
 
-    /// Numbers those names of a zone that were drawn at random, in the order in which their records came into being. Of several that came at once
-    /// their contents
-    /// tell the order.
+    /// Numbers the random names of a zone in the order in which their records were made. Records made at once are
+    /// ordered by their contents.
     private mutating func label(_ records: [KeptRecord]) {
         let drawn = records.filter { UUID(uuidString: $0.name) != nil }
             .map { (record: $0, contents: "\($0.type) \($0.fields.entries.map { "\($0.name) \(text($0.value))" })") }
@@ -61,7 +60,7 @@ struct CloudSnapshot {
 
     private func shown(_ name: String) -> String { users[name] ?? labels[name] ?? name }
 
-    /// Records with names of their own, then the numbered ones.
+    /// The sort key of a record: records with names of their own come first, then the numbered ones.
     private func place(of record: KeptRecord) -> (Int, Int, String) {
         guard let label = labels[record.name] else { return (0, 0, shown(record.name)) }
         return (1, Int(label.dropFirst()) ?? 0, label)

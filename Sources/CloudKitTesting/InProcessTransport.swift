@@ -4,14 +4,14 @@ import NacreCloudServer
 import NacreHTTPServer
 import NacreLocks
 
-/// One device's way to the server of its cloud: hands requests over in this process, unless a fault was ordered.
+/// The transport of one device of a cloud. Passes requests to the server in this process, unless a fault applies.
 struct InProcessTransport: Transport {
     static let root = "http://cloud.test"
 
     let server: InProcessServer
     let faults: FaultQueue
     let clock: TestClock
-    /// nil: nobody is signed in.
+    /// The user who is signed in; nil on a device without an account.
     let user: String?
     let device: String
 
@@ -97,7 +97,7 @@ struct InProcessTransport: Transport {
     }
 }
 
-/// A file of the cloud on its way to a folder of this machine: in memory until it has its name.
+/// A file that is downloaded from the cloud to a folder of this machine. Its bytes stay in memory until `finish()`.
 private final class InProcessDownload: TransportDownload {
     private let transport: InProcessTransport
     private let path: String

@@ -1,11 +1,11 @@
 import NacreCloudWire
 import NacreLocks
 
-/// The time of one cloud, its server's and its devices': stands still until somebody moves it.
+/// The clock of one cloud, for its server and its devices. It stands still until it is advanced.
 final class TestClock: Sendable {
     private struct Sleeper {
         var until: Double
-        /// Seconds that the framework waits; nil: the server waits.
+        /// The length of the framework's pause in seconds; nil if the server waits.
         var pause: Double?
         var continuation: CheckedContinuation<Bool, Never>
     }
@@ -14,18 +14,18 @@ final class TestClock: Sendable {
         var elapsed = 0.0
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
-        /// Cancelled before they slept.
+        /// The IDs of sleepers that were cancelled before they slept.
         var cancelled: Set<Int> = []
         var isEnded = false
-        /// Who waits for the framework to pause.
+        /// The tasks that wait for the framework to pause.
         var watchers: [CheckedContinuation<Double?, Never>] = []
     }
 
-    /// 2026-01-01T00:00:00Z.
+    /// The time at which every clock starts: 2026-01-01T00:00:00Z.
     static let start = Timestamp(secondsSince2001: 788_918_400)
 
     private let state = Locked(State())
-    /// A pause of the framework moves the clock by its length, and takes no time.
+    /// Whether a pause of the framework moves the clock by its length at once, instead of waiting.
     private let isAutomatic: Bool
 
     init(isAutomatic: Bool) {
@@ -47,12 +47,12 @@ final class TestClock: Sendable {
         for sleeper in woken { sleeper.continuation.resume(returning: true) }
     }
 
-    /// The server's waiting: until the clock has moved so far.
+    /// Waits for the server, until the clock has moved by that many seconds.
     func sleep(_ seconds: Double) async throws {
         try await sleep(seconds, pause: nil)
     }
 
-    /// The framework's waiting before it tries again.
+    /// Pauses for the framework before it tries again.
     func pause(_ seconds: Double) async throws {
         guard isAutomatic else { return try await sleep(seconds, pause: seconds) }
         if isEnded { throw CancellationError() }
@@ -61,7 +61,8 @@ final class TestClock: Sendable {
         await Task.yield()
     }
 
-    /// Waits until the framework pauses; the shortest of its pauses, in seconds. nil: the cloud has ended, or the clock is automatic.
+    /// Waits until the framework pauses, and returns the seconds left of its shortest pause. Returns nil if the cloud
+    /// has ended or the clock is automatic.
     func nextPause() async -> Double? {
         if isAutomatic { return nil }
         return await withCheckedContinuation { continuation in
@@ -76,7 +77,7 @@ final class TestClock: Sendable {
         }
     }
 
-    /// Nobody waits any more: pauses end as if their tasks were cancelled.
+    /// Ends all waiting: pauses end as if their tasks were cancelled.
     func end() {
         let (sleepers, watchers) = state.withLock { state in
             defer { (state.sleepers, state.watchers, state.isEnded) = ([:], [], true) }
@@ -114,7 +115,7 @@ final class TestClock: Sendable {
             }
             sleeper?.continuation.resume(returning: false)
         }
-        // One that was cancelled after it was awoken left its mark.
+        // A task that was cancelled after it was woken left its ID in `cancelled`.
         state.withLock { _ = $0.cancelled.remove(id) }
         if !wasAwoken { throw CancellationError() }
     }

@@ -7,12 +7,12 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// A cloud of a test's own, in the test's process: a whole server in memory, without a port, a file or a thread, and a clock that nobody waits for.
-/// See `docs/decisions/a-test-cloud-is-the-server-without-a-socket.md`.
+/// A whole cloud in the process of a test: a server in memory, without a port, a file or a thread, and a clock that
+/// takes no real time. See `docs/decisions/a-test-cloud-is-the-server-without-a-socket.md`.
 ///
-/// Any number of them live side by side, and none knows of another. Each user and each device has a `CKContainer`, over which the framework talks to
-/// the server as
-/// it does over HTTP. Faults are ordered with `fail(next:_:by:device:inZone:with:)`; what is stored is shown by `snapshot()`.
+/// Any number of clouds live side by side, independent of each other. Each device of each user has a `CKContainer`. The
+/// framework sends it the same requests as over HTTP. `fail(next:_:by:device:inZone:with:)` orders faults, and
+/// `snapshot()` shows what is stored.
 ///
 /// ```swift
 /// let cloud = try await TestCloud()
@@ -20,11 +20,12 @@ import NacreRandom
 /// try await phone.privateCloudDatabase.save(CKRecord(recordType: "Note"))
 /// ```
 public final class TestCloud: Sendable {
-    /// What becomes of the framework's pauses: those of its retries, and of an engine that sends and fetches by itself.
+    /// How the clock treats the framework's pauses: those between retries, and those of an engine that sends and
+    /// fetches by itself.
     public enum ClockMode: Sendable {
-        /// Each pause moves the cloud's clock by its length at once: a test of a retry takes no time.
+        /// Each pause moves the cloud's clock by its length at once, so a test of a retry takes no time.
         case automatic
-        /// A pause lasts until `advance(by:)` has moved the clock so far; `nextPause()` waits for one.
+        /// A pause lasts until `advance(by:)` has moved the clock by its length. `nextPause()` waits for a pause.
         case manual
     }
 
@@ -34,7 +35,7 @@ public final class TestCloud: Sendable {
         var devices: [String: CKContainer] = [:]
     }
 
-    /// The identifier of all containers of this cloud.
+    /// The identifier that all containers of this cloud share.
     public let containerIdentifier: String
 
     private let server: InProcessServer
@@ -44,15 +45,15 @@ public final class TestCloud: Sendable {
     private let apiToken: String
     private let users = Locked<[String: User]>([:])
 
-    /// Makes an empty cloud, in the development environment.
+    /// Makes an empty cloud in the development environment.
     ///
     /// - Parameters:
-    ///   - containerIdentifier: of the containers: reverse DNS behind `iCloud.`.
-    ///   - schema: the record types that there are, in CloudKit's schema language, as `nacre schema export` writes it. nil: none. Either way a save
-    ///     adds the types and
-    ///     fields that lack, as in CloudKit's development environment.
-    ///   - clock: what becomes of pauses.
-    /// - Throws: `TestCloudError` where the identifier or the schema's text is wrong.
+    ///   - containerIdentifier: the identifier of the containers: reverse DNS behind `iCloud.`.
+    ///   - schema: the record types to begin with, in CloudKit's schema language, as `nacre schema export` writes it;
+    ///     nil for none. With or without it, a save adds missing types and fields, as in CloudKit's development
+    ///     environment.
+    ///   - clock: how the clock treats pauses.
+    /// - Throws: `TestCloudError` if the identifier or the schema's text is wrong.
     public init(containerIdentifier: String = "iCloud.test.cloud", schema: String? = nil, clock mode: ClockMode = .automatic) async throws {
         let clock = TestClock(isAutomatic: mode == .automatic)
         let random = Locked(SeededRandom(seed: 1))
@@ -75,9 +76,10 @@ public final class TestCloud: Sendable {
 
     // MARK: Users
 
-    /// A user's device, signed in: the same container each time. The first call for a name makes the account, whose address is `NAME@cloud.test`.
+    /// Returns the container of a user's device that is signed in, the same one each time. The first call for a name
+    /// makes the account, whose address is `NAME@cloud.test`.
     ///
-    /// - Throws: `TestCloudError` where the name is not one that an e-mail address can begin with.
+    /// - Throws: `TestCloudError` if an e-mail address cannot begin with the name.
     public func signIn(_ user: String, device: String = "phone") async throws -> CKContainer {
         if let known = users.withLock({ $0[user]?.devices[device] }) { return known }
         do {
@@ -89,7 +91,7 @@ public final class TestCloud: Sendable {
             return users.withLock { users in
                 var entry = users[user] ?? User(account: account)
                 entry.recordName = recordName
-                // Of two calls at once the first one's container stays.
+                // If two calls run at once, the container of the first one stays.
                 let container = entry.devices[device] ?? made
                 entry.devices[device] = container
                 users[user] = entry
@@ -107,13 +109,14 @@ public final class TestCloud: Sendable {
             users.withLock { $0[user] = User(account: account) }
             return account
         } catch let error as ServerError {
-            // Another call made it meanwhile.
+            // Another call may have made the account meanwhile.
             guard let account = try await server.cloud.registry.account(email: email) else { throw error }
             return account.id
         }
     }
 
-    /// A device without an account: it reads the public database, and `accountStatus()` is `noAccount`.
+    /// Returns the container of a device without an account. It reads the public database, and its `accountStatus()` is
+    /// `noAccount`.
     public func signedOut(device: String = "phone") -> CKContainer { container(nil, device, nil) }
 
     private func container(_ user: String?, _ device: String, _ token: String?) -> CKContainer {
@@ -127,9 +130,9 @@ public final class TestCloud: Sendable {
             transport: InProcessTransport(server: server, faults: faults, clock: clock, user: user, device: device), timekeeper: timekeeper)
     }
 
-    /// Sets what `accountStatus()` is to all devices of a user, and with it what the server answers them.
+    /// Sets the `accountStatus()` of all devices of a user, and the server's answers to them accordingly.
     ///
-    /// - Throws: `TestCloudError` where nobody of that name has signed in.
+    /// - Throws: `TestCloudError` if no user of that name has signed in.
     public func setAccountStatus(_ status: CKAccountStatus, of user: String) async throws {
         let state: AccountState =
             switch status {
@@ -155,48 +158,49 @@ public final class TestCloud: Sendable {
 
     // MARK: Time
 
-    /// The cloud's time. It begins at 2026-01-01T00:00:00Z, and stands still but for `advance(by:)` and, with the automatic clock, the framework's
-    /// pauses.
+    /// The cloud's time. It begins at 2026-01-01T00:00:00Z. Only `advance(by:)` moves it, and, with the automatic
+    /// clock, the framework's pauses.
     public var now: Date { Date(timeIntervalSinceReferenceDate: clock.now.secondsSince2001) }
 
-    /// Moves the clock on by so many seconds. Pauses that end by then end, and the server does what is due by then.
+    /// Moves the clock forward by that many seconds. Pauses that end by then end, and the server runs the tasks that
+    /// are due.
     public func advance(by seconds: Double) async {
         clock.advance(by: seconds)
         await server.runDueTasks()
     }
 
-    /// With the manual clock: waits until the framework pauses, and tells for how many seconds the first of its pauses goes on. nil with the
-    /// automatic clock, and
-    /// when the cloud has ended.
+    /// Waits, with the manual clock, until the framework pauses, and returns the seconds until its first pause ends.
+    /// Returns nil with the automatic clock, and when the cloud has ended.
     public func nextPause() async -> Double? { await clock.nextPause() }
 
     // MARK: Faults
 
-    /// Orders a fault for the next requests of a kind. It happens to as many as it was ordered for, and to each request at most one fault: that which
-    /// was ordered first.
+    /// Orders a fault for the next `count` requests of a kind. Each request meets at most one fault: the one that was
+    /// ordered first.
     ///
     /// ```swift
     /// cloud.fail(next: 3, .modifyRecords, by: "alice", inZone: "Notes", with: .requestRateLimited(retryAfter: 2))
     /// ```
     ///
     /// - Parameters:
-    ///   - count: how often it happens. The framework's own repetitions count.
-    ///   - user: only to this user's requests.
-    ///   - device: only to those of devices of this name.
-    ///   - zone: only to requests that name this zone.
+    ///   - count: how often the fault happens. The framework's own retries count.
+    ///   - user: limits the fault to requests of this user.
+    ///   - device: limits the fault to requests of devices of this name.
+    ///   - zone: limits the fault to requests that name this zone.
     public func fail(
         next count: Int = 1, _ request: TestRequest, by user: String? = nil, device: String? = nil, inZone zone: String? = nil, with fault: TestFault
     ) {
         faults.add(FaultQueue.Rule(left: count, request: request.kind, user: user, device: device, zone: zone, fault: fault.fault))
     }
 
-    /// The faults that were ordered and have not happened, in words. Empty at the end of a test that met them all.
+    /// The descriptions of faults that were ordered and have not happened. Empty at the end of a test that met them
+    /// all.
     public var pendingFaults: [String] { faults.texts }
 
-    /// Takes back what was ordered and has not happened.
+    /// Removes all faults that have not happened.
     public func removeFaults() { faults.removeAll() }
 
-    /// Lets each user's private database hold so many bytes; nil: as much as there is memory. What is there stays.
+    /// Sets the number of bytes that each user's private database may hold; nil for no limit. Data that is there stays.
     public func setQuota(bytes: Int?) async throws {
         do {
             _ = try await server.cloud.setQuotas(of: containerIdentifier, .development) { $0.userBytes = bytes.map(Int64.init) }
@@ -205,11 +209,11 @@ public final class TestCloud: Sendable {
         }
     }
 
-    /// Takes a zone away as its user does outside the app: in the storage settings, which purges it, or with the keys of its encrypted fields, which
-    /// resets it.
+    /// Removes a zone as its user does outside the app. Purging it in the storage settings and resetting the keys of
+    /// its encrypted fields both do that.
     ///
     /// - Parameter reason: `.purged` or `.encryptedDataReset`.
-    /// - Throws: `TestCloudError` where the user has no such zone.
+    /// - Throws: `TestCloudError` if the user has no zone of that name.
     public func removeZone(_ name: String, of user: String, because reason: ZoneRemoval = .purged) async throws {
         do {
             let isGone = try await server.cloud.removeZone(
@@ -224,7 +228,7 @@ public final class TestCloud: Sendable {
         }
     }
 
-    /// Why a zone is gone that no app deleted.
+    /// The reason why a zone is gone that no app deleted.
     public enum ZoneRemoval: Sendable {
         case purged
         case encryptedDataReset
@@ -232,11 +236,11 @@ public final class TestCloud: Sendable {
 
     // MARK: Looking
 
-    /// The whole cloud as text: its users, and of each database the zones and records with their fields. Sorted, and without change tags, times and
-    /// names that were
-    /// drawn at random, so that two runs of a test give the same.
+    /// Returns the whole cloud as text: its users, and the zones of each database with their records and fields. The
+    /// text is sorted and leaves out change tags, times and random names. Two runs of a test give the same text.
     ///
-    /// A record whose name is a UUID is shown by a number, `#1`, in the order in which the records of its zone were made.
+    /// A record whose name is a UUID is shown by a number, such as `#1`, in the order in which the records of its zone
+    /// were made.
     public func snapshot() async throws -> String {
         let names = users.withLock { users in users.compactMap { name, user in user.recordName.map { ($0, name) } } }
         do {
@@ -247,9 +251,8 @@ public final class TestCloud: Sendable {
         }
     }
 
-    /// Ends the cloud: what waits for it ends, and further requests find no server. It need not be called: a cloud has no thread, port or file, and
-    /// its memory goes with
-    /// the last container of it.
+    /// Ends the cloud: pending waits end, and further requests find no server. The call is optional: a cloud has no
+    /// thread, port or file, and its memory is freed with its last container.
     public func shutDown() async {
         clock.end()
         await server.close()

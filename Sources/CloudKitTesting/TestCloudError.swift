@@ -1,10 +1,10 @@
 import NacreCloudWire
 
-/// Why a `TestCloud` cannot do what a test asks of it.
+/// The reason why a `TestCloud` cannot do what a test asks of it.
 public struct TestCloudError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The problem, in words.
     public let reason: String
-    /// What to do.
+    /// The remedy: what the author of the test can do.
     public let remedy: String
 
     public var description: String { "\(reason): \(remedy)" }

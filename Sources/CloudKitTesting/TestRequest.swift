@@ -1,6 +1,6 @@
 import NacreCloudServer
 
-/// What a device asks of the server: the requests that a fault is for.
+/// The kinds of requests of a device for which a fault can be ordered.
 public enum TestRequest: String, CaseIterable, Hashable, Sendable {
     /// Records are saved or deleted.
     case modifyRecords
@@ -11,17 +11,18 @@ public enum TestRequest: String, CaseIterable, Hashable, Sendable {
     case modifyZones
     /// Zones are fetched, by their IDs or all.
     case fetchZones
-    /// What has changed in zones. `CKSyncEngine` and `CKFetchRecordZoneChangesOperation` ask it.
+    /// Changes in zones are fetched, by `CKSyncEngine` and `CKFetchRecordZoneChangesOperation`.
     case fetchZoneChanges
-    /// Which zones have changed. An engine that fetches by itself also holds such a question open.
+    /// The list of changed zones is fetched. An engine that fetches by itself also keeps a request of this kind open.
     case fetchDatabaseChanges
     case modifySubscriptions
     case fetchSubscriptions
-    /// Who the user is: `accountStatus`, `userRecordID`, and once before a device's first request about records.
+    /// The current user is fetched: by `accountStatus`, `userRecordID`, and once before a device's first request about
+    /// records.
     case fetchUser
-    /// The bytes of an asset, in either direction.
+    /// The bytes of an asset are uploaded or downloaded.
     case transferAsset
-    /// Whatever is asked, also what is none of these.
+    /// Any request, also one of none of these kinds.
     case any
 
     var kind: FaultableRequest { FaultableRequest(rawValue: rawValue) ?? .any }

@@ -21,9 +21,10 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     public let timestamp: Date
     /// The storey of a building.
     ///
-    /// On this server: nil, but in a location that was archived with one; records keep none.
+    /// On this server: nil, except in a location that was decoded from an archive with a storey. Records do not keep
+    /// it.
     public let floor: CLFloor?
-    /// Whether software or an accessory made the location; nil where nobody said. Records keep none.
+    /// Whether software or an accessory made the location; nil if that is unknown. Records do not keep it.
     public let sourceInformation: CLLocationSourceInformation?
 
     private init(
@@ -86,9 +87,9 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
             courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
     }
 
-    /// The great-circle distance in metres on a sphere; altitude does not count.
+    /// Returns the great-circle distance in metres on a sphere. The altitude does not count.
     ///
-    /// Against the ellipsoid it is off by at most 0.6 %.
+    /// The result differs from the distance on the ellipsoid by at most 0.6 %.
     open func distance(from location: CLLocation) -> CLLocationDistance {
         let radians = Double.pi / 180
         let here = coordinate.latitude * radians
@@ -101,7 +102,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// By all values, time included.
+    /// Compares all values, the timestamp included.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CLLocation else { return false }
         return values == other.values && timestamp == other.timestamp
@@ -128,16 +129,17 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     private static let timestampKey = "timestamp"
     private static let floorKey = "floor"
     private static let sourceKey = "sourceInformation"
-    /// In the order of `keys`.
+    /// Apple's undocumented keys, in the order of `keys`.
     private static let appleKeys = [
         "CoordinateLatitude", "CoordinateLongitude", "Altitude", "HorizontalAccuracy", "VerticalAccuracy", "Course", "CourseAccuracy", "Speed",
         "SpeedAccuracy",
     ].map { "kCLLocationCodingKey\($0)" }
     private static let appleTimestampKey = "kCLLocationCodingKeyTimestamp"
-    /// What `init(latitude:longitude:)` takes, in the order of `keys`.
+    /// The defaults for keys that an archive of Apple's lacks, in the order of `keys`; they match
+    /// `init(latitude:longitude:)`.
     private static let absent: [Double] = [0, 0, 0, 0, -1, -1, -1, -1, -1]
 
-    /// In the order of `keys`.
+    /// The values in the order of `keys`.
     private var values: [Double] {
         [
             coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course, courseAccuracy, speed,
@@ -145,7 +147,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         ]
     }
 
-    /// nil when a value is missing. Reads archives of Apple's systems too, whose keys are not documented.
+    /// Decodes a location, also from an archive of Apple's systems; nil if a value that it needs is missing.
     public required init?(coder: NSCoder) {
         let isAppleArchive = coder.containsValue(forKey: Self.appleKeys[0])
         let keys = isAppleArchive ? Self.appleKeys : Self.keys

@@ -5,7 +5,7 @@
 public typealias CLLocationDegrees = Double
 /// Metres.
 public typealias CLLocationDistance = Double
-/// Metres; negative means that the value it belongs to is invalid.
+/// Metres. A negative number marks the value that it belongs to as invalid.
 public typealias CLLocationAccuracy = Double
 /// Metres per second; negative is invalid.
 public typealias CLLocationSpeed = Double
@@ -16,17 +16,17 @@ public typealias CLLocationDirection = Double
 /// Degrees; negative is invalid.
 public typealias CLLocationDirectionAccuracy = Double
 
-/// No filter on distance.
+/// A `distanceFilter` that filters nothing.
 public let kCLDistanceFilterNone: CLLocationDistance = -1
-/// As exact as a receiver can be, with other sensors beside it; a wish, and no number of metres.
+/// The best accuracy of a receiver with other sensors beside it. This is a constant, not a number of metres.
 public let kCLLocationAccuracyBestForNavigation: CLLocationAccuracy = -2
-/// As exact as a receiver can be; a wish, and no number of metres.
+/// The best accuracy of a receiver. This is a constant, not a number of metres.
 public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
 public let kCLLocationAccuracyNearestTenMeters: CLLocationAccuracy = 10
 public let kCLLocationAccuracyHundredMeters: CLLocationAccuracy = 100
 public let kCLLocationAccuracyKilometer: CLLocationAccuracy = 1000
 public let kCLLocationAccuracyThreeKilometers: CLLocationAccuracy = 3000
-/// The largest distance there is.
+/// The largest distance that can be expressed.
 public let CLLocationDistanceMax: CLLocationDistance = .greatestFiniteMagnitude
 /// An invalid coordinate: `CLLocationCoordinate2DIsValid` is false for it.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
@@ -48,12 +48,12 @@ public struct CLLocationCoordinate2D: Sendable {
     }
 }
 
-/// Latitude within ±90 and longitude within ±180.
+/// Returns whether the latitude is within ±90 and the longitude within ±180.
 public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
     abs(coord.latitude) <= 90 && abs(coord.longitude) <= 180
 }
 
-/// Not validated: any pair of degrees is taken.
+/// Returns a coordinate of any two numbers, without validation.
 public func CLLocationCoordinate2DMake(_ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees) -> CLLocationCoordinate2D {
     CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
 }

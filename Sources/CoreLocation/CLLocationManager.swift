@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// Whether the app may know where it is.
+/// The app's permission to learn its location.
 public enum CLAuthorizationStatus: Int32, Sendable {
     case notDetermined = 0
     case restricted = 1
@@ -14,12 +14,12 @@ public enum CLAuthorizationStatus: Int32, Sendable {
 
 public let kCLErrorDomain: String = "kCLErrorDomain"
 
-/// Why there is no location.
+/// The reason why there is no location.
 public struct CLError: CustomNSError, LocalizedError, Hashable, Sendable {
     public enum Code: Int, Sendable {
-        /// There is none now; there may be one later.
+        /// There is no location now, but there may be one later.
         case locationUnknown = 0
-        /// The app may not know.
+        /// The app has no permission to learn its location.
         case denied = 1
         case network = 2
     }
@@ -48,7 +48,7 @@ public struct CLError: CustomNSError, LocalizedError, Hashable, Sendable {
     public static var network: Code { .network }
 }
 
-/// Hears what a `CLLocationManager` finds out, on the main queue.
+/// The receiver of what a `CLLocationManager` finds out. Its methods are called on the main queue.
 public protocol CLLocationManagerDelegate: AnyObject {
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
@@ -68,17 +68,18 @@ extension CLLocationManagerDelegate {
 
 /// Tells an app where it is.
 ///
-/// On this server: a machine has no receiver. The one location is the environment's `CLOUDKIT_LOCATION`, as in `48.4,9.99`; the person who sets it
-/// allows the app to know it. Without it the app is denied the location, and is told so by `CLError.denied`.
+/// On this server: a machine has no receiver. The only location is the environment variable `CLOUDKIT_LOCATION`, as in
+/// `48.4,9.99`. Setting it also grants the app permission to learn it. Without it, permission is denied and requests
+/// fail with `CLError.denied`.
 open class CLLocationManager: NSObject {
     open weak var delegate: (any CLLocationManagerDelegate)? {
         didSet { if delegate != nil { tell { $1.locationManagerDidChangeAuthorization($0) } } }
     }
-    /// A wish that changes nothing here.
+    /// The accuracy that the app wishes for. On this server: it has no effect.
     open var desiredAccuracy: CLLocationAccuracy = kCLLocationAccuracyBest
-    /// A wish that changes nothing here.
+    /// The distance that the app wishes to move between updates. On this server: it has no effect.
     open var distanceFilter: CLLocationDistance = kCLDistanceFilterNone
-    /// What was found last.
+    /// The location that was found last.
     open private(set) var location: CLLocation?
     private let setting: String?
 
@@ -97,17 +98,17 @@ open class CLLocationManager: NSObject {
     /// Apple: deprecated in iOS 14.
     open class func authorizationStatus() -> CLAuthorizationStatus { CLLocationManager().authorizationStatus }
 
-    /// Asks nobody: the setting has answered. The delegate is told what holds.
+    /// Tells the delegate the current authorization, without asking the user: the setting decides it.
     open func requestWhenInUseAuthorization() {
         tell { $1.locationManagerDidChangeAuthorization($0) }
     }
 
-    /// As `requestWhenInUseAuthorization`.
+    /// Does the same as `requestWhenInUseAuthorization`.
     open func requestAlwaysAuthorization() {
         requestWhenInUseAuthorization()
     }
 
-    /// Tells the delegate the location, or the error, once.
+    /// Tells the delegate the location or the error, once.
     open func requestLocation() {
         let result = found
         if case .success(let place) = result { location = place }
@@ -119,12 +120,12 @@ open class CLLocationManager: NSObject {
         }
     }
 
-    /// As `requestLocation`: the location never changes.
+    /// Does the same as `requestLocation`: the location never changes.
     open func startUpdatingLocation() {
         requestLocation()
     }
 
-    /// There is nothing to stop.
+    /// Does nothing: no updates are under way.
     open func stopUpdatingLocation() {}
 
     private var found: Result<CLLocation, CLError> {

@@ -28,13 +28,13 @@ open class CLFloor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     }
 }
 
-/// What made a location. Apple: iOS 15.
+/// The kind of source that a location comes from. Apple: iOS 15.
 open class CLLocationSourceInformation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: both properties are `let`s of value types.
 
-    /// Software made it up, as `CLLocationManager` does here.
+    /// Whether software made the location up, as `CLLocationManager` does here.
     public let isSimulatedBySoftware: Bool
-    /// An accessory said so.
+    /// Whether an accessory supplied the location.
     public let isProducedByAccessory: Bool
 
     public init(softwareSimulationState isSoftware: Bool, andExternalAccessoryState isAccessory: Bool) {
