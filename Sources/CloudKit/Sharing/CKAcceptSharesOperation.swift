@@ -1,10 +1,11 @@
 import NacreCloudWire
 
-/// Takes part in shares: their zones are in the shared database from then on. Accepting once more changes nothing. Apple: iOS 10.
+/// Accepts shares: their zones are in the shared database from then on. Accepting a share again changes nothing. Apple:
+/// iOS 10.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// All of the operation's container.
+    /// The shares to accept, all of the operation's container.
     open var shareMetadatas: [CKShare.Metadata]?
     /// Called once for each share.
     open var perShareResultBlock: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)?
@@ -25,7 +26,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// Accepts the shares that these tell of. Apple: iOS 10.
+    /// Makes an operation that accepts the shares of these metadata. Apple: iOS 10.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas

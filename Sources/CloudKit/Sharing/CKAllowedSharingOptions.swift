@@ -1,7 +1,7 @@
 public import Foundation
 import NacreLocks
 
-/// What permissions who shares may choose for participants. Apple: iOS 16.
+/// The permissions that a sharing user may choose for participants. Apple: iOS 16.
 public struct CKSharingParticipantPermissionOption: OptionSet, Sendable {
     public let rawValue: UInt
 
@@ -13,11 +13,11 @@ public struct CKSharingParticipantPermissionOption: OptionSet, Sendable {
     public static var readOnly: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 1) }
     /// Participants may read and change.
     public static var readWrite: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 2) }
-    /// Either; the user chooses.
+    /// Both; the user chooses.
     public static var any: CKSharingParticipantPermissionOption { [.readOnly, .readWrite] }
 }
 
-/// Whom who shares may choose to let in. Apple: iOS 16.
+/// The people whom a sharing user may choose to let in. Apple: iOS 16.
 public struct CKSharingParticipantAccessOption: OptionSet, Sendable {
     public let rawValue: UInt
 
@@ -25,20 +25,20 @@ public struct CKSharingParticipantAccessOption: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Everybody who has the share's URL.
+    /// Anyone who has the share's URL.
     public static var anyoneWithLink: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 1) }
-    /// Those alone who were invited.
+    /// Only invited participants.
     public static var specifiedRecipientsOnly: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 2) }
-    /// Either; the user chooses.
+    /// Both; the user chooses.
     public static var any: CKSharingParticipantAccessOption { [.anyoneWithLink, .specifiedRecipientsOnly] }
 }
 
-/// What an app leaves to who shares with it: read by the app's own sharing interface, as there is none of the system's on Linux. The server does not
-/// know it.
+/// The choices that an app leaves to a sharing user. Linux has no sharing interface of the system, so the app's own one
+/// reads them. The server does not know them.
 ///
-/// Equal to another one that allows the same. Apple: iOS 16.
+/// Two objects are equal if they allow the same. Apple: iOS 16.
 open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: what changes is in `Locked`.
+    // Sendable: mutable state is in `Locked`.
 
     private struct Choices: Hashable {
         var permissions: CKSharingParticipantPermissionOption.RawValue
@@ -49,7 +49,7 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
 
     private let choices: Locked<Choices>
 
-    /// Allows these permissions and these ways in.
+    /// Allows these permissions and these kinds of access.
     public init(
         allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption, allowedParticipantAccessOptions: CKSharingParticipantAccessOption
     ) {
@@ -62,31 +62,32 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
         super.init()
     }
 
-    /// Which permissions the user may give.
+    /// The permissions that the user may give.
     open var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption {
         get { CKSharingParticipantPermissionOption(rawValue: choices.withLock(\.permissions)) }
         set { choices.withLock { $0.permissions = newValue.rawValue } }
     }
 
-    /// Whom the user may let in.
+    /// The people whom the user may let in.
     open var allowedParticipantAccessOptions: CKSharingParticipantAccessOption {
         get { CKSharingParticipantAccessOption(rawValue: choices.withLock(\.access)) }
         set { choices.withLock { $0.access = newValue.rawValue } }
     }
 
-    /// By default false. Apple: iOS 26.
+    /// Whether participants may invite others; false by default. Apple: iOS 26.
     open var allowsParticipantsToInviteOthers: Bool {
         get { choices.withLock(\.allowsInvitations) }
         set { choices.withLock { $0.allowsInvitations = newValue } }
     }
 
-    /// By default false. Apple: iOS 26.
+    /// Whether people may ask for access; false by default. Apple: iOS 26.
     open var allowsAccessRequests: Bool {
         get { choices.withLock(\.allowsRequests) }
         set { choices.withLock { $0.allowsRequests = newValue } }
     }
 
-    /// Anybody, with any permission. A new one each time: to change it changes no other.
+    /// Options that allow any access with any permission. A new object each time, which can be changed without effect
+    /// on others.
     public class var standard: CKAllowedSharingOptions {
         CKAllowedSharingOptions(allowedParticipantPermissionOptions: .any, allowedParticipantAccessOptions: .any)
     }
@@ -98,7 +99,7 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
         return choices.withLock { $0 } == other.choices.withLock { $0 }
     }
 
-    // What it allows may change while it stands in a set.
+    // The hash must not change with the options, which may change while the object is in a set.
     open override var hash: Int { 0 }
 
     // MARK: NSSecureCoding

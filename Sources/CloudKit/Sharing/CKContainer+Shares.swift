@@ -1,10 +1,11 @@
 public import Foundation
 
-/// Shares of the container: what they are, to accept them, and whom they can have.
+/// Share metadata, accepting shares, requesting access and looking up participants.
 extension CKContainer {
     // MARK: What shares are to the current user
 
-    /// Calls back with what the share behind a URL is to the current user, or with `unknownItem` or `participantMayNeedVerification`.
+    /// Calls back with the current user's metadata of the share behind a URL, or with `unknownItem` or
+    /// `participantMayNeedVerification`.
     @preconcurrency
     public func fetchShareMetadata(with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void) {
         fetchingMetadata([url]) { result in
@@ -13,13 +14,14 @@ extension CKContainer {
         }.start()
     }
 
-    /// What the share behind a URL is to the current user.
-    /// - Throws: `CKError`: `unknownItem` where there is none for them, `participantMayNeedVerification` where an address is not verified yet.
+    /// Returns the current user's metadata of the share behind a URL.
+    /// - Throws: `CKError`: `unknownItem` if there is none for the user, `participantMayNeedVerification` if an address
+    ///   is not verified yet.
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await SingleCall.result { self.fetchingMetadata([url], $0) }.one(url).get()
     }
 
-    /// A result for each URL.
+    /// Calls back with a result for each URL.
     @preconcurrency
     public func fetchShareMetadatas(
         for urls: [URL], completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
@@ -27,14 +29,14 @@ extension CKContainer {
         fetchingMetadata(urls) { completionHandler($0.mapError { $0 as any Error }) }.start()
     }
 
-    /// A result for each URL.
+    /// Returns a result for each URL.
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         try await SingleCall.result { self.fetchingMetadata(urls, $0) }.get()
     }
 
     // MARK: Accepting
 
-    /// Calls back with the share that the current user takes part in from then on, or with why not.
+    /// Calls back with the accepted share, or with the reason why it could not be accepted.
     @preconcurrency
     public func accept(_ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void) {
         accepting([metadata]) { result in
@@ -43,13 +45,13 @@ extension CKContainer {
         }.start()
     }
 
-    /// The zone is in the shared database from then on.
+    /// Accepts a share. Its zone is in the shared database from then on.
     @discardableResult
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         try await SingleCall.result { self.accepting([metadata], $0) }.one(metadata).get()
     }
 
-    /// A result for each share.
+    /// Calls back with a result for each share.
     @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
@@ -58,14 +60,15 @@ extension CKContainer {
         accepting(metadatas) { completionHandler($0.mapError { $0 as any Error }) }.start()
     }
 
-    /// A result for each share.
+    /// Returns a result for each share.
     public func accept(_ metadatas: [CKShare.Metadata]) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
         try await SingleCall.result { self.accepting(metadatas, $0) }.get()
     }
 
     // MARK: Asking for access
 
-    /// Asks those who decide over shares to let the current user take part: see `CKShareRequestAccessOperation`. Apple: iOS 26.
+    /// Asks the owners and administrators of shares to let the current user in: see `CKShareRequestAccessOperation`.
+    /// Apple: iOS 26.
     /// - Returns: a result for each URL.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await SingleCall.result { self.requestingAccess(urls, $0) }.get()
@@ -73,7 +76,7 @@ extension CKContainer {
 
     // MARK: One participant
 
-    /// Calls back with a participant for a share's `addParticipant`, whether or not somebody has the address.
+    /// Calls back with a participant for `CKShare.addParticipant`, whether or not an account has the address.
     @preconcurrency
     public func fetchShareParticipant(
         withEmailAddress emailAddress: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -81,7 +84,7 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress), completionHandler)
     }
 
-    /// The same by a phone number.
+    /// Calls back with a participant for a phone number.
     @preconcurrency
     public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -89,7 +92,7 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
     }
 
-    /// The same by a user record ID.
+    /// Calls back with a participant for a user record ID.
     @preconcurrency
     public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -97,17 +100,17 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
     }
 
-    /// A participant for a share's `addParticipant`, whether or not somebody has the address.
+    /// Returns a participant for `CKShare.addParticipant`, whether or not an account has the address.
     public func shareParticipant(forEmailAddress email: String) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(emailAddress: email))
     }
 
-    /// The same by a phone number.
+    /// Returns a participant for a phone number.
     public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
-    /// The same by a user record ID.
+    /// Returns a participant for a user record ID.
     public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
     }
@@ -144,24 +147,24 @@ extension CKContainer {
             .start()
     }
 
-    /// A result for each address.
+    /// Returns a result for each address.
     public func shareParticipants(forEmailAddresses emails: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)).keyed { $0.emailAddress }.get()
     }
 
-    /// A result for each phone number.
+    /// Returns a result for each phone number.
     public func shareParticipants(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)).keyed { $0.phoneNumber }.get()
     }
 
-    /// A result for each user record ID.
+    /// Returns a result for each user record ID.
     public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
         try await participants(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)).keyed { $0.userRecordID }.get()
     }
 
-    /// Apple: iOS 26.
+    /// Returns a result for each lookup info. Apple: iOS 26.
     public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
@@ -223,7 +226,7 @@ extension CKContainer {
 }
 
 extension Result where Failure == CKError {
-    /// The result of the one thing that was asked for.
+    /// Returns the result for the only key of a request.
     fileprivate func one<Key: Hashable, Value>(_ key: Key) -> Result<Value, any Error> where Success == [Key: Result<Value, any Error>] {
         switch self {
         case .success(let results): results[key] ?? .failure(CKError.unexpectedAnswer)

@@ -1,18 +1,19 @@
 public import Foundation
 import NacreCloudWire
 
-/// Asks what shares are to the current user, by their URLs.
+/// Fetches the current user's metadata of shares by their URLs.
 ///
-/// `unknownItem` does not tell an unknown share from one that is not for the user: see the error of each URL. Where an invitation is for an address that the
-/// user's account has and has not verified, that URL's error is `participantMayNeedVerification`. Apple: iOS 10.
+/// `unknownItem` does not distinguish an unknown share from one that is not for the user; each URL has its own error.
+/// It is `participantMayNeedVerification` if the invitation is for an unverified address of the user's account. Apple:
+/// iOS 10.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// The URLs of the shares, as `CKShare.url` has them.
+    /// The URLs of the shares, in the form of `CKShare.url`.
     open var shareURLs: [URL]?
-    /// Whether metadata come with the record at the root of what is shared. Without effect where a whole zone is shared.
+    /// Whether to fetch the root record of the shared hierarchy. It has no effect if a whole zone is shared.
     open var shouldFetchRootRecord = false
-    /// The fields of the root record that are wanted; nil: all. Without effect where it is not fetched.
+    /// The fields of the root record to fetch; nil for all. It has no effect if the root record is not fetched.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
     /// Called once for each URL.
     open var perShareMetadataResultBlock: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
@@ -33,7 +34,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// Asks for the shares of these URLs. Apple: iOS 10.
+    /// Makes an operation that fetches the metadata behind these URLs. Apple: iOS 10.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs

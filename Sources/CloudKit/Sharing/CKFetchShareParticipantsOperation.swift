@@ -1,13 +1,14 @@
 import NacreCloudWire
 
-/// Makes participants, who can be added to shares, of addresses and user record IDs.
+/// Makes participants, who can be added to shares, from addresses, phone numbers and user record IDs.
 ///
-/// Everybody can be invited, also who has no account yet. Who has allowed to be found comes with a user record ID and names; addresses and numbers leave
-/// the app hashed for that, and as they are when the share is saved. On this server: a phone number has the code of its country. Apple: iOS 10.
+/// A person without an account can be invited too. A discoverable user's participant has the user record ID and names.
+/// Addresses and numbers leave the app hashed for the lookup, and in plain text when the share is saved. On this
+/// server: a phone number needs its country code. Apple: iOS 10.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// Whom to look for.
+    /// The people to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
     /// Called once for each lookup info.
     open var perShareParticipantResultBlock:
@@ -29,7 +30,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// Looks for these. Apple: iOS 10.
+    /// Makes an operation that looks up these people. Apple: iOS 10.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
@@ -74,7 +75,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKUserIdentity {
-    /// Somebody of whom nothing is known but how to reach them.
+    /// Makes the identity of a person of whom only the lookup info is known.
     fileprivate convenience init(invitedBy info: CKUserIdentity.LookupInfo) {
         self.init(userRecordID: info.userRecordID, lookupInfo: info, nameComponents: nil, hasiCloudAccount: false)
     }

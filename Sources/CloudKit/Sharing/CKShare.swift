@@ -5,26 +5,35 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// `CKShare.recordID`'s name where a zone is shared as a whole. Apple: iOS 15.
+/// The record name of a share of a whole zone. Apple: iOS 15.
 public let CKRecordNameZoneWideShare: String = ShareNames.ofZone
 
-/// A record that says what is shared of a zone, and with whom. It is saved, fetched and deleted as any record, in the zone that it is about.
+/// A record that says what is shared of a zone, and with whom. It is saved, fetched and deleted like any record, in the
+/// shared zone.
 ///
-/// A participant who deletes it leaves the share; its owner ends it for everybody. Where an app does what Apple's framework raises an exception for, saving
-/// the share fails with `invalidArguments` instead, and says why.
+/// A share covers either a root record with its descendants by `CKRecord.parent`, or a whole zone. On this server: a
+/// zone is shared as a whole, or records of it are, not both.
 ///
-/// It shows a root record and what hangs on it by `CKRecord.parent`, or a whole zone. On this server: a zone is shared as a whole, or records of it are.
-/// Apple: iOS 10.
+/// ```swift
+/// let share = CKShare(rootRecord: list)
+/// share[CKShare.SystemFieldKey.title] = "Groceries"
+/// share.publicPermission = .readOnly
+/// _ = try await database.modifyRecords(saving: [list, share], deleting: [])
+/// ```
+///
+/// A participant who deletes the share leaves it; its owner ends it for everybody by deleting it. Where Apple's
+/// framework raises an exception for a misuse, saving the share fails with `invalidArguments` and the reason. Apple:
+/// iOS 10.
 open class CKShare: CKRecord, @unchecked Sendable {
-    // Sendable: as `CKRecord`.
+    // Sendable: see `CKRecord`.
 
-    /// Fields that every share may have.
+    /// The fields that every share may have.
     public enum SystemFieldKey {
-        /// What the share is called: a string.
+        /// The share's title: a string.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
-        /// A picture of it: data.
+        /// A picture of the share: data.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
-        /// What kind of thing is shared, as the app names it: a string.
+        /// The kind of content, as the app names it: a string.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
     }
 
@@ -32,12 +41,12 @@ open class CKShare: CKRecord, @unchecked Sendable {
         super.init(state: state)
     }
 
-    /// A share of a record and its descendants, with a name of its own.
+    /// Makes a share of a record and its descendants, with a random record name.
     public convenience init(rootRecord: CKRecord) {
         self.init(rootRecord: rootRecord, shareID: CKRecord.ID(zoneID: rootRecord.recordID.zoneID))
     }
 
-    /// A share of a record and its descendants. Save both together.
+    /// Makes a share of a record and its descendants. Save the record and the share together.
     public init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         var state = RecordState(recordType: CKRecord.SystemType.share, recordID: shareID)
         state.sharing = ShareSheet(rootName: rootRecord.recordID.recordName)
@@ -45,7 +54,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         rootRecord.state.withLock { $0.share = NacreCloudWire.Reference(recordName: shareID.recordName, action: .none) }
     }
 
-    /// A share of a whole zone, which has one at most. Apple: iOS 15.
+    /// Makes a share of a whole zone, which has one at most. Apple: iOS 15.
     public init(recordZoneID: CKRecordZone.ID) {
         var state = RecordState(
             recordType: CKRecord.SystemType.share, recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID))
@@ -53,7 +62,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         super.init(state: state)
     }
 
-    /// nil when the archive holds no share.
+    /// Decodes a share; nil if the archive does not hold one.
     public required init?(coder: NSCoder) {
         super.init(coder: coder)
         guard snapshot.sharing != nil else { return nil }
@@ -67,10 +76,10 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     var sheet: ShareSheet { snapshot.sharing ?? ShareSheet(rootName: nil) }
 
-    /// What everybody may who has the URL; by default `none`: only who is a participant gets in.
+    /// The permission of anyone who has the URL. By default it is `none`: only participants get in.
     ///
-    /// Setting `readOnly` or `readWrite` takes back invitations, and who has accepted stays. Setting `none` takes everybody out but the owner;
-    /// participants may be added again before the share is saved.
+    /// Setting `readOnly` or `readWrite` withdraws pending invitations; participants who accepted stay. Setting `none`
+    /// removes everyone except the owner; participants may be added again before the share is saved.
     open var publicPermission: CKShare.ParticipantPermission {
         get { sheet.publicPermission }
         set {
@@ -82,31 +91,35 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// By which others get in, with the title behind a `#` for those who read it; nil before the first save. The same again where the same is shared again.
+    /// The share's URL, with the title behind a `#` for human readers; nil before the first save. Sharing the same
+    /// again gives the same URL.
     open var url: URL? { sheet.url.map { ShareURL.titled($0, self[SystemFieldKey.title] as? String) } }
 
-    /// The URL by which whoever comes first takes the place of a participant that is `oneTimeURLParticipant()`. It stays the same as long as the participant
-    /// is in the share; once somebody has come by it, it is to anybody else what `url` is. Apple: iOS 18.
+    /// Returns the URL of a participant made by `oneTimeURLParticipant()`. The first person who accepts by it takes the
+    /// participant's place. The URL stays the same while the participant is in the share. Once it was used, it works
+    /// for other people as `url` does. Apple: iOS 18.
     ///
-    /// - Returns: nil before the share is saved with the participant, for any other participant, and for who is neither owner nor administrator.
+    /// - Returns: nil before the share is saved with the participant, for any other participant, and for a user who is
+    ///   neither owner nor administrator.
     open func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? { sheet.oneTimeURL(for: participantID) }
 
-    /// Those whom the current user may see, the owner first. What is set on one counts with the share's next save.
+    /// The participants whom the current user may see, the owner first. Changes to a participant take effect with the
+    /// share's next save.
     open var participants: [CKShare.Participant] { sheet.participants }
 
-    /// Whose zone the share is in.
+    /// The owner of the share's zone. A copy.
     open var owner: CKShare.Participant { sheet.owner.duplicate() }
 
-    /// nil: the current user takes no part.
+    /// The current user's participant. A copy; nil if the user does not take part.
     open var currentUserParticipant: CKShare.Participant? { sheet.currentUserParticipant?.duplicate() }
 
-    /// Invites somebody, once the share is saved; who is there already gets the new one's permission and role. To a share that is open to everybody nobody
-    /// can be added.
+    /// Invites a participant with the next save. A participant who is in the share already gets the new permission and
+    /// role. Nobody can be added to a share with a public permission.
     open func addParticipant(_ participant: CKShare.Participant) {
         change { sheet throws(ValueFault.Reason) in try sheet.add(participant) }
     }
 
-    /// Takes somebody out, once the share is saved.
+    /// Removes a participant with the next save.
     open func removeParticipant(_ participant: CKShare.Participant) {
         change { sheet throws(ValueFault.Reason) in try sheet.remove(participant) }
     }
@@ -131,28 +144,28 @@ open class CKShare: CKRecord, @unchecked Sendable {
 }
 
 extension RecordState {
-    /// Under which a fault of a share's own parts is kept.
+    /// The key under which a fault in the share's own data is kept.
     static let sharingKey = "participants"
 
     mutating func refuse(_ reason: ValueFault.Reason) {
         faults[Self.sharingKey] = ValueFault(key: Self.sharingKey, reason: reason)
     }
 
-    /// Whether a field may have this name: those of shares have CloudKit's own.
+    /// Returns whether a field may have this name. Shares also have CloudKit's own names.
     func mayHave(_ key: String) -> Bool {
         Names.isIdentifier(key) || (sharing != nil && ShareNames.fields.contains(key))
     }
 }
 
 extension CKRecord {
-    /// What the edit was based on, of the same class.
+    /// The record that the edit was based on, of the same class.
     var ancestor: CKRecord {
         let state = snapshot.ancestor
         return state.sharing == nil ? CKRecord(state: state) : CKShare(shareState: state)
     }
 
-    /// A record as the server has it: a `CKShare` where it is one.
-    /// - Parameter server: under which the URLs of shares are; nil where it is not known.
+    /// Makes a record from the server's version: a `CKShare` if it is one.
+    /// - Parameter server: the server's URL, with which the URLs of shares begin; nil if it is not known.
     static func make(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil, server: URL? = nil) -> CKRecord {
         var state = RecordState(wire: record, recordID: recordID, assets: assets)
         guard let details = record.sharing?.value else { return CKRecord(state: state) }

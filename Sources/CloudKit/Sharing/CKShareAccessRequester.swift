@@ -7,35 +7,36 @@ extension CKShare {
     /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
     public typealias BlockedIdentity = CKShareBlockedIdentity
 
-    /// Whether somebody who has the URL and is not invited may ask to be; by default false, and then the server does not tell that there is a share. Apple:
-    /// iOS 26.
+    /// Whether people who have the URL and are not invited may ask for access. The default is false: then the server
+    /// does not reveal the share to them. Apple: iOS 26.
     ///
-    /// The owner and administrators alone may set it, and call `denyRequesters`, `blockRequesters` and `unblockIdentities`. What they do counts with the
-    /// share's next save.
+    /// Only the owner and administrators may set it and call `denyRequesters`, `blockRequesters` and
+    /// `unblockIdentities`. The changes take effect with the share's next save.
     public var allowsAccessRequests: Bool {
         get { sheet.allowsAccessRequests }
         set { decide { $0.allowsAccessRequests = newValue } }
     }
 
-    /// Who has asked and waits for an answer; empty for who is neither owner nor administrator. Apple: iOS 26.
+    /// The open requests for access; empty for a user who is neither owner nor administrator. Apple: iOS 26.
     ///
-    /// To approve somebody, fetch a participant by their `participantLookupInfo` and add it.
+    /// To approve a request, fetch a participant by its `participantLookupInfo` and add it.
     public var requesters: [CKShare.AccessRequester] { sheet.requesters.map(CKShareAccessRequester.init) }
 
-    /// Who may not ask any more; empty for who is neither owner nor administrator. Apple: iOS 26.
+    /// The users who may not ask for access; empty for a user who is neither owner nor administrator. Apple: iOS 26.
     public var blockedIdentities: [CKShare.BlockedIdentity] { sheet.blockedIdentities.map(CKShareBlockedIdentity.init) }
 
-    /// Takes requests away. Who has made one may make another. Apple: iOS 26.
+    /// Removes requests. Their users may ask again. Apple: iOS 26.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
         decide { $0.deny(requesters.map(\.wire)) }
     }
 
-    /// Takes requests away, those who have made them out of the share where they take part, and keeps them from asking again. Apple: iOS 26.
+    /// Removes requests, removes their users from the share if they take part, and keeps them from asking again. Apple:
+    /// iOS 26.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
         decide { $0.block(requesters.map(\.wire)) }
     }
 
-    /// Lets those ask again who were blocked. Apple: iOS 26.
+    /// Lets blocked users ask again. Apple: iOS 26.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
         decide { $0.unblock(blockedIdentities.map(\.wire)) }
     }
@@ -48,15 +49,16 @@ extension CKShare {
     }
 }
 
-/// Somebody who has asked for access to a share. Written `CKShare.AccessRequester`. Immutable. Apple: iOS 26.
+/// A user who has asked for access to a share. Written `CKShare.AccessRequester`. Immutable. Apple: iOS 26.
 ///
-/// Equal to another one of the same user. There is no `contact`, which is of Apple's Contacts framework.
+/// Two objects are equal if they are of the same user. There is no `contact`, which belongs to Apple's Contacts
+/// framework.
 open class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all properties are `let`s of sendable types.
 
-    /// Their name, as far as their account has one, and the address or number that it has verified.
+    /// The user's name, if the account has one, and the account's verified address or number.
     public let userIdentity: CKUserIdentity
-    /// By which a participant is fetched who is to be added to the share.
+    /// The lookup info to fetch a participant with, who can then be added to the share.
     public let participantLookupInfo: CKUserIdentity.LookupInfo
 
     convenience init(_ identity: ParticipantIdentity) {
@@ -86,7 +88,7 @@ open class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @uncheck
     /// True: its archives are read by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// nil when the archive holds none.
+    /// Decodes a requester; nil if the archive does not hold one.
     public required convenience init?(coder: NSCoder) {
         guard let identity = coder.object(of: CKUserIdentity.self, forKey: CKUserIdentity.key) else { return nil }
         self.init(identity)
@@ -95,13 +97,14 @@ open class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @uncheck
     open func encode(with coder: NSCoder) { coder.encode(userIdentity, forKey: CKUserIdentity.key) }
 }
 
-/// Somebody who may not ask for access to a share any more. Written `CKShare.BlockedIdentity`. Immutable. Apple: iOS 26.
+/// A user who may not ask for access to a share. Written `CKShare.BlockedIdentity`. Immutable. Apple: iOS 26.
 ///
-/// Equal to another one of the same user. There is no `contact`, which is of Apple's Contacts framework.
+/// Two objects are equal if they are of the same user. There is no `contact`, which belongs to Apple's Contacts
+/// framework.
 open class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the property is a `let` of a sendable type.
 
-    /// As they were when they asked.
+    /// The user's identity at the time of the request.
     public let userIdentity: CKUserIdentity
 
     convenience init(_ identity: ParticipantIdentity) {
@@ -130,7 +133,7 @@ open class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, @uncheck
     /// True: its archives are read by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// nil when the archive holds none.
+    /// Decodes a blocked identity; nil if the archive does not hold one.
     public required convenience init?(coder: NSCoder) {
         guard let identity = coder.object(of: CKUserIdentity.self, forKey: CKUserIdentity.key) else { return nil }
         self.init(identity)

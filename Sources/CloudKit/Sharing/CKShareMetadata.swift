@@ -6,37 +6,38 @@ extension CKShare {
     public typealias Metadata = CKShareMetadata
 }
 
-/// What a share is to the current user, before and after it is accepted. Written `CKShare.Metadata`. Immutable. Apple: iOS 10.
+/// The current user's view of a share, before and after it is accepted. Written `CKShare.Metadata`. Immutable. Apple:
+/// iOS 10.
 open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // Sendable: all properties are `let`s of sendable types; the records are given out as copies.
+    // Sendable: all properties are `let`s of sendable types; records are returned as copies.
 
     /// The container of the share.
     public let containerIdentifier: String
     private let theShare: CKShare
-    /// Of the current user; so are the next two.
+    /// The current user's role.
     public let participantRole: CKShare.ParticipantRole
     /// Whether the current user has accepted the share.
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
-    /// What the current user may do.
+    /// The current user's permission.
     public let participantPermission: CKShare.ParticipantPermission
-    /// Who shares, as far as the current user may know.
+    /// The owner's identity, as far as the current user may know it.
     public let ownerIdentity: CKUserIdentity
-    /// What stands in the share's URL.
+    /// The identifier in the share's URL.
     let shortGUID: String
 
-    /// A copy.
+    /// The share. A copy.
     open var share: CKShare { theShare.copy() as? CKShare ?? theShare }
     private let theRoot: CKRecord?
-    /// A copy; nil where it was not asked for, and where the whole zone is shared.
+    /// The root record. A copy; nil if it was not requested or if the whole zone is shared.
     open var rootRecord: CKRecord? { theRoot.map { $0.copy() as? CKRecord ?? $0 } }
-    /// nil: the whole zone is shared. Apple: iOS 15.
+    /// The ID of the root record; nil if the whole zone is shared. Apple: iOS 15.
     public let hierarchicalRootRecordID: CKRecord.ID?
-    /// Apple: deprecated in iOS 16. Where the whole zone is shared, the share's own ID.
+    /// The ID of the root record, or the share's own ID if the whole zone is shared. Apple: deprecated in iOS 16.
     open var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? theShare.recordID }
 
     /// - Parameters:
-    ///   - isOwner: the zone is the current user's.
-    ///   - server: under which the share's URL is.
+    ///   - isOwner: whether the current user owns the zone.
+    ///   - server: the server's URL, with which the share's URL begins.
     init(wire metadata: ShareMetadata, isOwner: Bool, server: URL?) throws(CKError) {
         let zoneID = CKRecordZone.ID(wire: metadata.zoneID, in: isOwner ? .private : .shared)
         let shareID = CKRecord.ID(recordName: metadata.share.recordName, zoneID: zoneID)

@@ -6,41 +6,41 @@ extension CKShare {
     /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
     public typealias Participant = CKShareParticipant
 
-    /// Apple: iOS 10.
+    /// The state of an invitation. Apple: iOS 10.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
         /// Not known.
         case unknown = 0
-        /// Invited, and has not answered.
+        /// The participant is invited and has not answered.
         case pending = 1
-        /// Takes part.
+        /// The participant has accepted.
         case accepted = 2
-        /// Takes part no more.
+        /// The participant no longer takes part.
         case removed = 3
     }
 
-    /// Apple: iOS 10.
+    /// The participant's permission in the share. Apple: iOS 10.
     public enum ParticipantPermission: Int, Sendable {
         /// Not known.
         case unknown = 0
-        /// May nothing, as everybody who has the URL of a share that is private.
+        /// The participant may do nothing. As a public permission: the URL alone gives no access.
         case none = 1
-        /// May read.
+        /// The participant may read.
         case readOnly = 2
-        /// May read and change.
+        /// The participant may read and change.
         case readWrite = 3
     }
 
-    /// Apple: iOS 12.
+    /// The participant's role in the share. Apple: iOS 12.
     public enum ParticipantRole: Int, Sendable {
         /// Not known.
         case unknown = 0
-        /// Whose share it is.
+        /// The owner of the share.
         case owner = 1
-        /// May add and remove participants and change what they may. Apple: iOS 26.
+        /// May add and remove participants and change their permissions. Apple: iOS 26.
         case administrator = 2
-        /// Was invited.
+        /// An invited participant.
         case privateUser = 3
-        /// Came by the share's URL, and may what everybody may who has it.
+        /// A participant who came by the share's URL, with the share's public permission.
         case publicUser = 4
     }
 }
@@ -52,14 +52,14 @@ public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 /// Apple: transitional name of iOS 12.
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 
-/// Somebody who takes part in a share, or is invited to.
+/// A person who takes part in a share, or is invited to it. Written `CKShare.Participant`. Apple: iOS 10.
 ///
-/// Its permission and role can be set; they count once the share is saved that it is in. Equal to another one with the same participant ID, user record ID
-/// or lookup info. Written `CKShare.Participant`. Apple: iOS 10.
+/// The permission and the role can be set; they take effect when the participant's share is saved. Two participants are
+/// equal if they have the same participant ID, user record ID or lookup info.
 open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: the constants are `let`s of sendable types, and what changes is in `Locked`.
+    // Sendable: constants are `let`s of sendable types, and mutable state is in `Locked`.
 
-    /// What identifies a participant of a share.
+    /// The type of a participant's identifier.
     public typealias ID = String
     /// Apple: deprecated.
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
@@ -73,29 +73,31 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         var permission: CKShare.ParticipantPermission
     }
 
-    /// Stays the same as long as the participant is in the share.
+    /// The participant's identifier. It stays the same while the participant is in the share.
     public let participantID: CKShare.Participant.ID
-    /// As far as it is known to the current user: addresses are shown to the owner and to administrators.
+    /// The identity, as far as the current user may know it: only the owner and administrators see addresses.
     public let userIdentity: CKUserIdentity
-    /// Whether they have accepted. The server sets it.
+    /// Whether the participant has accepted. The server sets it.
     public let acceptanceStatus: CKShare.ParticipantAcceptanceStatus
-    /// Whether they asked for access and were approved; false for who may not know it. The server sets it. Apple: iOS 26.
+    /// Whether the participant asked for access and was approved; false if the current user may not know it. The server
+    /// sets it. Apple: iOS 26.
     public let isApprovedRequester: Bool
-    /// When they came to the share; nil before the share is saved, for who may not know it, and where the server has not kept it. Apple: iOS 26.
+    /// The date at which the participant joined. nil before the share is saved, if the current user may not know it,
+    /// and if the server did not keep it. Apple: iOS 26.
     public let dateAddedToShare: Date?
-    /// Whoever is first to accept by a URL of the participant's own.
+    /// Whether the participant stands for the first person who accepts by the participant's own URL.
     let isOneTime: Bool
-    /// What makes that URL of the share's; nil where there is none, or it is not the current user's to hand out.
+    /// The secret part of that URL; nil if there is none or the current user may not hand it out.
     let oneTimeSecret: String?
     private let settings: Locked<Settings>
 
-    /// By default `privateUser`. On this server: only the owner makes administrators.
+    /// The role; `privateUser` by default. On this server: only the owner makes administrators.
     open var role: CKShare.ParticipantRole {
         get { settings.withLock(\.role) }
         set { settings.withLock { $0.role = newValue } }
     }
 
-    /// By default `readOnly`.
+    /// The permission; `readOnly` by default.
     open var permission: CKShare.ParticipantPermission {
         get { settings.withLock(\.permission) }
         set { settings.withLock { $0.permission = newValue } }
@@ -117,8 +119,9 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         super.init()
     }
 
-    /// Somebody whom nobody knows yet: once the share is saved that they are added to, whoever is first to accept by `CKShare.oneTimeURL(for:)` takes
-    /// their place. Until then they have no name and no lookup info. Apple: iOS 18.
+    /// Returns a participant for a person who is not known yet. After the share is saved with it, the first person who
+    /// accepts by `CKShare.oneTimeURL(for:)` takes its place. Until then it has no name and no lookup info. Apple: iOS
+    /// 18.
     public class func oneTimeURLParticipant() -> CKShare.Participant {
         let nobody = CKUserIdentity(userRecordID: nil, lookupInfo: nil, nameComponents: nil, hasiCloudAccount: false)
         return CKShareParticipant(
@@ -135,7 +138,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     }
 
     open override func isEqual(_ object: Any?) -> Bool { (object as? CKShareParticipant).map(isSame) ?? false }
-    // Any one of three things makes two of them equal: nothing less than one value serves all.
+    // A constant hash: two participants are equal if any one of three values matches.
     open override var hash: Int { 0 }
 
     func isSame(as other: CKShareParticipant) -> Bool {
@@ -210,7 +213,7 @@ extension CKShareParticipant {
             oneTimeSecret: participant.oneTimeSecret)
     }
 
-    /// Somebody who is to be invited.
+    /// Makes a participant who is to be invited.
     convenience init(inviting identity: CKUserIdentity) {
         self.init(
             participantID: UUID().uuidString, userIdentity: identity, role: .privateUser, permission: .readOnly, acceptanceStatus: .pending)
@@ -221,13 +224,13 @@ extension CKShareParticipant {
             participantID: participantID,
             identity: userIdentity.asParticipant,
             role: role.wire, permission: permission.wire, acceptance: acceptanceStatus.wire,
-            // Once somebody has claimed them they are a participant as any other.
+            // A claimed one-time participant is sent like any other participant.
             isOneTime: isOneTime && userIdentity.userRecordID == nil)
     }
 }
 
 extension UserLookupInfo {
-    /// As it is: an invitation is for whoever has the address, so the owner's server must know it.
+    /// Makes the plain lookup info of a request. The server must know the address, because whoever has it is invited.
     fileprivate init(_ info: CKUserIdentity.LookupInfo) {
         if let address = info.emailAddress {
             self = .emailAddress(address)
@@ -240,7 +243,7 @@ extension UserLookupInfo {
 }
 
 extension CKUserIdentity {
-    /// As a request names somebody: their names are the server's to know.
+    /// The identity as requests name it, without names: the server knows those.
     var asParticipant: ParticipantIdentity {
         ParticipantIdentity(userRecordName: userRecordID?.recordName, lookupInfo: lookupInfo.map(UserLookupInfo.init))
     }

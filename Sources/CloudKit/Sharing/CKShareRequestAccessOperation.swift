@@ -1,15 +1,17 @@
 public import Foundation
 import NacreCloudWire
 
-/// Asks those who decide over shares to let the current user take part, by the shares' URLs. To ask once more changes nothing. Apple: iOS 26.
+/// Asks the owners and administrators of shares to let the current user in, by the shares' URLs. Asking again changes
+/// nothing. Apple: iOS 26.
 ///
-/// They are told the name of the user's account and the e-mail address or phone number that it has verified. A URL fails with `participantAlreadyInvited` where
-/// the user may take part without asking, with `participantMayNeedVerification` where the account has verified neither address nor number, and as a share that
-/// is not there where the share takes no requests.
+/// They learn the name of the user's account and its verified e-mail address or phone number. A URL fails with
+/// `participantAlreadyInvited` if the user may take part without asking. It fails with `participantMayNeedVerification`
+/// if the account has no verified address or number. If the share takes no requests, it fails as if there were no
+/// share.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// The URLs of the shares, as `CKShare.url` has them.
+    /// The URLs of the shares, in the form of `CKShare.url`.
     open var shareURLs: [URL]?
     /// Called once for each URL.
     open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
@@ -26,7 +28,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// Asks for access to the shares of these URLs. Apple: iOS 26.
+    /// Makes an operation that asks for access to the shares of these URLs. Apple: iOS 26.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs

@@ -5,12 +5,12 @@ extension Conversation {
         try await shares("records/resolve", request)
     }
 
-    /// Accepting once more changes nothing, so a lost answer does no harm.
+    /// Accepts shares. Accepting again changes nothing, so the request can be repeated when an answer is lost.
     func accept(_ request: SharesRequest) async throws(CKError) -> SharesResponse {
         try await shares("records/accept", request)
     }
 
-    /// Asking once more changes nothing, so a lost answer does no harm.
+    /// Asks for access to shares. Asking again changes nothing, so the request can be repeated when an answer is lost.
     func requestAccess(_ request: SharesRequest) async throws(CKError) -> AccessRequestsResponse {
         let response: AccessRequestsResponse = try await ask("records/request-access", request, .read, since: line.timekeeper.now())
         guard response.results.count == request.shortGUIDs.count else { throw .unexpectedAnswer }
@@ -31,7 +31,7 @@ extension Conversation {
         return response
     }
 
-    /// What the server says of one share.
+    /// Returns the metadata of one result, or throws its error.
     func metadata(_ result: SharesResponse.Result) throws(CKError) -> CKShare.Metadata {
         switch result {
         case .failure(_, let error): throw CKError(error)

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-/// A share's own parts as an archive keeps them: what it is now, and what the server had.
+/// The encoded form of a share's own data: the current values, and those of the server.
 struct ArchivedShare: Codable {
     struct Participant: Codable {
         var id: String
@@ -20,7 +20,7 @@ struct ArchivedShare: Codable {
         var isApprovedRequester: Bool?
     }
 
-    /// Requests for access, as they are or as the server had them.
+    /// The requests for access, in their current or in the server's version.
     struct Requests: Codable {
         struct Identity: Codable {
             var user: String?
@@ -41,10 +41,10 @@ struct ArchivedShare: Codable {
     var owner: Participant
     var currentUser: Participant?
     var rootName: String?
-    /// nil: the server has none.
+    /// The server's public permission; nil if the server has none.
     var fetchedPermission: String?
     var fetchedParticipants: [Participant]?
-    /// nil in archives of earlier versions, which knew none.
+    /// The requests for access; nil in archives of earlier versions.
     var requests: Requests?
     var fetchedRequests: Requests?
 }

@@ -1,23 +1,23 @@
 import Foundation
 import NacreCloudWire
 
-/// What a share holds beside a record's fields, as a value but for its participants, which are the app's objects.
+/// The data of a share beside its record's fields. A value, except that its participants are the app's objects.
 struct ShareSheet: Sendable {
-    /// nil before the first save.
+    /// The share's URL; nil before the first save.
     var url: URL?
     var publicPermission: CKShare.ParticipantPermission = .none
-    /// The owner first.
+    /// The participants, the owner first.
     var participants: [CKShareParticipant]
     var owner: CKShareParticipant
     var currentUserParticipant: CKShareParticipant?
-    /// Who is not invited may ask to be.
+    /// Whether people who are not invited may ask for access.
     var allowsAccessRequests = false
-    /// Who has asked, and who may not any more.
+    /// The users who asked for access, and the blocked ones.
     private(set) var requesters: [ParticipantIdentity] = []
     private(set) var blockedIdentities: [ParticipantIdentity] = []
-    /// What the server had when it was last seen; nil: it has none.
+    /// The server's values when they were last seen; nil if the server has none.
     private(set) var fetched: ShareChange?
-    /// The root of the hierarchy that is shared; nil: the whole zone is.
+    /// The record name of the hierarchy's root; nil if the whole zone is shared.
     private(set) var rootName: String?
 
     init(
@@ -37,7 +37,7 @@ struct ShareSheet: Sendable {
         self.rootName = rootName
     }
 
-    /// Of a share that the server does not know yet: its owner is who makes it.
+    /// Makes the data of a share that the server does not know yet. The current user is its owner.
     init(rootName: String?) {
         let own = CKUserIdentity(
             userRecordID: CKRecord.ID(recordName: CKCurrentUserDefaultName), lookupInfo: nil, nameComponents: nil, hasiCloudAccount: true)
@@ -48,7 +48,7 @@ struct ShareSheet: Sendable {
         self.rootName = rootName
     }
 
-    /// - Parameter server: under which the share's URL is; nil where it is not known.
+    /// - Parameter server: the server's URL, with which the share's URL begins; nil if it is not known.
     init(_ details: ShareDetails, server: URL?) {
         url = server.flatMap { ShareURL.url(of: details.shortGUID, server: $0) }
         publicPermission = CKShare.ParticipantPermission(details.publicPermission)
@@ -61,7 +61,7 @@ struct ShareSheet: Sendable {
         fetched = whole
     }
 
-    /// The same with participants of its own.
+    /// A copy with copies of the participants.
     var copy: ShareSheet {
         var sheet = self
         sheet.participants = participants.map { $0.duplicate() }
@@ -74,7 +74,7 @@ struct ShareSheet: Sendable {
             allowsAccessRequests: allowsAccessRequests, requesters: requesters, blockedIdentities: blockedIdentities)
     }
 
-    /// What a save asks for; nil: nothing has changed.
+    /// Returns the changes that a save sends; nil if nothing has changed.
     func change(policy: SavePolicy) -> ShareChange? {
         let whole = whole
         guard let fetched, policy != .allKeys else { return whole }
@@ -87,7 +87,7 @@ struct ShareSheet: Sendable {
         return change.isEmpty ? nil : change
     }
 
-    /// After a save: becomes the server's version, unless it was changed since the save was sent.
+    /// Adopts the server's version after a save, and keeps changes that were made since the save was sent.
     mutating func adopt(_ saved: ShareDetails, sent: ShareChange?, server: URL?, policy: SavePolicy = .ifServerRecordUnchanged) {
         let fresh = ShareSheet(saved, server: server)
         let now = change(policy: policy)
@@ -105,14 +105,15 @@ struct ShareSheet: Sendable {
 
     // MARK: What an app changes
 
-    /// CloudKit: to open a share to everybody takes back its invitations; to close it takes everybody out.
+    /// Sets the public permission. CloudKit: opening a share withdraws its pending invitations; closing it removes all
+    /// participants except the owner.
     mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
         publicPermission = permission
         let isOpen = permission != .none
         participants.removeAll { $0.role != .owner && (isOpen ? $0.acceptanceStatus == .pending : true) }
     }
 
-    /// CloudKit: somebody who is there already gets the new one's permission and role.
+    /// Adds a participant. CloudKit: a participant who is in the share already gets the new permission and role.
     mutating func add(_ participant: CKShareParticipant) throws(ValueFault.Reason) {
         if publicPermission != .none { throw .participantOfPublicShare }
         guard let known = participants.first(where: { $0.isSame(as: participant) }) else {
@@ -129,14 +130,14 @@ struct ShareSheet: Sendable {
         participants.remove(at: place)
     }
 
-    /// CloudKit: the owner and administrators decide over requests for access.
+    /// Whether the current user may decide over requests for access. CloudKit: the owner and administrators may.
     var isDecidedByCurrentUser: Bool { currentUserParticipant.map { $0.role == .owner || $0.role == .administrator } ?? false }
 
     mutating func deny(_ denied: [ParticipantIdentity]) {
         requesters.removeAll { one in denied.contains { $0.userRecordName == one.userRecordName } }
     }
 
-    /// CloudKit: takes those out, too, who take part already.
+    /// Blocks users. CloudKit: those who take part already are removed too.
     mutating func block(_ some: [ParticipantIdentity]) {
         let blocked = requesters.filter { one in some.contains { $0.userRecordName == one.userRecordName } }
         deny(blocked)
@@ -153,7 +154,8 @@ struct ShareSheet: Sendable {
     }
 }
 
-/// The URL by which a share is opened: `{server}/share/{short GUID}#{title}`, and of a one-time URL what `ShareKey` makes of the short GUID.
+/// The form of a share's URL: `{server}/share/{short GUID}#{title}`. In a one-time URL, the text of a `ShareKey`
+/// replaces the short GUID.
 enum ShareURL {
     private static let folder = "share"
 
@@ -161,21 +163,21 @@ enum ShareURL {
         server.appendingPathComponent(folder).appendingPathComponent(shortGUID)
     }
 
-    /// The same with a title, which names nothing and is sent to no server.
+    /// Returns the URL with a title as its fragment, which identifies nothing and is sent to no server.
     static func titled(_ url: URL, _ title: String?) -> URL {
         guard let title, !title.isEmpty, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
         parts.fragment = title
         return parts.url ?? url
     }
 
-    /// nil for a URL that is no share's. Its fragment is the title, and names nothing.
+    /// Returns the short GUID in a share's URL; nil for any other URL. The fragment, which is the title, is ignored.
     static func shortGUID(in url: URL) -> String? {
         let parts = url.pathComponents
         guard parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
         return guid
     }
 
-    /// The URLs that are shares', each once and with its name, and those that are none's.
+    /// Splits URLs into those of shares, each once and with its short GUID, and others.
     static func sorted(_ urls: [URL]?) -> (shares: [(url: URL, guid: String)], others: [URL]) {
         var seen: Set<URL> = []
         var (shares, others): ([(url: URL, guid: String)], [URL]) = ([], [])

@@ -1,12 +1,13 @@
 import NacreCloudWire
 import NacreLocks
 
-// Whose state it is.
+// The user whom the engine's state belongs to.
 
 extension CKSyncEngine {
-    /// Finds out who the user is, where that is not known for certain, and tells the delegate when it is another one.
+    /// Asks the server for the current user if the user is not certain, and tells the delegate if the user is another
+    /// one.
     ///
-    /// - Throws: why nothing can be synced now: there is no account, or it cannot be used, or nobody can be asked.
+    /// - Throws: the reason why nothing can be synced now: no account, an account that cannot be used, or no answer.
     func settleAccount(_ run: SyncRun) async throws(CKError) {
         if let fault = turns.fault { throw fault }
         let line = database.line
@@ -14,7 +15,7 @@ extension CKSyncEngine {
         let isKnown = state.held.withLock { $0.user != nil }
         let isSettled = turns.inner.withLock { inner in
             if isKnown && !inner.mustCheckAccount && inner.checkedSettings == settings { return true }
-            // What is told from here on is looked at by the next turn.
+            // A notification that arrives from here on is handled by the next turn.
             inner.mustCheckAccount = false
             inner.hasAskedForAccount = true
             return false
@@ -32,14 +33,14 @@ extension CKSyncEngine {
             case .notAuthenticated:
                 try await signedOut()
                 throw error
-            // The account is there, and its state is not to be known.
+            // The account exists, but its state must not be revealed.
             case .permissionFailure: throw CKError(.notAuthenticated, userInfo: error.userInfo)
             default: throw error
             }
         }
     }
 
-    /// See docs/decisions/what-is-pending-without-a-user-stays.md.
+    /// Records the user. See docs/decisions/what-is-pending-without-a-user-stays.md.
     private func signedIn(_ user: String) async throws(CKError) {
         let previous = state.held.withLock(\.user)
         guard previous != user else { return }

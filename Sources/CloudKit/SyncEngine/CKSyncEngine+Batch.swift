@@ -1,23 +1,25 @@
 import NacreCloudWire
 
 extension CKSyncEngine {
-    /// Records to save and to delete, sent together: a request for each zone. Apple: iOS 17.
+    /// Records to save and to delete, sent together with one request for each zone. Apple: iOS 17.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
         /// Records to save.
         public var recordsToSave: [CKRecord]
         /// Records to delete.
         public var recordIDsToDelete: [CKRecord.ID]
-        /// The batch's part in each zone is done as a whole or not at all: the items that are not at fault fail with `batchRequestFailed`.
+        /// Whether the changes in each zone are saved all or none. If one item fails, the others of its zone fail with
+        /// `batchRequestFailed`.
         public var atomicByZone: Bool = false
 
-        /// Saves and deletions of a batch that is made of pending changes. CloudKit: `CKSyncEngine`, "250".
+        /// The most saves and deletions in a batch made from pending changes. CloudKit: `CKSyncEngine`, "250".
         static let itemsMax = 250
 
-        /// Walks the pending changes until the batch is full, by number or by size; the rest is for the next one.
+        /// Makes a batch of the first pending changes, until it is full by number or by size. The rest is for the next
+        /// batch.
         ///
-        /// `recordProvider` gives the record as it is to be saved; nil leaves the change out.
+        /// `recordProvider` returns the record as it is to be saved, or nil to skip the change.
         ///
-        /// - Returns: nil when nothing is left to be sent.
+        /// - Returns: nil when nothing is left to send.
         public init?(
             pendingChanges: [CKSyncEngine.PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
@@ -29,7 +31,7 @@ extension CKSyncEngine {
                 case .saveRecord(let recordID):
                     guard let record = await recordProvider(recordID) else { continue }
                     bytes += ModifyPlan.Save(record, policy: .ifServerRecordUnchanged).change.set.byteCount
-                    // One that is too large by itself goes alone, and fails alone.
+                    // A record that alone exceeds the size is sent alone, and fails alone.
                     guard bytes <= Limits.nativeRequestBytes || count == 0 else { return }
                     recordsToSave.append(record)
                 }
@@ -37,7 +39,7 @@ extension CKSyncEngine {
             if count == 0 { return nil }
         }
 
-        /// The batch's size is not looked at: what is too much for one request is split, unless a zone is to be done as a whole.
+        /// Makes a batch of any size. A batch too large for one request is split, except within a zone that is atomic.
         public init(recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false) {
             self.recordsToSave = recordsToSave
             self.recordIDsToDelete = recordIDsToDelete
@@ -47,7 +49,7 @@ extension CKSyncEngine {
         var count: Int { recordsToSave.count + recordIDsToDelete.count }
         var recordIDs: [CKRecord.ID] { recordsToSave.map(\.recordID) + recordIDsToDelete }
 
-        /// The same in smaller ones; nil where there are none. What is to be done as a whole stays so: only its zones are parted.
+        /// The batch in smaller parts; nil if it cannot be split. An atomic batch is split only between zones.
         var parts: [RecordZoneChangeBatch]? {
             guard count > 1 else { return nil }
             guard atomicByZone else {

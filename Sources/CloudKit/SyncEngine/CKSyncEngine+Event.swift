@@ -1,17 +1,17 @@
 extension CKSyncEngine {
-    /// What an engine tells its delegate; `docs/sync-engine.md` says in which order. Apple: iOS 17.
+    /// An event that an engine sends to its delegate. `docs/sync-engine.md` gives their order. Apple: iOS 17.
     public enum Event: Sendable, CustomStringConvertible {
-        /// Keep it, with everything that was told before it.
+        /// The engine's state changed. Store it, together with everything that earlier events brought.
         case stateUpdate(CKSyncEngine.Event.StateUpdate)
-        /// Another user, or none, or one for the first time.
+        /// The user signed in, signed out or is another one.
         case accountChange(CKSyncEngine.Event.AccountChange)
-        /// Zones that came, changed or went.
+        /// Zones were added, changed or removed.
         case fetchedDatabaseChanges(CKSyncEngine.Event.FetchedDatabaseChanges)
-        /// Records that came, changed or went.
+        /// Records were added, changed or removed.
         case fetchedRecordZoneChanges(CKSyncEngine.Event.FetchedRecordZoneChanges)
-        /// What became of the zones that were sent.
+        /// Zones were sent. The event has their results.
         case sentDatabaseChanges(CKSyncEngine.Event.SentDatabaseChanges)
-        /// What became of a batch of records.
+        /// A batch of records was sent. The event has their results.
         case sentRecordZoneChanges(CKSyncEngine.Event.SentRecordZoneChanges)
         /// A fetch begins.
         case willFetchChanges(CKSyncEngine.Event.WillFetchChanges)
@@ -46,35 +46,35 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.Event {
-    /// What the engine knows now. It never knows more than the delegate was told and handled. Apple: iOS 17.
+    /// The engine's current state. It never contains more than the delegate was told and has handled. Apple: iOS 17.
     public struct StateUpdate: Sendable, CustomStringConvertible {
-        /// Keep it, together with what was told before it.
+        /// The state to store, together with everything that earlier events brought.
         public let stateSerialization: CKSyncEngine.State.Serialization
 
         public var description: String { "<StateUpdate>" }
     }
 
-    /// The user is another one than when the engine last knew. Apple: iOS 17.
+    /// The user is another one than the engine last knew. Apple: iOS 17.
     public struct AccountChange: Sendable, CustomStringConvertible {
-        /// Apple: iOS 17.
+        /// The kind of account change. Apple: iOS 17.
         public enum ChangeType: Sendable, Equatable {
-            /// What was pending before stays so.
+            /// A user signed in. Pending changes stay pending.
             case signIn(currentUser: CKRecord.ID)
-            /// The engine has forgotten what it knew, and what was pending.
+            /// The user signed out. The engine has cleared its state and its pending changes.
             case signOut(previousUser: CKRecord.ID)
-            /// The engine has forgotten what it knew, and what was pending.
+            /// Another user signed in. The engine has cleared its state and its pending changes.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
-        /// What happened, and who it was.
+        /// The kind of change, with the user record IDs.
         public let changeType: CKSyncEngine.Event.AccountChange.ChangeType
 
         public var description: String { "<AccountChange: \(changeType)>" }
     }
 
-    /// Zones that changed or went. Apple: iOS 17.
+    /// Zones that were changed or removed. Apple: iOS 17.
     public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
-        /// Zones that are new, or in which something changed.
+        /// Zones that are new or have changes in them.
         public let modifications: [CKDatabase.DatabaseChange.Modification]
         /// Zones that are gone.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
@@ -82,9 +82,9 @@ extension CKSyncEngine.Event {
         public var description: String { "<FetchedDatabaseChanges: \(modifications.count) modifications, \(deletions.count) deletions>" }
     }
 
-    /// Records of one zone that changed or went. Apple: iOS 17.
+    /// Records of one zone that were changed or removed. Apple: iOS 17.
     public struct FetchedRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// Records that are new or changed, as they are now.
+        /// Records that are new or changed, in their current version.
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
         /// Records that are gone.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
@@ -92,13 +92,13 @@ extension CKSyncEngine.Event {
         public var description: String { "<FetchedRecordZoneChanges: \(modifications.count) modifications, \(deletions.count) deletions>" }
     }
 
-    /// What became of a batch of zones. Apple: iOS 17.
+    /// The results of a batch of zones. Apple: iOS 17.
     public struct SentDatabaseChanges: Sendable, CustomStringConvertible {
         /// Apple: iOS 17.
         public struct FailedZoneSave: Sendable, CustomStringConvertible {
             /// The zone that was to be saved.
             public let zone: CKRecordZone
-            /// Why.
+            /// The reason of the failure.
             public let error: CKError
 
             public var description: String { "<FailedZoneSave: \(zone.zoneID), \(error.code)>" }
@@ -106,11 +106,11 @@ extension CKSyncEngine.Event {
 
         /// Zones that were saved.
         public let savedZones: [CKRecordZone]
-        /// Zones that could not be saved, and why.
+        /// Zones that could not be saved, with the reasons.
         public let failedZoneSaves: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave]
         /// Zones that were deleted.
         public let deletedZoneIDs: [CKRecordZone.ID]
-        /// Zones that could not be deleted, and why.
+        /// Zones that could not be deleted, with the reasons.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
         public var description: String {
@@ -119,25 +119,25 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// What became of a batch of records. Keep the system fields of those that were saved. Apple: iOS 17.
+    /// The results of a batch of records. Store the system fields of the saved ones. Apple: iOS 17.
     public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
         /// Apple: iOS 17.
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
             /// The record as it was sent.
             public let record: CKRecord
-            /// Why.
+            /// The reason of the failure.
             public let error: CKError
 
             public var description: String { "<FailedRecordSave: \(record.recordID), \(error.code)>" }
         }
 
-        /// Records that were saved, with what the server set: keep their system fields.
+        /// Records that were saved, with the values that the server set. Store their system fields.
         public let savedRecords: [CKRecord]
-        /// Records that could not be saved, and why.
+        /// Records that could not be saved, with the reasons.
         public let failedRecordSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave]
         /// Records that were deleted.
         public let deletedRecordIDs: [CKRecord.ID]
-        /// Records that could not be deleted, and why.
+        /// Records that could not be deleted, with the reasons.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
         public var description: String {
@@ -166,7 +166,8 @@ extension CKSyncEngine.Event {
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone.
         public let zoneID: CKRecordZone.ID
-        /// nil: all changes of the zone were told. `partialFailure`: all but these records' could be.
+        /// nil if all changes of the zone were delivered; `partialFailure` if only the records that it names are
+        /// missing.
         public let error: CKError?
 
         public var description: String { "<DidFetchRecordZoneChanges: \(zoneID)\(error.map { ", \($0.code)" } ?? "")>" }
@@ -182,7 +183,7 @@ extension CKSyncEngine.Event {
 
     /// Apple: iOS 17.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
-        /// Why, and what is to be sent.
+        /// The reason of the send and its scope.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "<WillSendChanges: \(context)>" }
@@ -190,7 +191,7 @@ extension CKSyncEngine.Event {
 
     /// Apple: iOS 17.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
-        /// Why, and what was to be sent.
+        /// The reason of the send and its scope.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "<DidSendChanges: \(context)>" }

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreLocks
 
-/// A page of the database's feed.
+/// A page of the database's change feed.
 struct SyncDatabasePage: Sendable {
     var modifications: [CKDatabase.DatabaseChange.Modification]
     var deletions: [CKDatabase.DatabaseChange.Deletion]
@@ -11,11 +11,11 @@ struct SyncDatabasePage: Sendable {
     var isEmpty: Bool { modifications.isEmpty && deletions.isEmpty }
 }
 
-/// A page of a zone's feed, in its order.
+/// A page of a zone's change feed, in the feed's order.
 struct SyncZonePage: Sendable {
     var modifications: [CKDatabase.RecordZoneChange.Modification] = []
     var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
-    /// Records that could not be had.
+    /// Records that could not be fetched, with their errors.
     var failures: [CKRecord.ID: CKError] = [:]
     var token = ""
     var moreComing = false
@@ -24,7 +24,8 @@ struct SyncZonePage: Sendable {
 }
 
 extension CKSyncEngine {
-    /// The database's feed, and then each zone that it told of. A token counts as reached when the delegate has handled what is before it.
+    /// Fetches the database's feed, then each zone that it names. A token is stored once the delegate has handled the
+    /// changes before it.
     func fetch(_ context: FetchChangesContext, in run: SyncRun) async throws(CKError) {
         await keepSubscription(run)
         try await tell(.willFetchChanges(Event.WillFetchChanges(context: context)))
@@ -42,7 +43,7 @@ extension CKSyncEngine {
     // MARK: The database's feed
 
     private func fetchDatabase(_ group: CKOperationGroup, in run: SyncRun) async throws(CKError) {
-        // From the beginning, the feed tells of the zones that there are: what was known and is not among them is gone.
+        // Read from the beginning, the feed lists all existing zones. A known zone that is not listed is gone.
         var missing: Set<CKRecordZone.ID>?
         var hasBegunAgain = false
         while true {
@@ -92,7 +93,7 @@ extension CKSyncEngine {
 
     // MARK: The zones
 
-    /// - Returns: why zones or records could not be had, by their IDs.
+    /// - Returns: the errors of zones or records that could not be fetched, by their IDs.
     private func fetchZones(_ context: FetchChangesContext, in run: SyncRun) async throws(CKError) -> [AnyHashable: any Error] {
         var done: Set<CKRecordZone.ID> = []
         var failures: [AnyHashable: any Error] = [:]
@@ -111,8 +112,8 @@ extension CKSyncEngine {
         }
     }
 
-    /// Fetches a zone to its end. The next page is on its way while the delegate handles this one.
-    /// - Returns: why not; `partialFailure`: all but single records.
+    /// Fetches a zone to its end. The next page is requested while the delegate handles this one.
+    /// - Returns: the error if the zone failed; `partialFailure` if only single records did.
     private func fetchZone(_ zoneID: CKRecordZone.ID, _ group: CKOperationGroup, in run: SyncRun) async -> CKError? {
         var hasBegunAgain = false
         var failures: [CKRecord.ID: any Error] = [:]
@@ -127,7 +128,7 @@ extension CKSyncEngine {
                     continue
                 }
                 let page = try answer.get()
-                // A record that can be had later is not passed over.
+                // If a record's error may pass, the fetch stops before this page, so that the record is not skipped.
                 if let passing = page.failures.values.first(where: { $0.leavesPending(endedAll: false) }) { throw passing }
                 guard !page.moreComing || page.token != token else { throw .unexpectedAnswer }
                 failures.merge(page.failures) { $1 }
@@ -144,7 +145,7 @@ extension CKSyncEngine {
         } catch {
             next.cancel()
             if error.code == .zoneNotFound || error.code == .userDeletedZone {
-                // The database's feed tells that it is gone.
+                // The database's feed reports that the zone is gone.
                 state.held.withLock { state in
                     state.change { state in
                         state.forgetZone(zoneID)
@@ -195,7 +196,8 @@ extension CKSyncEngine {
 
     // MARK: The subscription
 
-    /// By which devices are told that the database has changed. Where it cannot be made now, the next fetch tries again.
+    /// Keeps a database subscription, through which the server notifies devices of changes. If it cannot be made now,
+    /// the next fetch tries again.
     private func keepSubscription(_ run: SyncRun) async {
         let kept = state.held.withLock(\.subscriptionID)
         let wanted = turns.subscriptionID

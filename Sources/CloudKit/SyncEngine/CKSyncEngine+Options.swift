@@ -1,16 +1,16 @@
 extension CKSyncEngine {
-    /// What to fetch. Apple: iOS 17.
+    /// The scope and the order of a fetch. Apple: iOS 17.
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
-        /// Which zones' changes. Apple: iOS 17.
+        /// The zones whose changes are fetched. Apple: iOS 17.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
             /// Every zone.
             case all
-            /// Every zone but these.
+            /// Every zone except these.
             case allExcluding([CKRecordZone.ID])
-            /// These zones.
+            /// Only these zones.
             case zoneIDs([CKRecordZone.ID])
 
-            /// Whether a zone is among those to be fetched.
+            /// Returns whether a zone is in the scope.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -28,14 +28,14 @@ extension CKSyncEngine {
             }
         }
 
-        /// Which zones' changes.
+        /// The zones whose changes are fetched.
         public var scope: CKSyncEngine.FetchChangesOptions.Scope
-        /// Of the operations underneath.
+        /// The group of the operations that the fetch runs.
         public var operationGroup: CKOperationGroup
-        /// These come first, in this order, as far as they changed.
+        /// Zones that are fetched first, in this order, if they have changes.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
-        /// A scope, and the group of the operations underneath; nil: a new one.
+        /// Makes options with a scope and the group of the operations; nil makes a new group.
         public init(scope: CKSyncEngine.FetchChangesOptions.Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -44,30 +44,30 @@ extension CKSyncEngine {
         public var description: String { "<CKSyncEngine.FetchChangesOptions: \(scope), prioritizedZoneIDs=\(prioritizedZoneIDs)>" }
     }
 
-    /// Why and what the engine fetches. Apple: iOS 17.
+    /// The reason and the scope of a fetch. Apple: iOS 17.
     public struct FetchChangesContext: Sendable, CustomStringConvertible {
-        /// Whether the app asked for it.
+        /// The reason of the fetch: the engine's schedule or a call of the app.
         public let reason: CKSyncEngine.SyncReason
-        /// What is fetched.
+        /// The options of the fetch.
         public let options: CKSyncEngine.FetchChangesOptions
 
         public var description: String { "<CKSyncEngine.FetchChangesContext: \(reason), \(options)>" }
     }
 
-    /// What to send. Apple: iOS 17.
+    /// The scope of a send. Apple: iOS 17.
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
-        /// Which pending changes. Apple: iOS 17.
+        /// The pending changes that are sent. Apple: iOS 17.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
-            /// All that is pending.
+            /// All pending changes.
             case all
-            /// All that is pending but in these zones.
+            /// All pending changes except those in these zones.
             case allExcluding([CKRecordZone.ID])
-            /// What is pending in these zones.
+            /// Pending changes in these zones.
             case zoneIDs([CKRecordZone.ID])
-            /// What is pending of these records.
+            /// Pending changes of these records.
             case recordIDs([CKRecord.ID])
 
-            /// Whether it is among what is to be sent.
+            /// Returns whether changes of a record are in the scope.
             public func contains(_ recordID: CKRecord.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -77,12 +77,13 @@ extension CKSyncEngine {
                 }
             }
 
-            /// Whether it is among what is to be sent.
+            /// Returns whether a pending change is in the scope.
             public func contains(_ pendingChange: CKSyncEngine.PendingRecordZoneChange) -> Bool {
                 contains(pendingChange.itemID)
             }
 
-            /// Whether a pending change of this zone is sent: with single records, the zones that they are in.
+            /// Returns whether pending changes of a zone itself are in the scope. A scope of records includes their
+            /// zones.
             func containsZone(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -102,12 +103,12 @@ extension CKSyncEngine {
             }
         }
 
-        /// Which pending changes.
+        /// The pending changes that are sent.
         public var scope: CKSyncEngine.SendChangesOptions.Scope
-        /// Of the operations underneath.
+        /// The group of the operations that the send runs.
         public var operationGroup: CKOperationGroup
 
-        /// A scope, and the group of the operations underneath; nil: a new one.
+        /// Makes options with a scope and the group of the operations; nil makes a new group.
         public init(scope: CKSyncEngine.SendChangesOptions.Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -116,11 +117,11 @@ extension CKSyncEngine {
         public var description: String { "<CKSyncEngine.SendChangesOptions: \(scope)>" }
     }
 
-    /// Why and what the engine sends. Apple: iOS 17.
+    /// The reason and the scope of a send. Apple: iOS 17.
     public struct SendChangesContext: Sendable, CustomStringConvertible {
-        /// Whether the app asked for it.
+        /// The reason of the send: the engine's schedule or a call of the app.
         public let reason: CKSyncEngine.SyncReason
-        /// What is sent.
+        /// The options of the send.
         public let options: CKSyncEngine.SendChangesOptions
 
         public var description: String { "<CKSyncEngine.SendChangesContext: \(reason), \(options)>" }

@@ -2,12 +2,12 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-// The turns of an engine: what the app asks for, what the engine does by itself, and the states that it tells between.
+// The turns of an engine: the app's fetches and sends, those of its schedule, and state updates between them.
 
 extension CKSyncEngine {
     // MARK: A fetch or a send
 
-    /// Runs `body` when it is its turn, and tells the newest state after it.
+    /// Runs `body` in its turn, then tells the delegate the newest state.
     func perform(_ due: SyncSchedule.Due, _ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async throws {
         guard !turns.isInsideDelegate else {
             throw CKError(
@@ -61,7 +61,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// A refused account may be gone: the delegate hears of that in the same turn.
+    /// Checks the account again in the same turn if an error suggests that the account is gone.
     private func lookAgain(at error: CKError) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
         turns.inner.withLock { $0.mustCheckAccount = true }
@@ -70,12 +70,13 @@ extension CKSyncEngine {
 
     // MARK: Telling
 
-    /// Returns when the delegate has handled it; throws `operationCancelled` where there is no delegate any more.
+    /// Sends an event to the delegate, and returns when the delegate has handled it. Throws `operationCancelled` if the
+    /// delegate is gone.
     func tell(_ event: Event) async throws(CKError) {
         try await turns.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
     }
 
-    /// Tells the state where it is another one than the delegate has.
+    /// Tells the delegate the state, if it differs from the last one that it was told.
     func tellState() async throws(CKError) {
         let known = state.held.withLock { $0 }
         let isNew = turns.inner.withLock { inner in
@@ -106,7 +107,8 @@ extension CKSyncEngine {
         if change.wantsSend { want(SyncSchedule.Due(send: true)) }
     }
 
-    /// An account that is not known yet is told before anything else; where it cannot be asked for now, not a second time.
+    /// Reports an account that is not known yet before any other event. If the first try fails, it is not repeated
+    /// here.
     private func greet() async {
         let isKnown = state.held.withLock { $0.user != nil }
         let hasAsked = turns.inner.withLock { $0.hasAskedForAccount }
@@ -124,7 +126,7 @@ extension CKSyncEngine {
 
     // MARK: By itself
 
-    /// With `automaticallySync`: as soon as the schedule allows.
+    /// Schedules work to be done as soon as the schedule allows, with `automaticallySync`.
     func want(_ due: SyncSchedule.Due) {
         guard automaticallySync, turns.fault == nil else { return }
         turns.inner.withLock { $0.schedule.want(due) }
@@ -154,7 +156,7 @@ extension CKSyncEngine {
         if let due { turns.queue.add { [self] in await runScheduled(due) } }
     }
 
-    /// Fetches first, so that the app can merge what others did before it sends.
+    /// Runs scheduled work. It fetches first, so that the app can merge changes of other devices before it sends.
     private func runScheduled(_ due: SyncSchedule.Due) async {
         turns.inner.withLock { $0.schedule.begin(due) }
         var error: CKError?
@@ -164,7 +166,7 @@ extension CKSyncEngine {
             finish(SyncSchedule.Due(fetch: true), error)
         }
         if due.send {
-            // What keeps everything from being fetched keeps everything from being sent.
+            // An error that ended the fetch as a whole would end the send too.
             if !(error?.code.endsOperation ?? false) {
                 error = await scheduled { run throws(CKError) in
                     try await self.send(SendChangesContext(reason: .scheduled, options: .init()), in: run)
@@ -183,7 +185,7 @@ extension CKSyncEngine {
         return await ended(run, body)
     }
 
-    /// What may pass is tried again; what the app was told, or has cancelled, is not.
+    /// Schedules a retry if an error may pass. Other errors, and cancellations, are not retried.
     private func finish(_ done: SyncSchedule.Due, _ error: CKError?) {
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
         let passing = error?.each.filter(\.mayPass) ?? []
@@ -194,7 +196,7 @@ extension CKSyncEngine {
 
     // MARK: What others change
 
-    /// A notification told of a change: of a zone, or of any.
+    /// Notes that a notification reported a change: of one zone, or of any zone if `zoneID` is nil.
     func heard(of zoneID: CKRecordZone.ID?) {
         if let zoneID {
             state.held.withLock { state in
@@ -209,10 +211,11 @@ extension CKSyncEngine {
         want(SyncSchedule.Due(fetch: true))
     }
 
-    /// Seconds that the server may hold a question open, and that pass before one that failed is asked again. Ours: the server holds it no longer.
+    /// Seconds that the server may hold a request open, and the pause before a failed one is repeated. Own choice: the
+    /// server holds a request no longer.
     static var waitSeconds: Double { 30 }
 
-    /// Has the server answer as soon as the database changes. One question at a time is open.
+    /// Keeps one request open, which the server answers as soon as the database changes.
     private func waitForChanges() {
         guard let token = state.held.withLock(\.databaseToken) else { return }
         let (line, scope) = (database.line, database.databaseScope)
@@ -224,7 +227,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// True once there may be something to fetch; false when the task is cancelled.
+    /// Returns true once there may be something to fetch; false when the task is cancelled.
     private static func hasChanged(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
         let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
         let conversation = Conversation(line: line, scope: scope, patience: patience, mayWait: true)
@@ -234,7 +237,7 @@ extension CKSyncEngine {
             do throws(CKError) {
                 let answer = try await conversation.changes(request)
                 if !answer.zones.isEmpty { return true }
-                // A server that does not wait is not asked all the time.
+                // A pause limits the requests to a server that answers without waiting.
                 if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
             } catch {
                 guard (try? await line.timekeeper.pause(max(error.retryAfterSeconds ?? 0, waitSeconds))) != nil else { return false }

@@ -1,20 +1,20 @@
 import NacreCloudWire
 import NacreLocks
 
-/// What became of a batch of records, in its order.
+/// The results of a batch of records, in its order.
 struct SentBatch: Sendable {
     var saved: [CKRecord] = []
     var failedSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
     var deleted: [CKRecord.ID] = []
     var failedDeletes: [CKRecord.ID: CKError] = [:]
-    /// What ended it as a whole.
+    /// The error that ended the request as a whole.
     var error: CKError?
 
     var failures: [(change: CKSyncEngine.PendingRecordZoneChange, error: CKError)] {
         failedSaves.map { (.saveRecord($0.record.recordID), $0.error) } + failedDeletes.map { (.deleteRecord($0.key), $0.value) }
     }
 
-    /// Something of it is done.
+    /// Whether at least one save or deletion succeeded.
     var isFruitful: Bool { !saved.isEmpty || !deleted.isEmpty }
 
     mutating func add(_ other: SentBatch) {
@@ -25,7 +25,7 @@ struct SentBatch: Sendable {
         error = error ?? other.error
     }
 
-    /// - Parameter error: of what was told nothing of.
+    /// - Parameter error: the error of items without a result of their own.
     init(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:],
         deletions: [CKRecord.ID: Result<Void, any Error>] = [:], error: CKError?
@@ -47,11 +47,11 @@ struct SentBatch: Sendable {
 }
 
 extension CKSyncEngine {
-    /// Batches of which nothing was done, one after the other, before a send gives up: a delegate that adds again what fails each time would go on
-    /// for ever. Ours.
+    /// Batches in a row without any success before a send gives up. Without a limit, a delegate that adds each failed
+    /// change again would never end. Own choice.
     static var fruitlessBatchesMax: Int { 10 }
 
-    /// Zones before records, also where the delegate adds zones between.
+    /// Sends zones before records, also when the delegate adds zones between batches.
     func send(_ context: SendChangesContext, in run: SyncRun) async throws(CKError) {
         try await tell(.willSendChanges(Event.WillSendChanges(context: context)))
         var failures: [AnyHashable: any Error] = [:]
@@ -85,8 +85,8 @@ extension CKSyncEngine {
         state.held.withLock { $0.zones.changes.contains { scope.containsZone($0.itemID) } }
     }
 
-    /// Sends one batch.
-    /// - Returns: whether something of it was done; nil: there was none to send.
+    /// Sends one batch of zones.
+    /// - Returns: whether at least one change succeeded; nil if there was none to send.
     private func sendZones(_ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun) async throws(CKError) -> Bool?
     {
         let scope = context.options.scope
@@ -148,7 +148,7 @@ extension CKSyncEngine {
         return (found.withLock { $0 }, error)
     }
 
-    /// - Throws: where what failed may pass, or would fail again at once: what is left is not sent now.
+    /// - Throws: when an error may pass or would come again at once: the remaining changes are not sent now.
     private static func goOn(after errors: [CKError], _ ending: CKError?, _ failures: [AnyHashable: any Error]) throws(CKError) {
         if let ending, ending.code.endsOperation || ending.mayPass { throw ending }
         if errors.contains(where: { $0.leavesPending(endedAll: false) }), let error = CKError.partial("Failed to send some changes", of: failures) {
@@ -158,8 +158,10 @@ extension CKSyncEngine {
 
     // MARK: Records
 
-    /// - Parameter last: what was added to the pending changes later is pending still, whatever became of the batch.
-    /// - Returns: whether something of it was done.
+    /// Sends one batch of records.
+    /// - Parameter last: the serial of the list at the start. Changes that were added later stay pending, whatever the
+    ///   batch's results.
+    /// - Returns: whether at least one change succeeded.
     private func sendRecords(
         _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout [AnyHashable: any Error],
         in run: SyncRun
@@ -199,10 +201,11 @@ extension CKSyncEngine {
         return sent.isFruitful
     }
 
-    /// Takes a token of each zone that has none, before anything is sent into it: from then on the feed tells of deletions, also of what is sent now. The
-    /// first fetch begins there, and hears of everything that the zone has.
+    /// Takes a token of each zone that has none, before anything is sent into the zone. From that token on, the feed
+    /// reports deletions, also of records that are sent now. The first fetch begins at the token and brings everything
+    /// in the zone.
     ///
-    /// - Throws: what keeps everything from being sent. What is wrong with one zone, the sending tells.
+    /// - Throws: an error that stops all sending. The error of a single zone shows up in the send itself.
     private func beginFollowing(_ zoneIDs: Set<CKRecordZone.ID>, _ group: CKOperationGroup, in run: SyncRun) async throws(CKError) {
         let unfollowed = state.held.withLock { state in
             zoneIDs.filter { state.zoneTokens[$0] == nil && $0.zoneName != CKRecordZone.ID.defaultZoneName }
@@ -231,7 +234,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// Sends a batch, and its parts where it is too large for one request.
+    /// Sends a batch, in parts if it is too large for one request.
     private func sent(_ batch: RecordZoneChangeBatch, _ group: CKOperationGroup, in run: SyncRun) async -> SentBatch {
         let database = database
         let found = Locked(CKModifyRecordsOperation.Results())

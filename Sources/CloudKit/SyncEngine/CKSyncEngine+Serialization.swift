@@ -1,11 +1,12 @@
 import Foundation
 
 extension CKSyncEngine.State {
-    /// What the engine knows, to be kept by the app and handed to the next engine: opaque, and encoded by any coder. Made by `.stateUpdate`.
+    /// The state of an engine, which the app stores and passes to the next engine. It is opaque, and any coder can
+    /// encode it. `.stateUpdate` delivers it.
     ///
-    /// The same state has the same bytes. One that is not this framework's, is damaged, or was written by a version that knows more, does not
-    /// decode, and the error says which; one of another container or database decodes, and makes an engine whose every fetch and send says so.
-    /// Apple: iOS 17.
+    /// Equal states have equal bytes. Decoding fails, with an error that says why, if the state is not this
+    /// framework's, is damaged or was written by a newer version. A state of another container or database decodes, but
+    /// every fetch and send of its engine fails with that reason. Apple: iOS 17.
     public struct Serialization: Codable, Sendable {
         let state: SyncState
         let home: SyncHome
@@ -55,7 +56,7 @@ extension CKSyncEngine.State {
             .dataCorrupted(DecodingError.Context(codingPath: values.codingPath, debugDescription: text))
         }
 
-        /// FNV-1a of 64 bits: finds what a disk or an editor did to the bytes, and proves nothing of who wrote them.
+        /// Returns the FNV-1a hash of 64 bits. It finds accidental damage, but does not prove who wrote the bytes.
         private static func checksum(_ bytes: Data) -> String {
             var sum: UInt64 = 0xcbf2_9ce4_8422_2325
             for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -64,9 +65,9 @@ extension CKSyncEngine.State {
     }
 }
 
-/// Where a state belongs.
+/// The container and database that a state belongs to.
 struct SyncHome: Codable, Equatable, Sendable {
-    /// nil: the default container, and nobody has said which that is.
+    /// The container's identifier; nil for a default container that is not configured.
     var container: String?
     var scope: String
 
@@ -75,7 +76,7 @@ struct SyncHome: Codable, Equatable, Sendable {
         scope = database.databaseScope.wire
     }
 
-    /// What is wrong with an engine on this database that begins with this state.
+    /// Returns the reason why an engine on this database cannot begin with this state; nil if it can.
     func fault(of kept: CKSyncEngine.State.Serialization?) -> CKError? {
         if scope == CKDatabase.Scope.public.wire {
             return CKError(
@@ -91,7 +92,8 @@ struct SyncHome: Codable, Equatable, Sendable {
     }
 }
 
-/// A state as bytes: zones once, and what refers to them by their places. Sorted where it has no order of its own.
+/// The encoded form of a state. Zones are listed once and referred to by index. Lists without an order of their own are
+/// sorted.
 private struct ArchivedSyncState: Codable {
     struct Zone: Codable {
         var name: String
@@ -102,7 +104,7 @@ private struct ArchivedSyncState: Codable {
     struct PendingZone: Codable {
         var zone: Int
         var isDeletion: Bool
-        /// Of a zone to save, where it is not the default.
+        /// The encryption scope of a zone to save; nil for the default.
         var encryptionScope: Int?
     }
 
@@ -147,7 +149,7 @@ private struct ArchivedSyncState: Codable {
         hasPendingUntrackedChanges = state.hasPendingUntrackedChanges
     }
 
-    /// nil: places that lead nowhere.
+    /// Returns the decoded state; nil if an index is out of bounds.
     func read() -> (SyncState, SyncHome)? {
         let zoneIDs = zones.map { CKRecordZone.ID(zoneName: $0.name, ownerName: $0.owner) }
         guard (unfetched + pendingZones.map(\.zone) + pendingRecords.map(\.zone)).allSatisfy(zoneIDs.indices.contains) else { return nil }

@@ -1,7 +1,7 @@
 import NacreLocks
 
 extension CKSyncEngine {
-    /// A record that waits to be sent. Apple: iOS 17.
+    /// A change of a record that waits to be sent. Apple: iOS 17.
     public enum PendingRecordZoneChange: Sendable, Hashable, CustomStringConvertible {
         /// A record is to be saved.
         case saveRecord(CKRecord.ID)
@@ -16,7 +16,8 @@ extension CKSyncEngine {
         }
     }
 
-    /// A zone that waits to be sent. Two of the same kind are equal when they are of the same zone. Apple: iOS 17.
+    /// A change of a zone that waits to be sent. Two changes of the same kind are equal if they have the same zone ID.
+    /// Apple: iOS 17.
     public enum PendingDatabaseChange: Sendable, Hashable, CustomStringConvertible {
         /// A zone is to be saved.
         case saveZone(CKRecordZone)
@@ -40,23 +41,24 @@ extension CKSyncEngine {
         }
     }
 
-    /// What is pending, and what the engine knows. Apple: iOS 17.
+    /// The pending changes, and the engine's knowledge of the server. Apple: iOS 17.
     public final class State: Sendable {
         let held: Locked<SyncState>
-        /// Told after the app changed something, by the thread that did.
+        /// The handler of changes by the app, called on the thread that made them.
         let changed = Locked<(@Sendable (SyncState.AppChange) -> Void)?>(nil)
 
         init(_ state: SyncState) {
             held = Locked(state)
         }
 
-        /// In the order in which they were added; costs their number.
+        /// The pending changes of records, in the order in which they were added. The cost grows with their number.
         public var pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange] { held.withLock { $0.records.changes } }
 
-        /// In the order in which they were added.
+        /// The pending changes of zones, in the order in which they were added.
         public var pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange] { held.withLock { $0.zones.changes } }
 
-        /// The app keeps a list of its own of what is pending: setting it has the engine ask for a batch. The app sets it to false again.
+        /// Whether the app has pending changes in a list of its own. Setting it to true makes the engine ask for a
+        /// batch; the app sets it to false again.
         public var hasPendingUntrackedChanges: Bool {
             get { held.withLock(\.hasPendingUntrackedChanges) }
             set {
@@ -69,28 +71,30 @@ extension CKSyncEngine {
             }
         }
 
-        /// Zones of which the engine knows that they have changes on the server that were not fetched.
+        /// The zones that are known to have changes on the server that were not fetched.
         public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { held.withLock(\.unfetched) }
 
-        /// Of a save and a deletion of one record the later one counts; what is there already stays in its place.
+        /// Adds changes of records. A change that is pending already keeps its place. If a save and a deletion name the
+        /// same record, the later one wins.
         public func add(pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange]) {
             held.withLock { $0.change { state in pendingRecordZoneChanges.reduce(false) { state.records.add($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: !pendingRecordZoneChanges.isEmpty))
         }
 
-        /// Takes records off the list; what is not on it is passed over.
+        /// Removes changes of records; those that are not pending are ignored.
         public func remove(pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange]) {
             held.withLock { $0.change { state in pendingRecordZoneChanges.reduce(false) { state.records.remove($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: false))
         }
 
-        /// Of a save and a deletion of one zone the later one counts; what is there already stays in its place.
+        /// Adds changes of zones. A change that is pending already keeps its place. If a save and a deletion name the
+        /// same zone, the later one wins.
         public func add(pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange]) {
             held.withLock { $0.change { state in pendingDatabaseChanges.reduce(false) { state.zones.add($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: !pendingDatabaseChanges.isEmpty))
         }
 
-        /// Takes zones off the list; what is not on it is passed over.
+        /// Removes changes of zones; those that are not pending are ignored.
         public func remove(pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange]) {
             held.withLock { $0.change { state in pendingDatabaseChanges.reduce(false) { state.zones.remove($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: false))

@@ -1,23 +1,32 @@
 import Foundation
 import NacreLocks
 
-/// Keeps an app's local records and a private or shared database in step: sends what the app says is pending, fetches what others changed, and
-/// tells the delegate of both in an order that `docs/sync-engine.md` promises.
+/// Keeps an app's local records and a private or shared database in sync. It sends the app's pending changes, fetches
+/// changes of other devices, and reports both to the delegate in the order that `docs/sync-engine.md` promises.
 ///
-/// Make one early after launch, with the newest `State.Serialization` that `.stateUpdate` told, and keep it: an engine that nobody keeps stops. It
-/// stores nothing itself. It holds its delegate weakly; without one it does nothing. One engine has one database; several engines, also of one
-/// database, may be in a process. Apple: iOS 17.
+/// ```swift
+/// let configuration = CKSyncEngine.Configuration(
+///     database: container.privateCloudDatabase, stateSerialization: stored, delegate: model)
+/// let engine = CKSyncEngine(configuration)
+/// engine.state.add(pendingRecordZoneChanges: [.saveRecord(note.recordID)])
+/// ```
+///
+/// Make an engine early after launch, with the newest `State.Serialization` that `.stateUpdate` delivered, and keep a
+/// reference: an engine without one stops. The engine stores nothing itself. It holds its delegate weakly, and does
+/// nothing without one. Each engine has one database; a process may have several engines, also for the same database.
+/// Apple: iOS 17.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
-    /// The database that the engine keeps in step.
+    /// The database that the engine syncs.
     public let database: CKDatabase
-    /// What is pending, and what is known of the server.
+    /// The pending changes, and the engine's knowledge of the server.
     public let state: CKSyncEngine.State
     let automaticallySync: Bool
     let turns: SyncTurns
 
-    /// Returns at once. With `automaticallySync` the engine begins to fetch and to send by itself.
+    /// Makes an engine and returns at once. With `automaticallySync` the engine begins to fetch and to send by itself.
     ///
-    /// What cannot be synced, the public database or a state of another database, is the error of `fetchChanges` and `sendChanges`.
+    /// If the database is the public one, or the state belongs to another database, `fetchChanges` and `sendChanges`
+    /// throw the reason.
     public init(_ configuration: CKSyncEngine.Configuration) {
         database = configuration.database
         automaticallySync = configuration.automaticallySync
@@ -42,29 +51,30 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         turns.end()
     }
 
-    /// Fetches what others changed, and returns when the delegate has handled all of it.
+    /// Fetches changes of other devices, and returns when the delegate has handled them all.
     ///
-    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws
-    /// what kept something from being fetched; what was fetched before stays good.
+    /// Fetches and sends run one at a time, in the order of the calls. Inside the delegate the call throws
+    /// `invalidArguments`. Otherwise it throws the reason why something could not be fetched; changes that arrived
+    /// before the error stay valid.
     public func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions = .init()) async throws {
         try await perform(SyncSchedule.Due(fetch: true)) { run throws(CKError) in
             try await self.fetch(FetchChangesContext(reason: .manual, options: options), in: run)
         }
     }
 
-    /// Sends what is pending, in as many batches as it takes, and returns when the delegate has handled what became of all of it.
+    /// Sends the pending changes, in as many batches as needed, and returns when the delegate has handled all results.
     ///
-    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws
-    /// when something failed to be sent, although the delegate was told: `partialFailure` with the items' errors, or what kept everything from
-    /// being sent.
+    /// Fetches and sends run one at a time, in the order of the calls. Inside the delegate the call throws
+    /// `invalidArguments`. It also throws if a change failed, although the delegate was told: `partialFailure` with the
+    /// items' errors, or the error that stopped the whole send.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await perform(SyncSchedule.Due(send: true)) { run throws(CKError) in
             try await self.send(SendChangesContext(reason: .manual, options: options), in: run)
         }
     }
 
-    /// Asks all fetches and sends, also those that wait for their turn, to end with `operationCancelled`, and does not wait for them. What is on
-    /// its way may still be done, and is told. Nothing pending is lost.
+    /// Asks all fetches and sends, also queued ones, to end with `operationCancelled`, and does not wait for them. A
+    /// request under way may still succeed, and its results are reported. Pending changes stay pending.
     public func cancelOperations() async {
         turns.cancelRuns()
     }
@@ -72,24 +82,24 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public var description: String { "<CKSyncEngine: \(database.databaseScope.wire), automaticallySync=\(automaticallySync)>" }
 }
 
-/// Hears of everything that a `CKSyncEngine` does. The calls of one engine never overlap. Apple: iOS 17.
+/// The receiver of everything that a `CKSyncEngine` does. The calls of one engine never overlap. Apple: iOS 17.
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
-    /// The engine goes on when this returns: what was fetched counts as kept then.
+    /// Handles an event. The engine continues when this returns; changes that it delivered then count as stored.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
-    /// What to send next, within `context.options.scope`; asked again until it is nil.
+    /// Returns the next batch to send, within `context.options.scope`. It is called until it returns nil.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
 
-    /// Asked before each zone: what to fetch next. Without an implementation: `context.options`.
+    /// Returns the options for the next zone; it is called before each zone. The default returns `context.options`.
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions
 }
 
 extension CKSyncEngineDelegate {
-    /// `context.options`.
+    /// Returns `context.options`.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
@@ -98,22 +108,23 @@ extension CKSyncEngineDelegate {
 }
 
 extension CKSyncEngine {
-    /// What an engine is made of. Apple: iOS 17.
+    /// The settings of an engine. Apple: iOS 17.
     public struct Configuration: Sendable, CustomStringConvertible {
         /// A private or a shared database.
         public var database: CKDatabase
-        /// The newest one that `.stateUpdate` told; nil: the first time.
+        /// The newest state that `.stateUpdate` delivered; nil at the first launch.
         public var stateSerialization: CKSyncEngine.State.Serialization?
-        /// The engine holds it weakly.
+        /// The delegate, which the engine holds weakly.
         public var delegate: any CKSyncEngineDelegate
-        /// True: the engine sends when something is pending, fetches when something changed, and tries again what may work later. False:
-        /// `fetchChanges` and `sendChanges` alone do anything.
+        /// Whether the engine sends when changes are pending, fetches when the database changed, and retries by itself.
+        /// If false, only `fetchChanges` and `sendChanges` do work.
         public var automaticallySync: Bool = true
-        /// The database subscription of this engine, made where the user has none of this ID. nil: any database subscription of the user, or one of
-        /// the engine's.
+        /// The ID of the engine's database subscription, which is made if the user has none of this ID. nil uses any
+        /// database subscription of the user, or makes one.
         public var subscriptionID: CKSubscription.ID?
 
-        /// What an engine needs: the database, the newest state that it told (nil at the very first), and who hears its events.
+        /// Makes a configuration. `stateSerialization` is the newest state that the engine delivered, or nil at the
+        /// first launch.
         public init(
             database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?, delegate: any CKSyncEngineDelegate
         ) {
@@ -128,9 +139,9 @@ extension CKSyncEngine {
         }
     }
 
-    /// Why the engine fetches or sends. Apple: iOS 17.
+    /// The reason why the engine fetches or sends. Apple: iOS 17.
     public enum SyncReason: Sendable, Equatable, Hashable, CustomStringConvertible {
-        /// By itself.
+        /// The engine's own schedule.
         case scheduled
         /// The app called `fetchChanges` or `sendChanges`.
         case manual

@@ -1,13 +1,13 @@
-/// A change that waits to be sent, of one item.
+/// A change of one item that waits to be sent.
 protocol PendingChange: Hashable, Sendable {
     associatedtype ItemID: Hashable & Sendable
     var itemID: ItemID { get }
 }
 
-/// What is pending, in the order in which it was added, and of each item once. Pure.
+/// The pending changes in the order in which they were added, at most one for each item. Pure.
 ///
-/// CloudKit: no duplicates, and the order is kept; an entry that is added again stays in its place; of a save and a deletion of one item the later
-/// one counts. On this server that one goes to the end.
+/// CloudKit: there are no duplicates and the order is kept. A change that is added again keeps its place. Of a save and
+/// a deletion of one item the later one wins; on this server it goes to the end.
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Entry {
         var change: Change
@@ -16,7 +16,7 @@ struct PendingList<Change: PendingChange>: Sendable {
 
     private var entries: [Entry?] = []
     private var places: [Change.ItemID: Int] = [:]
-    /// Counts what was ever added. A batch notes it when it begins; what is added later is not what the batch sent.
+    /// The number of additions so far. A batch notes it at its start, and leaves later additions in the list.
     private(set) var serial = 0
 
     var isEmpty: Bool { places.isEmpty }
@@ -28,7 +28,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         return changes
     }
 
-    /// - Returns: whether the list is another one now.
+    /// - Returns: whether the list changed.
     mutating func add(_ change: Change) -> Bool {
         serial += 1
         if let place = places[change.itemID], let entry = entries[place] {
@@ -44,8 +44,8 @@ struct PendingList<Change: PendingChange>: Sendable {
         return true
     }
 
-    /// - Parameter last: what was added after so many additions stays.
-    /// - Returns: whether the list is another one now.
+    /// - Parameter last: an addition with a higher serial stays in the list.
+    /// - Returns: whether the list changed.
     mutating func remove(_ change: Change, addedUpTo last: Int = .max) -> Bool {
         guard let place = places[change.itemID], let entry = entries[place], entry.change == change, entry.serial <= last else { return false }
         entries[place] = nil
@@ -54,7 +54,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         return true
     }
 
-    /// Keeps the gaps fewer than the entries.
+    /// Removes gaps once they outnumber the entries by more than 32.
     private mutating func compact() {
         guard entries.count > 2 * places.count + 32 else { return }
         entries = entries.filter { $0 != nil }

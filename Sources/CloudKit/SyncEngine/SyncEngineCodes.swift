@@ -1,4 +1,4 @@
-// Enumerations of Objective-C that Apple's Swift module shows too; nothing here takes or returns one.
+// Objective-C enumerations that Apple's Swift module exports too. No function here takes or returns one.
 
 /// Apple: iOS 17.
 public enum CKSyncEngineEventType: Int, Sendable {

@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// The engines of this process, so that a notification that comes to one container reaches those of its user.
+/// The engines of this process. A notification to one container reaches all engines of its user through it.
 final class SyncEngines: Sendable {
     private struct Kept {
         weak var engine: CKSyncEngine?
@@ -17,7 +17,7 @@ final class SyncEngines: Sendable {
         }
     }
 
-    /// Those with the same user on the same server, in the same container.
+    /// Returns the engines with the same user, server and container.
     func of(_ line: ServerLine) -> [CKSyncEngine] {
         guard let settings = try? line.settings() else { return [] }
         return kept.withLock { $0.compactMap(\.engine) }.filter { (try? $0.database.line.settings()) == settings }
@@ -25,12 +25,12 @@ final class SyncEngines: Sendable {
 }
 
 extension CKContainer {
-    /// A notification came for this container's user: the engines of its database look what changed.
+    /// Makes the engines of a database fetch, after a notification came for this container's user.
     package func toldOfChange(by userInfo: [AnyHashable: Any]) {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else { return }
         let zone = notification as? CKRecordZoneNotification
         let scope = zone?.databaseScope ?? (notification as? CKDatabaseNotification)?.databaseScope
-        // Without a subscription's name it stands for all that was not told.
+        // A notification without a subscription ID stands for all notifications that were not delivered.
         guard scope != nil || notification.subscriptionID == nil else { return }
         for engine in SyncEngines.shared.of(line) where scope == nil || engine.database.databaseScope == scope {
             engine.heard(of: zone?.recordZoneID)

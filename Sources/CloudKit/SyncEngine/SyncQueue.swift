@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// Runs pieces of work one after the other, in the order in which they were asked for. A task lives as long as there is work.
+/// Runs pieces of work one at a time, in the order in which they were added. Its task lives while there is work.
 final class SyncQueue: Sendable {
     typealias Work = @Sendable () async -> Void
 
@@ -35,7 +35,7 @@ final class SyncQueue: Sendable {
     }
 }
 
-/// One fetch or send: what cancels it.
+/// The cancellation handle of one fetch or send.
 final class SyncRun: Sendable {
     private struct State {
         var isCancelled = false
@@ -57,7 +57,8 @@ final class SyncRun: Sendable {
         if state.withLock(\.isCancelled) { throw .cancelled }
     }
 
-    /// Asks the server in a task of its own, which `cancel` cancels: the delegate never runs in a cancelled task.
+    /// Asks the server in a task of its own, which `cancel` cancels. The delegate therefore never runs in a cancelled
+    /// task.
     func call<Value: Sendable>(_ ask: @escaping @Sendable () async throws(CKError) -> Value) async throws(CKError) -> Value {
         try check()
         let (place, found) = state.withLock { state in
@@ -82,8 +83,8 @@ final class SyncRun: Sendable {
         return try (found.withLock { $0 } ?? .failure(.cancelled)).get()
     }
 
-    /// Runs an operation, whose blocks say what becomes of it.
-    /// - Returns: the error that ended it as a whole.
+    /// Runs an operation, whose blocks receive its results.
+    /// - Returns: the error that ended the operation as a whole.
     func perform(_ make: @escaping @Sendable (_ done: @escaping @Sendable (CKError?) -> Void) -> CKOperation) async -> CKError? {
         do throws(CKError) {
             return try await call { () async throws(CKError) in await SingleCall.result(make) }

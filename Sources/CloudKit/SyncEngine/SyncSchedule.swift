@@ -1,6 +1,7 @@
-/// When an engine fetches and sends by itself: a value without a clock or randomness. Seconds are those of the clock that is passed in.
+/// Decides when an engine fetches and sends by itself. A value without a clock or randomness; seconds are those of the
+/// clock that is passed in.
 struct SyncSchedule: Equatable, Sendable {
-    /// What is to be done.
+    /// The work to do.
     struct Due: Equatable, Sendable {
         var fetch = false
         var send = false
@@ -12,7 +13,8 @@ struct SyncSchedule: Equatable, Sendable {
         case idle
     }
 
-    /// The first pause after a failure that may pass, and the longest; each is twice the one before. Ours.
+    /// Seconds of the first pause after a failure that may pass, and of the longest. Each pause is twice the one
+    /// before. Own choice.
     static let firstPause = 1.0
     static let longestPause = 300.0
 
@@ -54,22 +56,25 @@ struct SyncSchedule: Equatable, Sendable {
         if due.send { sending.isWanted = false }
     }
 
+    /// Notes that work has ended.
+    ///
     /// - Parameters:
-    /// - mayPass: it failed, and is tried again.
-    /// - retryAfter: seconds that the server asks for.
-    /// - spread: 0 up to 1, random, so that many clients do not come back at once.
+    ///   - mayPass: whether it failed and is to be retried.
+    ///   - retryAfter: seconds that the server asks for.
+    ///   - spread: a random number from 0 up to 1, which keeps many clients from returning at once.
     mutating func end(_ done: Due, mayPass: Bool, retryAfter: Double? = nil, now: Double, spread: Double) {
         if done.fetch { fetching.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
         if done.send { sending.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
     }
 
-    /// Something is different: what failed may work now.
+    /// Ends all pauses, because conditions have changed and failed work may succeed now.
     mutating func retryNow() { (fetching.notBefore, sending.notBefore) = (0, 0) }
 }
 
 extension CKError {
-    /// CloudKit: what `CKSyncEngine` tries again by itself. On this server also where the answer got lost, since a repeated change is done once or
-    /// is a conflict, and where the account's administrator does not allow it now.
+    /// Whether a retry may succeed. CloudKit: the errors that `CKSyncEngine` retries by itself. On this server also a
+    /// lost answer, since a repeated change is done once or is a conflict, and a refusal by the account's
+    /// administrator.
     var mayPass: Bool {
         switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable,
@@ -80,13 +85,13 @@ extension CKError {
         }
     }
 
-    /// Whether a change that failed with it is still pending.
+    /// Returns whether a change that failed with this error is still pending.
     ///
-    /// - Parameter endedAll: it is the error of the whole request, and not of this change.
+    /// - Parameter endedAll: whether the error is that of the whole request, not of this change.
     func leavesPending(endedAll: Bool) -> Bool {
         mayPass || code == .operationCancelled || (endedAll && code.endsOperation)
     }
 
-    /// The errors of the items where it stands for several, or else this one.
+    /// The errors of the items if this is a partial failure; otherwise this error alone.
     var each: [CKError] { partialErrorsByItemID.map { $0.values.compactMap { $0 as? CKError } } ?? [self] }
 }

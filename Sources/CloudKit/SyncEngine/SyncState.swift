@@ -1,33 +1,33 @@
-/// What an engine knows between its runs. Pure.
+/// The knowledge that an engine keeps between runs. Pure.
 struct SyncState: Sendable {
-    /// The app changed a list.
+    /// A change that the app made to a list.
     struct AppChange: Sendable {
-        /// Something is there to be sent.
+        /// Whether there is something to send.
         var wantsSend: Bool
     }
 
-    /// The user record of the account that all of this is of; nil: none was seen.
+    /// The name of the user record whose account the state belongs to; nil if no account was seen.
     var user: String?
-    /// The database subscription that stands on the server.
+    /// The ID of the database subscription on the server.
     var subscriptionID: String?
     var databaseToken: String?
     var zoneTokens: [CKRecordZone.ID: String] = [:]
-    /// Zones of which the database's feed or a notification told, in that order.
+    /// Zones with unfetched changes, in the order in which the database's feed or notifications named them.
     private(set) var unfetched: [CKRecordZone.ID] = []
     var records = PendingList<CKSyncEngine.PendingRecordZoneChange>()
     var zones = PendingList<CKSyncEngine.PendingDatabaseChange>()
     var hasPendingUntrackedChanges = false
-    /// Another one for each change that is to be kept.
+    /// A number that grows with each change that is to be stored.
     var revision = 0
 
     var hasSomethingToSend: Bool { !records.isEmpty || !zones.isEmpty || hasPendingUntrackedChanges }
 
-    /// - Parameter body: returns whether it changed anything.
+    /// Increments the revision if `body` returns true, which means that it changed something.
     mutating func change(_ body: (inout SyncState) -> Bool) {
         if body(&self) { revision += 1 }
     }
 
-    /// What belongs to one account goes.
+    /// Clears the state, because it belonged to another account.
     mutating func reset(user: String?) {
         let revision = revision + 1
         self = SyncState()
@@ -37,12 +37,12 @@ struct SyncState: Sendable {
 
     // MARK: The feeds
 
-    /// A zone has changes that were not fetched. Its place stays when it was known.
+    /// Notes that a zone has unfetched changes. A zone that is listed already keeps its place.
     mutating func noteUnfetched(_ zoneID: CKRecordZone.ID) {
         if !unfetched.contains(zoneID) { unfetched.append(zoneID) }
     }
 
-    /// Everything of a zone was fetched, or there is no such zone.
+    /// Notes that all changes of a zone were fetched, or that the zone does not exist.
     mutating func noteFetched(_ zoneID: CKRecordZone.ID) {
         unfetched.removeAll { $0 == zoneID }
     }
@@ -52,7 +52,7 @@ struct SyncState: Sendable {
         noteFetched(zoneID)
     }
 
-    /// The delegate has handled a page of the database's feed.
+    /// Stores the result of a page of the database's feed, which the delegate has handled.
     mutating func took(_ page: SyncDatabasePage) {
         for deletion in page.deletions { forgetZone(deletion.zoneID) }
         for modification in page.modifications { noteUnfetched(modification.zoneID) }
@@ -60,14 +60,14 @@ struct SyncState: Sendable {
         databaseToken = page.token
     }
 
-    /// The delegate has handled a page of a zone's feed.
+    /// Stores the result of a page of a zone's feed, which the delegate has handled.
     mutating func took(_ page: SyncZonePage, of zoneID: CKRecordZone.ID) {
         zoneTokens[zoneID] = page.token
         if !page.moreComing { noteFetched(zoneID) }
         revision += 1
     }
 
-    /// Which zone is fetched next: the prioritized first, in their order, and then in the order of the feed.
+    /// Returns the next zone to fetch: prioritized zones first, in their order, then zones in the order of the feed.
     func nextZone(_ options: CKSyncEngine.FetchChangesOptions, done: Set<CKRecordZone.ID>) -> CKRecordZone.ID? {
         let waiting = unfetched.filter { !done.contains($0) && options.scope.contains($0) }
         return options.prioritizedZoneIDs.first { waiting.contains($0) } ?? waiting.first

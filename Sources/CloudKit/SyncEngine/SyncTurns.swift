@@ -1,17 +1,17 @@
 import Foundation
 import NacreLocks
 
-/// What an engine needs beside its state: whom it tells, what runs, and what it will do by itself.
+/// The running parts of an engine beside its state: its delegate, its runs and its schedule.
 final class SyncTurns: Sendable {
     struct Inner {
         weak var delegate: (any CKSyncEngineDelegate)?
-        /// The task in which the delegate is running now.
+        /// The hash of the task in which the delegate is running now.
         var delegateTask: Int?
         var runs: [ObjectIdentifier: SyncRun] = [:]
-        /// Of the state that the delegate was told last.
+        /// The revision of the state that the delegate was told last.
         var toldRevision: Int?
         var isFlushQueued = false
-        /// The account is to be looked at before anything else; with which settings it was.
+        /// Whether the account must be checked before other work. `checkedSettings` are the settings of the last check.
         var mustCheckAccount = true
         var hasAskedForAccount = false
         var checkedSettings: ServerSettings?
@@ -22,9 +22,9 @@ final class SyncTurns: Sendable {
         var observer: Observer?
     }
 
-    /// Carries what the notification center gave over the lock's border.
+    /// Wraps an observer of the notification center, so that a lock can hold it.
     struct Observer: @unchecked Sendable {
-        // Sendable: it is handed back to the notification center, and nothing else is done with it.
+        // Sendable: the value is only passed back to the notification center.
         let value: any NSObjectProtocol
 
         init(_ value: any NSObjectProtocol) {
@@ -33,7 +33,7 @@ final class SyncTurns: Sendable {
     }
 
     let home: SyncHome
-    /// What is wrong with the engine as it was made.
+    /// The reason why the engine cannot work with its configuration.
     let fault: CKError?
     let subscriptionID: CKSubscription.ID?
     let queue = SyncQueue()
@@ -50,7 +50,7 @@ final class SyncTurns: Sendable {
 
     var delegate: (any CKSyncEngineDelegate)? { inner.withLock { $0.delegate } }
 
-    /// - Parameter told: is called on any thread.
+    /// - Parameter told: called on any thread.
     func watchAccount(_ told: @escaping @Sendable () -> Void) {
         let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { _ in told() }
         let held = Observer(observer)
@@ -61,13 +61,13 @@ final class SyncTurns: Sendable {
         for run in inner.withLock({ Array($0.runs.values) }) { run.cancel() }
     }
 
-    /// The engine is gone.
+    /// Cancels the timers and the observer when the engine is deinitialized.
     func end() {
         for task in inner.withLock({ [$0.timer, $0.waiter] }) { task?.cancel() }
         if let observer = inner.withLock({ $0.observer?.value }) { NotificationCenter.default.removeObserver(observer) }
     }
 
-    /// Calls the delegate, and knows meanwhile that it does.
+    /// Calls the delegate, and notes the task in which it runs.
     func insideDelegate<Value>(_ body: (any CKSyncEngineDelegate) async -> Value) async throws(CKError) -> Value {
         guard let delegate else { throw .cancelled }
         let task = withUnsafeCurrentTask { $0?.hashValue }
@@ -76,7 +76,7 @@ final class SyncTurns: Sendable {
         return await body(delegate)
     }
 
-    /// Whether the caller is the delegate, while the engine waits for it.
+    /// Whether the caller runs inside the delegate, while the engine waits for it.
     var isInsideDelegate: Bool {
         let task = withUnsafeCurrentTask { $0?.hashValue }
         return task != nil && inner.withLock { $0.delegateTask == task }
