@@ -1,8 +1,8 @@
 import NacreLocks
 
-/// Adds up how many bytes of a record's assets have gone or come, and tells their part of the whole when it has moved by a percent.
+/// Adds up the transferred bytes of a record's assets, and reports their fraction when it changes by a percent.
 ///
-/// The end, 1.0, is told with the record.
+/// The end, 1.0, is reported with the record.
 final class AssetProgress: Sendable {
     private struct State {
         var bytes: [Int]
@@ -13,14 +13,14 @@ final class AssetProgress: Sendable {
     private let state: Locked<State>
     private let tell: @Sendable (Double) -> Void
 
-    /// - Parameter sizes: of the assets, in bytes.
+    /// - Parameter sizes: the assets' sizes in bytes.
     init(sizes: [Int], tell: @escaping @Sendable (Double) -> Void) {
         total = sizes.reduce(0) { $0.addingReportingOverflow($1).partialValue }
         state = Locked(State(bytes: sizes.map { _ in 0 }))
         self.tell = tell
     }
 
-    /// - Parameter bytes: of that asset so far; fewer than before when it was begun again.
+    /// - Parameter bytes: the asset's bytes so far; fewer than before if the transfer started again.
     func note(_ bytes: Int, of asset: Int) {
         guard total > 0 else { return }
         let fraction: Double? = state.withLock { state in

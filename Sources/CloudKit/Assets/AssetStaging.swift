@@ -2,15 +2,18 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// The folder that fetched assets are put into, of caches: `$XDG_CACHE_HOME/nacre/assets`, else `~/.cache/nacre/assets`. This user's alone.
+/// The cache folder of fetched assets: `$XDG_CACHE_HOME/nacre/assets`, otherwise `~/.cache/nacre/assets`. Only this
+/// user can read it.
 ///
-/// CloudKit: the system cleans it at any time. Here it is swept by who puts something in, when that was long ago.
+/// CloudKit: the system cleans it at any time. Here a process sweeps it when it adds a file, if its last sweep is long
+/// enough ago.
 final class AssetStaging: Sendable {
-    /// Bytes that stay after a sweep. Ours: the oldest files go first.
+    /// Bytes that stay after a sweep; the oldest files are removed first. Own choice.
     static let bytesMax = 1 << 30
-    /// How long a file stays at most, seconds. Ours: three days, so that an app that did not move its files may have them after a weekend.
+    /// The most seconds that a file stays. Own choice: three days, so that an app that did not move its files may find
+    /// them after a weekend.
     static let ageMax = 3 * 24 * 3600.0
-    /// A file that was written in the last ten minutes stays, however much there is: its app has hardly heard of it.
+    /// Seconds for which a new file stays, whatever the folder's size: its app has hardly learned of it.
     static let ageMin = 600.0
     /// Seconds between sweeps of one process.
     static let sweepInterval = 600.0
@@ -21,19 +24,19 @@ final class AssetStaging: Sendable {
     private let now: @Sendable () -> Date
     private let lastSweep = Locked<Date?>(nil)
 
-    /// - Parameter now: the time as files have it.
+    /// - Parameter now: the current time, by the clock of the file system.
     init(folder: String, now: @escaping @Sendable () -> Date = { Date() }) {
         self.folder = folder
         self.now = now
     }
 
-    /// Under XDG_CACHE_HOME, which must be absolute to count, or else ~/.cache.
+    /// Returns the folder under `XDG_CACHE_HOME`, which must be absolute to count, otherwise under `~/.cache`.
     static func folder(environment variables: [String: String]) -> String {
         let caches = variables["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (caches ?? (variables["HOME"] ?? NSHomeDirectory()) + "/.cache") + "/nacre/assets"
     }
 
-    /// A path in the folder that nothing has.
+    /// Returns an unused path in the folder.
     func place() async throws(CKError) -> String {
         try await FileWork.run { [self] () throws(CKError) in
             do {
@@ -45,9 +48,10 @@ final class AssetStaging: Sendable {
         }
     }
 
-    /// The path, without an ending, of what is there of a large file that is on its way, the same in each process; nil for a small one.
+    /// Returns the path, without an ending, of the partial bytes of a large file, the same in each process; nil for a
+    /// small file.
     func keptPlace(of asset: Asset) -> String? {
-        // What the server calls the bytes is no name of a file.
+        // The server's checksum is not used as a file name: it may contain any characters.
         guard asset.size >= AnnouncedFile.bytesMin, let checksum = Data(base64Encoded: asset.fileChecksum), (1...64).contains(checksum.count)
         else { return nil }
         return "\(folder)/\(checksum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())-\(asset.size)"
@@ -80,7 +84,7 @@ final class AssetStaging: Sendable {
         for name in Self.swept(files) { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
     }
 
-    /// The files that go: those that are too old, and then the oldest until the rest is small enough.
+    /// Returns the files to remove: those that are too old, then the oldest until the rest is small enough.
     static func swept(_ files: [StagedFile]) -> [String] {
         var bytes = files.reduce(0) { $0 + $1.bytes }
         return files.sorted { $0.age > $1.age }.prefix { file in
@@ -90,7 +94,7 @@ final class AssetStaging: Sendable {
         }.map(\.name)
     }
 
-    /// Removes files that nobody was told of.
+    /// Removes files that were not reported to the app.
     static func remove(_ paths: [String]) async {
         guard !paths.isEmpty else { return }
         await FileWork.run { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
@@ -101,6 +105,6 @@ final class AssetStaging: Sendable {
 struct StagedFile: Equatable, Sendable {
     var name: String
     var bytes: Int
-    /// Seconds since it was written.
+    /// Seconds since the file was written.
     var age: Double
 }

@@ -2,27 +2,27 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// One file of a batch that has to be sent before the batch's records.
+/// A file that must be sent before the records of its batch.
 struct AssetUpload: Sendable {
-    /// Which of the batch's saves.
+    /// The index among the batch's saves.
     let save: Int
     let key: String
-    /// Which of the field's assets.
+    /// The index among the field's assets.
     let place: Int
     let object: CKAsset
 
-    /// Looks at the file; blocks while the system does.
+    /// Reads the file's attributes; blocks the thread.
     func source() throws(CKError) -> SourceFile {
         guard !object.isImport else { throw .assetNotImported(key) }
         return try SourceFile(object.fileURL, key: key)
     }
 }
 
-/// A file that is on the server, for one field of one record alone, and in no record yet. CloudKit: a receipt proves it.
+/// A file that was sent for one field of one record, and that no record has yet. CloudKit: a receipt proves it.
 ///
-/// An app that saves the record again, after a conflict or when the network is back, does not send the file again.
+/// An app that saves the record again, after a conflict or a network failure, does not send the file again.
 struct SentFile: Equatable, Sendable {
-    /// What it is good for.
+    /// The record and field that the file may be used for.
     struct Purpose: Equatable, Sendable {
         var settings: ServerSettings
         var scope: CKDatabase.Scope
@@ -37,7 +37,7 @@ struct SentFile: Equatable, Sendable {
     var purpose: Purpose
     var source: SourceFile
     var asset: Asset
-    /// By the conversation's clock.
+    /// The time of the upload, by the conversation's clock.
     var time: Double
 }
 
@@ -53,7 +53,7 @@ extension ModifyPlan.Batch {
         }
     }
 
-    /// Puts what the server said of a file in the place of the file.
+    /// Replaces the unsent asset by the server's.
     mutating func set(_ asset: Asset, for upload: AssetUpload) {
         guard let value = saves[upload.save].change.set[upload.key], var assets = value.assets else { return }
         assets[upload.place] = asset
@@ -62,30 +62,31 @@ extension ModifyPlan.Batch {
 }
 
 extension Conversation {
-    /// Files of one operation on their way at a time. Ours: enough to fill a line, and few enough to leave others theirs.
+    /// Files of one operation that are transferred at a time. Own choice: enough to fill a line, and few enough to
+    /// leave capacity to other operations.
     static let transfersMax = 4
 
-    /// A file that was looked at, and its place among those of its record.
+    /// A file whose attributes were read, and its index among its record's files.
     private struct Job: Sendable {
         let upload: AssetUpload
         let source: SourceFile
         let progress: AssetProgress
         let number: Int
         var url = ""
-        /// When the place was asked for, as the conversation's clock has it.
+        /// The time at which the URL was requested, by the conversation's clock.
         var asked = 0.0
     }
 
-    /// Seconds for which a place is used after it was asked for. On this server it is good for fifteen minutes; it begins to be used in these.
+    /// Seconds after its request within which a URL is first used. On this server it is valid for fifteen minutes.
     private static let placeSeconds = 600.0
 
     /// Sends the files of a batch's records, so that the records can be sent.
     ///
     /// - Parameters:
-    ///   - isAtomic: whether one file that fails is the end of all: then the others are not sent.
-    ///   - progress: is told of parts of a record's bytes.
-    /// - Returns: the batch with what the server said of the files, and what is wrong with saves whose files could not be sent.
-    /// - Throws: what ends the batch as a whole.
+    ///   - isAtomic: whether one failed file ends the batch: the other files are then not sent.
+    ///   - progress: called with the fraction of a record's bytes.
+    /// - Returns: the batch with the server's assets, and the errors of saves whose files could not be sent.
+    /// - Throws: an error that ends the batch as a whole.
     func upload(
         _ batch: ModifyPlan.Batch, isAtomic: Bool, progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
@@ -93,7 +94,7 @@ extension Conversation {
         guard !all.isEmpty else { return (batch, [:]) }
         guard let journal else { return try await upload(all, of: batch, failures: [:], isAtomic: isAtomic, progress: progress) }
         var batch = batch
-        // What the process before has sent is on the server, whatever became of the file since.
+        // A file that an earlier process has sent is on the server, even if the local file changed since.
         var failures: [Int: CKError] = [:]
         var left: [AssetUpload] = []
         for (upload, before) in await journal.outcomes(of: all, in: batch) {
@@ -118,7 +119,7 @@ extension Conversation {
         let (sources, faults) = await look(at: uploads)
         for upload in uploads { if let fault = faults[upload.save] { note(upload, .failure(fault)) } }
         var failures = failures.merging(faults) { before, _ in before }
-        // One proof stands in one place: an object that an app has put into a list twice is sent twice.
+        // A receipt is used once: an object that is twice in a list is sent twice.
         var used: Set<ObjectIdentifier> = []
         let fresh = sources.filter { found in
             guard let asset = sentBefore(found, of: batch), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
@@ -130,7 +131,7 @@ extension Conversation {
             let some = left.prefix(Limits.itemsPerWebRequest).filter { failures[$0.upload.save] == nil }
             left = left.dropFirst(Limits.itemsPerWebRequest)
             var end: CKError?
-            // Large ones are announced one by one, when they are sent.
+            // Large files are announced one by one, when they are sent.
             let large = some.filter { isAnnounced($0) }
             let ready = try await urls(for: some.filter { !isAnnounced($0) }, of: batch) + large
             await inParallel(ready, atMost: Self.transfersMax) { [batch] in
@@ -152,7 +153,7 @@ extension Conversation {
         return (batch, failures)
     }
 
-    /// The files of saves whose files are all there, and what is wrong with the others.
+    /// Returns the files of saves whose files all exist, and the errors of the other saves.
     private func look(at uploads: [AssetUpload]) async -> (files: [(upload: AssetUpload, source: SourceFile)], failures: [Int: CKError]) {
         let sources = await FileWork.run {
             uploads.map { upload in Result { () throws(CKError) in try upload.source() } }
@@ -183,7 +184,7 @@ extension Conversation {
         return SentFile.Purpose(settings: settings, scope: scope, recordID: record.recordID, recordType: record.recordType, key: upload.key)
     }
 
-    /// What the server said of the same file for the same field, where that is not long ago.
+    /// Returns the server's asset of the same file for the same field, if it was sent recently.
     private func sentBefore(_ file: (upload: AssetUpload, source: SourceFile), of batch: ModifyPlan.Batch) -> Asset? {
         guard let sent = file.upload.object.sent.withLock({ $0 }), sent.source == file.source, sent.purpose == purpose(file.upload, of: batch),
             line.timekeeper.now() - sent.time < SentFile.seconds
@@ -197,7 +198,7 @@ extension Conversation {
         job.upload.object.sent.withLock { $0 = sent }
     }
 
-    /// Asks where these files go: one request.
+    /// Requests upload URLs for these files, in one request.
     private func urls(for jobs: [Job], of batch: ModifyPlan.Batch) async throws(CKError) -> [Job] {
         guard !jobs.isEmpty else { return [] }
         let asked = line.timekeeper.now()
@@ -216,7 +217,7 @@ extension Conversation {
         job.source.size >= AnnouncedFile.bytesMin && (try? line.address())?.transport.sendsParts == true
     }
 
-    /// Sends a large file in parts, or whole where the server or this platform wants that.
+    /// Sends a large file in parts, or whole if the server or this platform needs that.
     private func sendLarge(_ job: Job, of batch: ModifyPlan.Batch) async throws(CKError) -> Asset {
         let (path, progress, number) = (job.source.path, job.progress, job.number)
         var job = job
@@ -249,7 +250,7 @@ extension Conversation {
             } catch {
                 sent = .failure(error)
             }
-            // A file that changed is told as that, whatever became of its sending.
+            // A changed file is reported as changed, whatever the result of its transfer.
             if case .failure(let error) = sent, error.code == .operationCancelled { throw error }
             try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
             let asset = try sent.get()
@@ -260,7 +261,7 @@ extension Conversation {
         }
     }
 
-    /// - Parameter again: gives another place for the same file, where the first one may have been used up by an attempt that failed.
+    /// - Parameter again: returns a new URL for the same file, because a failed attempt may have used up the first one.
     private func send(_ job: Job, again: () async throws(CKError) -> String) async throws(CKError) -> Asset {
         let address = try line.address()
         let (path, length, progress, number) = (job.source.path, job.source.size, job.progress, job.number)

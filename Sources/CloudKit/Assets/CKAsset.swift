@@ -2,17 +2,21 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// A file in a field of a record: a picture, a sound, a document. Its bytes travel beside the record, and have no part in the record's size.
+/// A file in a field of a record: a picture, a sound, a document. Its bytes are transferred beside the record, and do
+/// not count as the record's size.
 ///
-/// To save one, make it from a file's URL and set it in a record. The file is read when the record is saved, and must stay as it is until then; it is
-/// neither moved nor deleted. Only its bytes travel: no name and no attributes. A fetched asset names a file in a folder of caches, which is this app's
-/// until something sweeps it: move or copy the file before the app goes on. An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
+/// To save a file, make an asset from its URL and set it in a record. The file is read when the record is saved and
+/// must not change until then; it is neither moved nor deleted. Only its bytes are sent, without name and attributes.
+///
+/// A fetched asset names a file in a cache folder that is swept from time to time: move or copy the file before the app
+/// continues. An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
 open class CKAsset: NSObject, @unchecked Sendable {
-    // Sendable: all properties but the last are constants, and values; that one is `Locked`.
+    // Sendable: all properties are constants of value types, except `sent`, which is `Locked`.
 
-    /// Names a file of a photo library, for `CKAsset(importing:)`. The library gives it out; it is bound to its device, and expires. Apple: iOS 27.
+    /// The name of a file in a photo library, for `CKAsset(importing:)`. The library makes it; it is bound to its
+    /// device, and expires. Apple: iOS 27.
     ///
-    /// On this server: Linux has no such library, so an ID comes from an archive alone, and nothing can be imported by it.
+    /// On this server: Linux has no photo library. An ID can only be decoded from an archive, and cannot be imported.
     public struct ExportedAssetID: Codable, Sendable {
         private let name: String
 
@@ -29,17 +33,21 @@ open class CKAsset: NSObject, @unchecked Sendable {
     private let file: URL?
     /// Whether the bytes were to come from a photo library.
     let isImport: Bool
-    /// What the server has, or had when this was fetched or saved; nil for a file that is still to be sent.
+    /// The server's asset when it was last fetched or saved; nil for a file that is still to be sent.
     let known: Asset?
-    /// What was sent of this file for a save that did not come about.
+    /// The file that was sent for a save that failed.
     let sent = Locked<SentFile?>(nil)
 
-    /// - Parameter fileURL: of a file that can be read when the record is saved. Any other URL is a fault, told when the record is saved.
+    /// Makes an asset of a file.
+    ///
+    /// - Parameter fileURL: the URL of a file that can be read when the record is saved. Any other URL makes the save
+    ///   fail.
     public convenience init(fileURL: URL) {
         self.init(file: fileURL, known: nil)
     }
 
-    /// An asset whose bytes the server copies out of a photo library when its record is saved. It has no `fileURL`. Apple: iOS 27.
+    /// Makes an asset whose bytes the server copies from a photo library when its record is saved. It has no `fileURL`.
+    /// Apple: iOS 27.
     ///
     /// On this server: the save fails with `assetNotAvailable`, as it does for an ID that has expired.
     public convenience init(importing exportedAssetID: CKAsset.ExportedAssetID) {
@@ -53,7 +61,7 @@ open class CKAsset: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Where the bytes are; nil where they were not fetched, as in the server's record of a conflict.
+    /// The URL of the file; nil if it was not fetched, as in the server's record of a conflict.
     open var fileURL: URL? { file }
 
     open override var description: String {
@@ -64,19 +72,19 @@ open class CKAsset: NSObject, @unchecked Sendable {
 extension CKAsset: __CKRecordObjCValue, CKRecordValueProtocol {}
 
 extension Asset {
-    /// Stands in a field for a file that is still to be sent.
+    /// The placeholder for a file that is still to be sent.
     static let unsent = Asset(fileChecksum: "", size: 0)
 
     var isUnsent: Bool { fileChecksum.isEmpty }
 
-    /// Whether both are the same bytes; how they travel does not count.
+    /// Returns whether both have the same bytes; their transfer does not count.
     func isSameFile(as other: Asset) -> Bool {
         fileChecksum == other.fileChecksum && size == other.size
     }
 }
 
 extension FieldValue {
-    /// The assets in it, in their order; nil where it holds something else.
+    /// The assets in the value, in their order; nil if it holds no assets.
     var assets: [Asset]? {
         switch self {
         case .asset(let asset): [asset]
@@ -85,7 +93,7 @@ extension FieldValue {
         }
     }
 
-    /// The same with other assets, one for each.
+    /// Returns the value with other assets, one for each.
     func with(assets: [Asset]) -> FieldValue {
         switch self {
         case .asset(let asset): .asset(assets.first ?? asset)
@@ -94,14 +102,14 @@ extension FieldValue {
         }
     }
 
-    /// As it is sent: where assets can be had is not for the server.
+    /// The value as it is sent: without download URLs, which are not for the server.
     var withoutURLs: FieldValue {
         guard var assets else { return self }
         for index in assets.indices { assets[index].downloadURL = nil }
         return with(assets: assets)
     }
 
-    /// Whether a field that has one is as one that has the other; how assets travel does not count.
+    /// Returns whether two values are the same; the transfer of assets does not count.
     func isSame(as other: FieldValue?) -> Bool {
         guard let mine = assets, let theirs = other?.assets, other?.type == type else { return self == other }
         return mine.elementsEqual(theirs) { $0.isSameFile(as: $1) }

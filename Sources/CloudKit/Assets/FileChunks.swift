@@ -5,13 +5,13 @@ import NacreCloudWire
     import NacreCrypto
 #endif
 
-/// A file's chunks, cut as the server cuts them.
+/// Cuts a file into the same chunks as the server.
 enum FileChunks {
-    /// Read at once.
+    /// Bytes that are read at once.
     private static let pieceBytes = 1 << 20
 
-    /// Reads the file; blocks while the system does, for a second or so for each 500 MB.
-    /// - Returns: nil where this platform has no digests, or the file cannot be read: sending it says why.
+    /// Reads the file and returns its chunks. It blocks the thread, for about a second for each 500 MB.
+    /// - Returns: nil if this platform has no digests, or if the file cannot be read: sending it then gives the reason.
     static func announced(_ path: String) -> AnnouncedFile? {
         #if canImport(NacreCrypto)
             guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
@@ -32,12 +32,12 @@ enum FileChunks {
     }
 }
 
-/// The bytes of a file that a server awaits, as they are sent: one behind the other, whatever lies between them in the file.
+/// The bytes of a file that a server awaits, as one sequence without the bytes between them in the file.
 struct AwaitedParts: Equatable, Sendable {
-    /// Ranges of the file.
+    /// The ranges of the file.
     private(set) var runs: [Range<Int>] = []
 
-    /// nil where a server asks for chunks that there are not.
+    /// nil if the server asks for chunks that do not exist.
     init?(_ file: AnnouncedFile, missing: [Int]) {
         var starts: [Int] = []
         var end = 0
@@ -56,10 +56,10 @@ struct AwaitedParts: Equatable, Sendable {
         }
     }
 
-    /// How much is sent in all.
+    /// The number of bytes to send.
     var bytes: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// What is sent behind the first `offset` bytes, in one piece of the file; nil where there are not that many.
+    /// Returns the next range of the file to send after `offset` sent bytes; nil if there are not that many.
     func part(at offset: Int) -> (range: Range<Int>, isLast: Bool)? {
         var start = 0
         for (number, run) in runs.enumerated() {

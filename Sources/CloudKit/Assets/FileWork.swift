@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Calls of the file system, which may block, on threads that nobody else waits for.
+/// Runs file system calls, which may block, on threads of their own.
 enum FileWork {
     private static let queue = DispatchQueue(label: "CloudKit files", attributes: .concurrent)
 

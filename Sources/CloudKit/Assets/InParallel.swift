@@ -1,8 +1,8 @@
-/// Works on jobs in their order, some at a time, and takes each result as it comes.
+/// Runs jobs in their order, some at a time, and passes on each result as it comes.
 ///
 /// - Parameters:
-///   - work: is cancelled with the task that called, and when `take` said to stop.
-///   - take: gets the result of every job that began; returns whether to begin more.
+///   - work: cancelled with the calling task, and when `take` returns false.
+///   - take: gets the result of every job that was started; returns whether to start more.
 func inParallel<Job: Sendable, Value: Sendable>(
     _ jobs: [Job], atMost limit: Int, work: @escaping @Sendable (Job) async -> Value, take: (Job, Value) async -> Bool
 ) async {

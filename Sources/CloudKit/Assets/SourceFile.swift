@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that is sent, as it was at one moment: two that are equal have the same bytes, as far as a file system tells.
+/// A file at one moment. Two equal values have the same bytes, as far as the file system can tell.
 struct SourceFile: Equatable, Sendable {
     let path: String
     let size: Int
@@ -8,7 +8,7 @@ struct SourceFile: Equatable, Sendable {
     private let number: Int
     private let modified: Date
 
-    /// Looks at the file; blocks while the system does.
+    /// Reads the file's attributes; blocks the thread.
     ///
     /// - Parameter key: the field, for the error.
     init(_ url: URL?, key: String) throws(CKError) {
@@ -26,7 +26,7 @@ struct SourceFile: Equatable, Sendable {
         number = (attributes[.systemFileNumber] as? NSNumber)?.intValue ?? 0
     }
 
-    /// Throws `assetFileModified` where the file is another one by now, or has other bytes.
+    /// Throws `assetFileModified` if the file was replaced or changed.
     func check(_ url: URL?, key: String) throws(CKError) {
         guard try SourceFile(url, key: key) == self else { throw .assetFileModified(key) }
     }

@@ -3,7 +3,8 @@ import CoreLocation
 import Foundation
 import NacreCloudWire
 
-// Archives that were made on Apple's systems. Their keys are not documented; `docs/decisions/archives-of-apple-are-read.md` says where they come from.
+// Reads archives from Apple's systems. Their keys are undocumented; for sources see
+// `docs/decisions/archives-of-apple-are-read.md`.
 
 @_cdecl("nacre_before_main")
 func beforeMain() {
@@ -17,7 +18,7 @@ private func nameArchivedClasses() {
         "CLLocation": CLLocation.self, "CKRecordValueStore": AppleValueStore.self,
     ]
     for (name, `class`): (String, AnyClass) in classes { NSKeyedUnarchiver.setClass(`class`, forClassName: name) }
-    // One class that nobody knows would take all other fields of its record with it.
+    // A single unknown class would make all other fields of its record unreadable.
     for name in AppleUnreadable.classNames { NSKeyedUnarchiver.setClass(AppleUnreadable.self, forClassName: name) }
 }
 
@@ -36,7 +37,7 @@ extension RecordState {
         static let values = "ValueStore"
     }
 
-    /// nil when the archive is none that Apple's `CKRecord` made.
+    /// Decodes an archive of Apple's `CKRecord`; nil if it is another archive.
     init?(appleCoder coder: NSCoder) {
         guard let recordType = coder.strings(forKeys: AppleKey.recordType)?[0],
             let recordID = coder.object(of: CKRecordID.self, forKey: AppleKey.recordID)
@@ -72,7 +73,7 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 
     let values: [String: any __CKRecordObjCValue]
-    /// Of the changed keys: what they had.
+    /// The server's values of the changed keys.
     let originals: [String: any __CKRecordObjCValue]
     let changedKeys: Set<String>
 
@@ -86,10 +87,11 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
         super.init()
     }
 
-    /// Only read, never written.
+    /// Does nothing: the class is only read.
     func encode(with coder: NSCoder) {}
 
-    /// An asset is left out, whose file is on another machine, and so is an encrypted value: this version has none.
+    /// Decodes the values. It leaves out assets, whose files are on another machine, and encrypted values, which this
+    /// version lacks.
     private static func dictionary(_ coder: NSCoder, _ key: String) -> [String: any __CKRecordObjCValue] {
         guard coder.containsValue(forKey: key) else { return [:] }
         let classes: [AnyClass] = [
@@ -104,7 +106,7 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
     }
 }
 
-/// Stands for a value of a class that this version has not.
+/// Stands for a value whose class this version lacks.
 private final class AppleUnreadable: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
     static let classNames =

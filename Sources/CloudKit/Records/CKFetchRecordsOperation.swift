@@ -1,29 +1,32 @@
 import Foundation
 import NacreCloudWire
 
-/// Fetches records by name, in any number of zones of one database.
+/// Fetches records by ID, from any number of zones of one database.
 ///
-/// An ID that is given twice is fetched once. A missing record is `unknownItem`. More than 400 IDs are `limitExceeded`: split them and try
-/// again. On this server each 200 of a zone are a request, or fewer where they are large: the operation splits it by itself.
+/// Duplicate IDs are fetched once. A missing record fails with `unknownItem`. More than 400 IDs fail with
+/// `limitExceeded`: split them and try again. On this server a request has at most 200 records of a zone, or fewer
+/// large ones; the operation splits requests by itself.
 ///
-/// The assets of a record are fetched before it is told, four at a time; leave them out by `desiredKeys`. Apple: iOS 8.
+/// The assets of a record are fetched before the record is reported, four at a time; `desiredKeys` can leave them out.
+/// Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
     /// The records to fetch.
     open var recordIDs: [CKRecord.ID]?
-    /// nil: all fields; empty: system fields alone.
+    /// The fields to fetch; nil for all fields, empty for system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]?
-    /// Called with 1.0 for each record that was fetched, and before that with the part of its assets' bytes that has come.
+    /// Called with 1.0 for each record that was fetched, and before that with the fraction of its assets' bytes
+    /// received.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
     /// Called once for each ID.
     open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form of `perRecordResultBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `perRecordResultBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
-    /// The old form of `fetchRecordsResultBlock`; not called where that is set. Failed items make it `partialFailure`. Apple: deprecated in
-    /// iOS 15.
+    /// The old form of `fetchRecordsResultBlock`; not called if that is set. Failed items make it `partialFailure`.
+    /// Apple: deprecated in iOS 15.
     open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
 
     typealias Results = [CKRecord.ID: Result<CKRecord, any Error>]
@@ -37,13 +40,14 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// An operation that fetches these records, of any zones of the database.
+    /// Makes an operation that fetches these records, from any zones of the database.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
         self.recordIDs = recordIDs
     }
 
-    /// An operation that fetches the record of the user who is signed in, and ignores `recordIDs`; `notAuthenticated` without an account.
+    /// Returns an operation that fetches the signed-in user's record and ignores `recordIDs`. It fails with
+    /// `notAuthenticated` without an account.
     open class func fetchCurrentUserRecordOperation() -> Self {
         let operation = Self()
         operation.fetchesCurrentUser = true
@@ -55,7 +59,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var recordIDs: [CKRecord.ID]
     }
 
-    /// One request for each zone, or for each 200 records of one. CloudKit Web Services: 200 records a response, whatever the credential.
+    /// Returns one request for each zone, or for each 200 records of one. CloudKit Web Services: 200 records a
+    /// response, with any credential.
     private func batches(_ recordIDs: [CKRecord.ID]) -> [Batch] {
         var batches: [Batch] = []
         var open: [CKRecordZone.ID: Int] = [:]
@@ -139,7 +144,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 }
 
 extension Conversation {
-    /// The answers for records of one zone, in their order. What is too large for one answer is asked for in halves.
+    /// Returns the results for records of one zone, in their order. A request whose answer would be too large is split
+    /// in halves.
     fileprivate func lookup(
         _ recordIDs: ArraySlice<CKRecord.ID>, in zoneID: CKRecordZone.ID, _ desiredKeys: [String]?
     ) async throws(CKError) -> [RecordResult] {

@@ -3,29 +3,32 @@ import NacreCloudWire
 
 /// Saves and deletes records, in any number of zones of one database.
 ///
-/// The records handed back are new instances: the server's versions. On this server the instances passed in become that version too, so
-/// that an app may go on editing and saving either; what was changed during the save stays changed. Where somebody else changed the very
-/// field that was edited during the save, the instance stays at its version, and its next save is `serverRecordChanged`.
+/// The resulting records are new instances with the server's versions. On this server the instances passed in are
+/// updated too, so that an app may edit and save either. Changes made during the save are kept. If another device
+/// changed the same field as an edit during the save, the instance keeps its version, and its next save fails with
+/// `serverRecordChanged`.
 ///
-/// Each zone is a request and a transaction of its own. A zone that can is all or nothing with `isAtomic`: the items at fault have their
-/// own error and all others `batchRequestFailed`. The zones follow each other; what ends the whole operation (no network, no account) is
-/// its result if it comes before any zone was answered, and otherwise the error of the items that are left.
+/// Each zone gets a request and a transaction of its own, one zone after the other. With `isAtomic`, a zone with the
+/// capability saves all or nothing: items at fault have their own error, the others `batchRequestFailed`. An error that
+/// ends the whole operation (no network, no account) is the operation's result if no zone was answered before.
+/// Otherwise it is the error of the remaining items.
 ///
-/// On this server the records that one request touches may take 8 MB. Beyond, what need not be done whole is split and sent in halves; a zone that is
-/// to be all or nothing fails with `limitExceeded`, and nothing of it is done: send less at a time, as CloudKit advises.
+/// On this server the records that one request touches may take 8 MB. A larger request is split in halves; for an
+/// atomic zone it fails with `limitExceeded` and changes nothing: send less at a time, as CloudKit advises.
 ///
-/// Files of assets are sent before the records of their zone, four at a time, and each once, however often the records are sent. A file that is not there, or
-/// changes meanwhile, fails its record alone, or with `isAtomic` its zone. Apple: iOS 8.
+/// Asset files are sent before the records of their zone, four at a time. Each is sent once, however often the records
+/// are sent. A file that is missing or changes meanwhile fails its record alone, or with `isAtomic` its zone. Apple:
+/// iOS 8.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// What is sent, and whether the server compares versions.
+    /// The fields that are sent, and whether the server compares versions.
     public enum RecordSavePolicy: Int, Sendable {
-        /// The changed fields, if the server has the version that the record was fetched as.
+        /// Sends the changed fields. The server accepts them if it has the version that was fetched.
         case ifServerRecordUnchanged = 0
-        /// The changed fields, whatever the server has.
+        /// Sends the changed fields, whatever version the server has.
         case changedKeys = 1
-        /// All fields, whatever the server has; fields that only the server has stay.
+        /// Sends all fields, whatever version the server has. Fields that only the server has stay.
         case allKeys = 2
     }
 
@@ -33,13 +36,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var recordsToSave: [CKRecord]?
     /// The records to delete.
     open var recordIDsToDelete: [CKRecord.ID]?
-    /// What becomes of a save over a newer version.
+    /// The policy for a save over a newer version.
     open var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    /// Opaque to the server, which hands the latest out with the changes of a zone.
+    /// Data that is opaque to the server. The server returns the latest with the changes of a zone.
     open var clientChangeTokenData: Data?
-    /// Whether a zone's part of the batch is done as a whole or not at all, where the zone can do that.
+    /// Whether the changes in each zone are saved all or none, if the zone can do that.
     open var isAtomic: Bool = true
-    /// Called with 1.0 for each record that was saved, and before that with the part of its assets' bytes that was sent.
+    /// Called with 1.0 for each record that was saved, and before that with the fraction of its assets' bytes sent.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     /// Called once for each record to save.
     open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
@@ -47,10 +50,10 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form of `perRecordSaveBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `perRecordSaveBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)?
-    /// The old form of `modifyRecordsResultBlock`; not called where that is set. Failed items make it `partialFailure`. Apple: deprecated
-    /// in iOS 15.
+    /// The old form of `modifyRecordsResultBlock`; not called if that is set. Failed items make it `partialFailure`.
+    /// Apple: deprecated in iOS 15.
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
 
     typealias Results = ModifyResults<CKRecord.ID, CKRecord>
@@ -63,7 +66,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// An operation that saves and deletes records, of any zones of the database.
+    /// Makes an operation that saves and deletes records, in any zones of the database.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
@@ -89,7 +92,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// Sends the files of a batch, and then the batch without the saves whose files failed.
-    /// - Throws: where nothing of the batch was told yet.
+    /// - Throws: an error before any result of the batch was reported.
     private func sendWithFiles(
         _ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
     ) async throws(CKError) {
@@ -106,8 +109,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         for (place, error) in failures.sorted(by: { $0.key < $1.key }) { tell(batch.saves[place].record, .failure(error)) }
     }
 
-    /// Sends a batch, and its halves where it is too large and need not be done whole.
-    /// - Throws: where nothing of the batch was told yet.
+    /// Sends a batch, in halves if it is too large and not atomic.
+    /// - Throws: an error before any result of the batch was reported.
     private func send(_ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest) async throws(CKError) {
         let request = makeRequest(batch)
         do throws(CKError) {
@@ -185,7 +188,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         whenDone?(error.map(Result.failure) ?? .success(results))
     }
 
-    /// The result block says that the request as a whole worked.
+    /// Logs errors of items that no block of the app receives: the result block reports success.
     private func noteUnheard() {
         if perRecordSaveBlock == nil && perRecordCompletionBlock == nil {
             noteUnheard(results.saveErrors, "CKModifyRecordsOperation: records to save")

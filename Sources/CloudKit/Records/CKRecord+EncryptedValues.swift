@@ -1,7 +1,8 @@
 import Foundation
 import NacreLocks
 
-/// `CKRecord.encryptedValues` in a version that cannot encrypt: holds nothing, and remembers which keys were set, so that the save fails.
+/// The `CKRecord.encryptedValues` of a version that cannot encrypt. Stores no values, only the keys that were set, so
+/// that the save fails.
 final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
     private let record: CKRecord
 

@@ -5,23 +5,24 @@ extension CKRecord {
     public typealias ID = CKRecordID
 }
 
-/// Names a record in a database: its own name and its zone. Compares by value; immutable.
+/// The name of a record in a database: its own name and its zone. Compares by value; immutable.
 ///
 /// Written `CKRecord.ID`. Apple: iOS 8.
 open class CKRecordID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: both properties are `let`s of sendable types.
 
-    /// Unique in its zone.
+    /// The record's name, unique in its zone.
     public let recordName: String
     /// The zone in which the record is.
     public let zoneID: CKRecordZone.ID
 
-    /// A record of the default zone.
+    /// Makes the ID of a record in the default zone.
     public convenience init(recordName: String) {
         self.init(recordName: recordName, zoneID: .default)
     }
 
-    /// A record of a zone. `recordName` is ASCII, 1 to 255 characters; what breaks these rules is an error when a request carries it, never a trap.
+    /// Makes the ID of a record in a zone. `recordName` is ASCII with 1 to 255 characters. An invalid ID makes requests
+    /// that carry it fail; it never traps.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default) {
         self.recordName = recordName
         self.zoneID = zoneID

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Key-value coding, which Foundation on Linux has not: fields under their names, as the subscript reads and sets them.
+/// Key-value coding, which Foundation on Linux lacks. Fields are read and set by name, as with the subscript.
 extension CKRecord {
-    /// The field's value; where there is no such field, the record's own property of that name; nil where there is neither.
+    /// Returns the field's value, or the record's own property of that name; nil if there is neither.
     public func value(forKey key: String) -> Any? {
         object(forKey: key) ?? property(key)
     }
 
-    /// Sets a field. nil and `NSNull` clear it. A value that no record takes is remembered, and fails the record's next save.
+    /// Sets a field; nil and `NSNull` clear it. A value that cannot be stored fails the record's next save.
     public func setValue(_ value: Any?, forKey key: String) {
         guard let value = Self.unwrapped(value), !(value is NSNull) else { return setObject(nil, forKey: key) }
         setObject((value as? any __CKRecordObjCValue) ?? UnsupportedValue(), forKey: key)
@@ -18,7 +18,7 @@ extension CKRecord {
         for (key, value) in keyedValues { setValue(value, forKey: key) }
     }
 
-    /// The values of these keys, with `NSNull` where there is none.
+    /// Returns the values of these keys, with `NSNull` for missing ones.
     public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
     }
@@ -38,7 +38,7 @@ extension CKRecord {
         }
     }
 
-    /// What an app's optional holds: `Any?` may hold another optional.
+    /// Unwraps a value that an app passes as `Any?` and that may be a nested optional.
     private static func unwrapped(_ value: Any?) -> Any? {
         guard let value else { return nil }
         let mirror = Mirror(reflecting: value)

@@ -5,11 +5,11 @@ extension CKRecord {
     /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
     public typealias Reference = CKReference
 
-    /// What becomes of a record when the target of its reference is deleted.
+    /// The effect on a record when the target of its reference is deleted.
     public enum ReferenceAction: UInt, Sendable {
-        /// Nothing: the reference stays and names nothing.
+        /// The reference stays, without a target.
         case none = 0
-        /// The record that holds the reference is deleted too, and so on from there.
+        /// The record with the reference is deleted too, and in turn records that refer to it.
         case deleteSelf = 1
     }
 }
@@ -26,19 +26,19 @@ open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue
     /// Apple: deprecated.
     public typealias Action = CKRecord.ReferenceAction
 
-    /// The target.
+    /// The ID of the target.
     public let recordID: CKRecord.ID
-    /// What becomes of the holder when the target is deleted.
+    /// The effect on the record with the reference when the target is deleted.
     public let action: CKRecord.ReferenceAction
 
-    /// A reference to a record by its ID.
+    /// Makes a reference to a record by its ID.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         self.recordID = recordID
         self.action = action
         super.init()
     }
 
-    /// A reference to a record.
+    /// Makes a reference to a record.
     public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
         self.init(recordID: record.recordID, action: action)
     }
@@ -74,16 +74,17 @@ open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue
 }
 
 extension CKReference {
-    /// A reference that a record of `zone` holds; a target in the same zone travels without one.
+    /// The wire form of a reference in a record of `zone`. It names a zone only if the target is in another one.
     func wire(from zone: CKRecordZone.ID) -> Reference {
         Reference(
             recordName: recordID.recordName, action: action == .deleteSelf ? .deleteSelf : .none,
             zoneID: recordID.zoneID == zone ? nil : recordID.zoneID.wire)
     }
 
-    /// What a record of `zone` refers to.
+    /// Makes the reference of a record in `zone`.
     ///
-    /// References stay inside a zone, so one to a zone of the same name is one to `zone`, however the server spells its owner.
+    /// References stay inside a zone. A reference to a zone of the same name is therefore one to `zone`, however the
+    /// server spells its owner.
     convenience init(wire reference: Reference, from zone: CKRecordZone.ID) {
         let target = reference.zoneID.flatMap { $0.zoneName == zone.zoneName ? nil : CKRecordZone.ID(wire: $0) } ?? zone
         self.init(

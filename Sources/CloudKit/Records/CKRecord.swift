@@ -2,11 +2,17 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Fields under keys, with a type and a name; what databases store.
+/// A typed and named set of fields under keys; databases store records.
 ///
-/// A record is local until it is saved, and again after it was fetched: changes reach the server with the next save. Setters never
-/// trap. A key or value that cannot be stored is remembered, the field keeps what it had, and saving the record fails with
-/// `invalidArguments` naming the key, until the key is set to something that can be stored, or to nil.
+/// ```swift
+/// let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "groceries"))
+/// note["text"] = "bread, olives"
+/// let saved = try await database.save(note)
+/// ```
+///
+/// Changes of a record are local until it is saved. Setters never trap. A key or value that cannot be stored leaves the
+/// field as it was, and the next save fails with `invalidArguments` and the key's name. Setting the key to a valid
+/// value or to nil clears the fault.
 ///
 /// Reading and writing from several threads is safe, one access at a time. Compares by identity. Apple: iOS 8.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, @unchecked Sendable {
@@ -17,7 +23,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// The name of a field.
     public typealias FieldKey = String
 
-    /// Record types that CloudKit itself uses.
+    /// The record types that CloudKit itself uses.
     public enum SystemType {
         /// The type of users' records.
         public static let userRecord: CKRecord.RecordType = "Users"
@@ -25,21 +31,21 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         public static let share: CKRecord.RecordType = "cloudkit.share"
     }
 
-    /// Names of system fields, for predicates and sort descriptors.
+    /// The names of system fields, for predicates and sort descriptors.
     public enum SystemFieldKey {
         /// The record's own ID.
         public static var recordID: CKRecord.FieldKey { "___recordID" }
-        /// Who saved the record first.
+        /// The user who saved the record first.
         public static var creatorUserRecordID: CKRecord.FieldKey { "___createdBy" }
-        /// When the record was saved first.
+        /// The time of the first save.
         public static var creationDate: CKRecord.FieldKey { "___createTime" }
-        /// Who saved the record last.
+        /// The user who saved the record last.
         public static var lastModifiedUserRecordID: CKRecord.FieldKey { "___modifiedBy" }
-        /// When the record was saved last.
+        /// The time of the last save.
         public static var modificationDate: CKRecord.FieldKey { "___modTime" }
-        /// The record below which it hangs.
+        /// The parent in the record's hierarchy.
         public static let parent: CKRecord.FieldKey = "___parent"
-        /// The share whose root it is.
+        /// The share whose root the record is.
         public static let share: CKRecord.FieldKey = "___share"
     }
 
@@ -50,7 +56,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         super.init()
     }
 
-    /// A new record, unknown to the server until it is saved.
+    /// Makes a record that is unknown to the server until it is saved.
     ///
     /// - Parameter recordType: an ASCII letter, then letters, digits or underscores.
     /// - Parameter recordID: by default a UUID in the default zone.
@@ -58,41 +64,43 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         self.init(state: RecordState(recordType: recordType, recordID: recordID))
     }
 
-    /// A new record with a UUID for a name. Apple: deprecated.
+    /// Makes a record with a UUID as its name. Apple: deprecated.
     public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
     }
 
     var snapshot: RecordState { state.withLock { $0 } }
 
-    /// The type under which the record is found; never changes.
+    /// The record's type; never changes.
     open var recordType: CKRecord.RecordType { snapshot.recordType }
-    /// Names the record in its database; never changes.
+    /// The record's ID in its database; never changes.
     open var recordID: CKRecord.ID { snapshot.recordID }
 
     // MARK: What the server sets
 
-    /// Another one after each change on the server; nil before the first save.
+    /// The record's version, different after each change on the server; nil before the first save.
     open var recordChangeTag: String? { snapshot.recordChangeTag }
-    /// The name of a user's record; `CKCurrentUserDefaultName` where it is the current user, as on Apple's platforms. nil before the first save.
+    /// The ID of the user who saved the record first. It is `CKCurrentUserDefaultName` for the current user, as on
+    /// Apple's platforms. nil before the first save.
     ///
-    /// It stays what it was when the record was fetched or saved, also in an archive. `CKContainer.userRecordID()` has the user's own name.
+    /// The value is that of the last fetch or save, also in an archive. `CKContainer.userRecordID()` has the current
+    /// user's own name.
     open var creatorUserRecordID: CKRecord.ID? { snapshot.created.flatMap(\.userID) }
-    /// nil before the first save.
+    /// The time of the first save; nil before it.
     open var creationDate: Date? { snapshot.created.map { Date(timeIntervalSinceReferenceDate: $0.timestamp.secondsSince2001) } }
-    /// As `creatorUserRecordID`, of the last save.
+    /// The ID of the user who saved the record last, as in `creatorUserRecordID`.
     open var lastModifiedUserRecordID: CKRecord.ID? { snapshot.modified.flatMap(\.userID) }
-    /// Strictly later after each save; nil before the first.
+    /// The time of the last save, strictly later after each save; nil before the first.
     open var modificationDate: Date? { snapshot.modified.map { Date(timeIntervalSinceReferenceDate: $0.timestamp.secondsSince2001) } }
 
     // MARK: Fields
 
-    /// nil where there is no value.
+    /// Returns the value under a key; nil if there is none.
     open func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         snapshot.object(forKey: key)
     }
 
-    /// Copies the value in; nil clears the field.
+    /// Copies a value into a field; nil clears the field.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
         state.withLock { $0.set(object, forKey: key) }
     }
@@ -103,44 +111,47 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         set { setObject(newValue, forKey: key) }
     }
 
-    /// Keys that have a value, in the order of their bytes.
+    /// Returns the keys that have a value, in the order of their bytes.
     open func allKeys() -> [CKRecord.FieldKey] { snapshot.readableKeys }
 
-    /// Keys set or cleared since the record was made, fetched or saved, in the order of their bytes; also those set to what they were.
+    /// Returns the keys set or cleared since the record was made, fetched or saved, in the order of their bytes. It
+    /// includes keys set to the same value.
     open func changedKeys() -> [CKRecord.FieldKey] { snapshot.changed.sorted() }
 
     /// Fields that only holders of a key can read.
     ///
-    /// On this server: not supported by this version. There are no values, and setting one fails the record's next save with
-    /// `invalidArguments`; nothing is stored in the clear instead.
+    /// On this server: not supported by this version. There are no values, and setting one fails the record's next save
+    /// with `invalidArguments`; nothing is stored unencrypted instead.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 
     // MARK: Hierarchy
 
-    /// The record's place in a hierarchy that is shared as one; must exist when this record is saved, or be saved with it.
+    /// The parent in a hierarchy that can be shared as one. It must exist when this record is saved, or be saved with
+    /// it.
     ///
-    /// Its action must be `.none` and its zone this record's; else the value stays as it was and the save fails with `invalidArguments`.
+    /// Its action must be `.none` and its zone this record's. Otherwise the value stays as it was, and the save fails
+    /// with `invalidArguments`.
     open var parent: CKRecord.Reference? {
         get { snapshot.reference(\.parent) }
         set { state.withLock { $0.setParent(newValue) } }
     }
 
-    /// Hangs the record below another one of its zone, or below none.
+    /// Sets the parent to another record of the zone; nil removes it.
     open func setParent(_ parentRecord: CKRecord?) {
         setParent(parentRecord?.recordID)
     }
 
-    /// Hangs the record below another one of its zone, or below none.
+    /// Sets the parent to another record of the zone; nil removes it.
     open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
-    /// The share that this record is the root of; set by the server.
+    /// The share whose root this record is; set by the server.
     open var share: CKRecord.Reference? { snapshot.reference(\.share) }
 
     // MARK: NSCopying
 
-    /// A record with the same values, changes included.
+    /// Returns a record with the same values, unsaved changes included.
     open func copy(with zone: NSZone? = nil) -> Any {
         CKRecord(state: snapshot)
     }
@@ -150,20 +161,21 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// nil when the archive holds no record, or one of a later version of this framework. Reads archives of Apple's systems too; see
-    /// `docs/decisions/archives-of-apple-are-read.md`.
+    /// Decodes a record, also from an archive of Apple's systems; see `docs/decisions/archives-of-apple-are-read.md`.
+    /// nil if the archive holds no record, or one of a later version of this framework.
     public required init?(coder: NSCoder) {
         guard let state = RecordState(coder: coder) else { return nil }
         self.state = Locked(state)
         super.init()
     }
 
-    /// Everything, changes that were not saved included.
+    /// Encodes everything, unsaved changes included.
     open func encode(with coder: NSCoder) {
         snapshot.encode(with: coder)
     }
 
-    /// What the server set, the type and the names; no fields and no changes. What comes back from it can be filled and saved.
+    /// Encodes the system fields, the type and the names, without fields and changes. The decoded record can be filled
+    /// and saved.
     open func encodeSystemFields(with coder: NSCoder) {
         snapshot.systemFields.encode(with: coder)
     }
@@ -177,7 +189,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 }
 
 extension Record.Stamp {
-    /// nil where an archive of Apple's systems does not say.
+    /// The ID of the user; nil if an archive of Apple's systems lacks it.
     fileprivate var userID: CKRecord.ID? { userRecordName.isEmpty ? nil : CKRecord.ID(recordName: userRecordName) }
 }
 
@@ -188,7 +200,7 @@ extension RecordState {
 }
 
 extension CKRecord {
-    /// Takes over what a save made of this record; see `RecordState.adopt`.
+    /// Applies the server's version after a save of this record; see `RecordState.adopt`.
     func adopt(_ saved: Record, sent: RecordChange, assets: [String: [CKAsset]] = [:], server: URL? = nil) {
         state.withLock { $0.adopt(saved, sent: sent, assets: assets, server: server) }
     }

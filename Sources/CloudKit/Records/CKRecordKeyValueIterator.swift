@@ -1,4 +1,4 @@
-/// Walks the fields of a record as they were when it was made. Apple: iOS 8.
+/// Iterates over the fields that a record had when the iterator was made. Apple: iOS 8.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
     /// A key and its value.
     public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
@@ -23,7 +23,7 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
 extension CKRecordKeyValueIterator: Sendable {}
 
 extension CKRecord: Sequence {
-    /// The fields and their values, in the order of the keys' bytes.
+    /// Returns an iterator over the fields and their values, in the order of the keys' bytes.
     public func makeIterator() -> CKRecordKeyValueIterator {
         CKRecordKeyValueIterator(snapshot)
     }

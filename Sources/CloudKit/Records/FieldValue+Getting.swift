@@ -3,12 +3,13 @@ import Foundation
 import NacreCloudWire
 
 extension FieldValue {
-    /// The value as a record of `zone` hands it out; nil for what this version cannot show (sealed values).
-    /// An asset is one without a file: a record knows where files are.
+    /// The value as a record of `zone` returns it; nil for sealed values, which this version cannot show. An asset
+    /// comes without a file: the record knows where its file is.
     ///
-    /// `NSString`, `NSNumber`, `NSDate`, `NSData` and `NSArray` of them, which `as?` turns into every Swift type that can hold them.
-    /// Lists go through Foundation's bridge of `Array`, and name it so: a static link leaves out of Foundation what nothing names, and in an
-    /// app without that bridge `as? [String]` of an `NSArray` is nil. The bridges of the others come with their classes.
+    /// The objects are `NSString`, `NSNumber`, `NSDate`, `NSData` and `NSArray` of them, which `as?` turns into every
+    /// Swift type that can hold them. Lists call the bridge of `Array` by name. A static link drops parts of Foundation
+    /// that are never named, and without the bridge `as? [String]` of an `NSArray` is nil. The bridges of the other
+    /// types come with their classes.
     func object(in zone: CKRecordZone.ID) -> (any __CKRecordObjCValue)? {
         switch self {
         case .string(let value): NSString(string: value)
@@ -32,7 +33,7 @@ extension FieldValue {
         }
     }
 
-    /// Whether `object(in:)` has something to show.
+    /// Whether `object(in:)` returns a value.
     var isReadable: Bool {
         switch self {
         case .sealed: false
@@ -40,7 +41,7 @@ extension FieldValue {
         }
     }
 
-    /// The text in it, for full-text matching.
+    /// The texts in the value, for full-text matching.
     var texts: [String] {
         switch self {
         case .string(let value): [value]
@@ -51,7 +52,7 @@ extension FieldValue {
 }
 
 extension CLLocation {
-    /// What the source did not say is what `CLLocation` calls invalid.
+    /// Makes a location. Missing values become those that `CLLocation` calls invalid.
     fileprivate convenience init(wire location: Location) {
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: location.latitude, longitude: location.longitude), altitude: location.altitude ?? 0,

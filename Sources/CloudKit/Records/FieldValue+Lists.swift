@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 extension FieldValue {
-    /// A list has one type, its first element's; integers and doubles together are doubles.
+    /// Makes a list of its first element's type. A list of integers and doubles becomes one of doubles.
     init(list values: [FieldValue]) throws(ValueFault.Reason) {
         self = try Self.list(values)
     }

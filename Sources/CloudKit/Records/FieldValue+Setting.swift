@@ -2,22 +2,22 @@ import CoreLocation
 import Foundation
 import NacreCloudWire
 
-/// A type that a field can hold; it says which wire value it is.
+/// A type that a field can hold, with its conversion to a wire value.
 private protocol FieldConvertible {
-    /// What an empty list of these is.
+    /// The wire value of an empty list of this type.
     static var emptyList: FieldValue { get }
-    /// - Parameter zone: of the record that will hold the value.
+    /// - Parameter zone: the zone of the record that will hold the value.
     func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue
 }
 
 extension FieldValue {
-    /// What a field holds after `object` is set in a record of `zone`.
+    /// Converts an object that is set in a record of `zone`.
     init(setting object: any __CKRecordObjCValue, in zone: CKRecordZone.ID) throws(ValueFault.Reason) {
         guard let convertible = object as? any FieldConvertible else { throw .unsupportedType }
         self = try convertible.fieldValue(in: zone)
     }
 
-    /// - Parameter elements: of an `NSArray` or a Swift array.
+    /// - Parameter elements: the elements of an `NSArray` or a Swift array.
     fileprivate init(list elements: some Sequence<Any>, emptyList: FieldValue, in zone: CKRecordZone.ID) throws(ValueFault.Reason) {
         var values: [FieldValue] = []
         for element in elements {

@@ -1,11 +1,12 @@
 import NacreCloudWire
 
-/// What a modify operation sends: one request for each zone, since a request is a zone is a transaction; and what it never sends.
+/// The requests of a modify operation, one for each zone because a request is a transaction in one zone, and the items
+/// it refuses locally.
 struct ModifyPlan {
     struct Save {
         let record: CKRecord
         var change: RecordChange
-        /// Of the fields that are sent: the app's objects for their assets.
+        /// The app's objects for the assets in the fields that are sent.
         let assets: [String: [CKAsset]]
 
         init(_ record: CKRecord, policy: SavePolicy) {
@@ -22,7 +23,7 @@ struct ModifyPlan {
         var saves: [Save] = []
         var deletions: [CKRecord.ID] = []
 
-        /// The same in two; nil for one item.
+        /// The batch in two halves; nil for a single item.
         var halves: (first: Batch, second: Batch)? {
             let half = (saves.count + deletions.count) / 2
             guard half > 0 else { return nil }
@@ -43,7 +44,7 @@ struct ModifyPlan {
         }
     }
 
-    /// An item that fails on this side.
+    /// An item that fails before anything is sent.
     enum Refusal {
         case save(CKRecord, CKError)
         case deletion(CKRecord.ID, CKError)
@@ -52,10 +53,10 @@ struct ModifyPlan {
     private(set) var batches: [Batch] = []
     private(set) var refusals: [Refusal] = []
 
-    /// Nothing was asked for.
+    /// Whether the operation has no items.
     var isEmpty: Bool { batches.isEmpty && refusals.isEmpty }
 
-    /// - Throws: what is wrong with the operation as a whole.
+    /// - Throws: the fault of the operation as a whole.
     init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool) throws(CKError) {
         let count = records.count + recordIDs.count
         guard count <= Limits.itemsPerNativeRequest else { throw .tooManyItems(count: count, maximum: Limits.itemsPerNativeRequest) }
@@ -88,7 +89,8 @@ struct ModifyPlan {
         guard bytes <= Limits.nativeRequestBytes else { throw .tooManyBytes(count: bytes, maximum: Limits.nativeRequestBytes) }
     }
 
-    /// What is wrong with items before anything is sent. With `isAtomic` it fails all items of its zone, whatever the zone can do.
+    /// The faults of items, found before anything is sent. With `isAtomic` a fault fails all items of its zone, also in
+    /// a zone without atomic batches.
     private struct Faults {
         private var own: [CKRecord.ID: CKError] = [:]
         private var zones: Set<CKRecordZone.ID> = []

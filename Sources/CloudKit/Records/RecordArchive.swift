@@ -1,9 +1,10 @@
 import Foundation
 import NacreCloudWire
 
-/// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
+/// The encoded form of a record's state: one property list under one key, which can be decoded without class names.
 struct ArchivedRecord: Codable {
-    /// Version 1 is the first, and has no assets, and version 2 no shares: an archive without them says so still, and is read by the versions that knew none.
+    /// The newest version. Version 1 has no assets, and version 2 no shares. An archive gets the lowest version for its
+    /// content, so that old versions of the framework can read it.
     static let currentVersion = 3
     static let versionWithAssets = 2
     static let key = "nacre.record"
@@ -37,12 +38,12 @@ struct ArchivedRecord: Codable {
     var changed: [String]
     var faults: [String: ValueFault]
     var encrypted: [String]
-    /// Of a share; from version 3 on.
+    /// The data of a share; present from version 3 on.
     var sharing: ArchivedShare?
 }
 
 extension RecordState {
-    /// This record as the server has it: what it set, without any fields or changes.
+    /// The system fields that the server set, without other fields or changes.
     var systemFields: RecordState {
         var system = ancestor
         system.fields = RecordFields()
@@ -63,13 +64,13 @@ extension RecordState {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         guard let data = try? encoder.encode(archived) else {
-            // Every part is a property list type, so this is out of reach; an archive without the key reads back as no record.
+            // Not reached: every part is a property list type. An archive without the key decodes as no record.
             return
         }
         coder.encode(NSData(data: data), forKey: ArchivedRecord.key)
     }
 
-    /// - Parameter coder: reads an archive of this framework, or one that was made on Apple's systems.
+    /// - Parameter coder: an archive of this framework or of Apple's systems.
     init?(coder: NSCoder) {
         let key = ArchivedRecord.key
         guard coder.containsValue(forKey: key) else {
@@ -123,7 +124,7 @@ extension ArchivedRecord.Link {
 }
 
 extension RecordFields {
-    /// Values that this version cannot show are left out.
+    /// The encoded fields, without values that this version cannot show.
     fileprivate func archived(_ assets: [String: [CKAsset]]) -> [String: ArchivedValue] {
         var values: [String: ArchivedValue] = [:]
         for field in entries { values[field.name] = ArchivedValue(field.value, assets[field.name]) }
@@ -135,7 +136,7 @@ extension RecordFields {
     }
 }
 
-/// `FieldValue` as a property list: exactly one of the properties is there.
+/// The encoded form of a `FieldValue`: exactly one of the lists is set, or none for an empty list.
 struct ArchivedValue: Codable {
     struct Place: Codable {
         var latitude: Double
@@ -148,7 +149,7 @@ struct ArchivedValue: Codable {
         var time: Double?
     }
 
-    /// Which bytes, and where the app has them.
+    /// The identity of an asset's bytes, and the place of the app's file.
     struct File: Codable {
         var fileChecksum: String
         var size: Int64
@@ -168,7 +169,7 @@ struct ArchivedValue: Codable {
     var links: [ArchivedRecord.Link]?
     var assets: [File]?
 
-    /// - Parameter objects: of the assets in it; nil: their files are not known.
+    /// - Parameter objects: the app's objects of the assets in it; nil if their files are not known.
     init?(_ value: FieldValue, _ objects: [CKAsset]? = nil) {
         switch value {
         case .string(let value): strings = [value]

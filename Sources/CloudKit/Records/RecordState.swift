@@ -1,18 +1,18 @@
 import Foundation
 import NacreCloudWire
 
-/// Everything that a `CKRecord` holds, as a value: what it is now, and what the server had when it was last seen.
+/// Everything that a `CKRecord` holds, as a value: the current state, and the server's when it was last seen.
 struct RecordState: Sendable {
     let recordType: CKRecord.RecordType
     let recordID: CKRecord.ID
     var fields = RecordFields()
-    /// The fields as last fetched or saved: what an edit is based on.
+    /// The fields when they were last fetched or saved, which edits are based on.
     var fetchedFields = RecordFields()
-    /// Of each field with assets the app's objects, as many as the value has.
+    /// The app's objects for each field with assets, in the order of the assets.
     var assets: [String: [CKAsset]] = [:]
-    /// Names of fields set or cleared since then.
+    /// Names of fields set or cleared since the last fetch or save.
     var changed: Set<String> = []
-    /// What no save will accept, under the key it was set for.
+    /// The faults that fail a save, by the key that was set.
     var faults: [String: ValueFault] = [:]
     /// Keys of `encryptedValues` that were set.
     var encrypted: Set<String> = []
@@ -22,7 +22,7 @@ struct RecordState: Sendable {
     var recordChangeTag: String?
     var created: Record.Stamp?
     var modified: Record.Stamp?
-    /// Of a record that is a share; nil for any other.
+    /// The data of a share; nil for any other record.
     var sharing: ShareSheet?
 
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
@@ -30,7 +30,8 @@ struct RecordState: Sendable {
         self.recordID = recordID
     }
 
-    /// Sets, or clears with nil. What cannot be stored changes nothing but is remembered, until the key gets a value that can be, or nil.
+    /// Sets a field, or clears it with nil. A value that cannot be stored changes nothing, but is a fault until the key
+    /// gets a valid value or nil.
     mutating func set(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
         do throws(ValueFault.Reason) {
             guard mayHave(key) else { throw .invalidKey }
@@ -64,7 +65,7 @@ struct RecordState: Sendable {
         }
     }
 
-    /// The first thing, by key, for which no save will accept this record.
+    /// The first fault, by key, that fails every save of this record.
     var fault: ValueFault? {
         if !Names.isIdentifier(recordType), sharing == nil { return ValueFault(key: "recordType", reason: .invalidRecordType) }
         if let fault = recordID.fault { return fault }
@@ -88,9 +89,11 @@ extension CKRecordZone.ID {
 // MARK: - The server's view
 
 extension RecordState {
+    /// Makes the state of a record as the server has it.
+    ///
     /// - Parameters:
-    ///   - recordID: as the app names it; the answer may spell its zone's owner in another way.
-    ///   - assets: the objects of its assets where their files are known; nil: without files.
+    ///   - recordID: the ID that the app uses; the answer may spell its zone's owner in another way.
+    ///   - assets: the objects of the record's assets with known files; nil if no files are known.
     init(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil) {
         self.init(recordType: record.recordType, recordID: recordID)
         fields = record.fields
@@ -104,7 +107,7 @@ extension RecordState {
         modified = record.modified
     }
 
-    /// What a save of this record asks for.
+    /// Returns the changes that a save of this record sends.
     func change(policy: SavePolicy) -> RecordChange {
         let sent = policy == .allKeys ? fields.entries : fields.entries.filter { changed.contains($0.name) }
         let parentChange: RecordChange.ParentChange
@@ -121,14 +124,15 @@ extension RecordState {
             sharing: sharing?.change(policy: policy))
     }
 
-    /// After a save: becomes the server's version, apart from what was changed since the save was sent, which stays changed.
+    /// Adopts the server's version after a save. Fields that were changed since the save was sent keep their values and
+    /// stay changed.
     ///
-    /// Unless somebody else changed the same field before the answer was made: then this record keeps its version, so that its next save
-    /// is a conflict, and not a silent overwrite.
+    /// If another device changed one of those fields before the answer was made, this record keeps its version. Its
+    /// next save is then a conflict, and not a silent overwrite.
     ///
     /// - Parameters:
     ///   - sentAssets: the objects of the fields that were sent.
-    ///   - server: under which the URLs of shares are.
+    ///   - server: the server's URL, with which the URLs of shares begin.
     mutating func adopt(_ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:], server: URL? = nil) {
         let edited = changed.filter { name in
             if let objects = sentAssets[name] { return !(assets[name]?.elementsEqual(objects) { $0 === $1 } ?? false) }
@@ -159,7 +163,7 @@ extension RecordState {
         if let details = saved.sharing?.value { sharing?.adopt(details, sent: sent.sharing?.value, server: server) }
     }
 
-    /// What the edit was based on: this record as it was last fetched or saved; without fields if it never was.
+    /// The state that the edit was based on: as last fetched or saved, without fields if it never was.
     var ancestor: RecordState {
         var ancestor = self
         ancestor.fields = fetchedFields
@@ -173,7 +177,7 @@ extension RecordState {
 }
 
 extension RecordChange {
-    /// The parent after this change of a record that had `old`.
+    /// Returns the parent of a record after this change, if it was `old` before.
     fileprivate func parent(over old: Reference?) -> Reference? {
         switch parent {
         case .keep: old

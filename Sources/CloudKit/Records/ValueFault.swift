@@ -1,6 +1,7 @@
 import NacreCloudWire
 
-/// Why a record cannot be saved: where Apple's framework raises an exception, this is kept until the save, which it fails.
+/// The reason why a record cannot be saved. Where Apple's framework raises an exception, this fault is kept and fails
+/// the save.
 struct ValueFault: Error, Equatable, Sendable, Codable {
     enum Reason: String, Error, Sendable, Codable {
         case unsupportedType = "The value's class cannot be stored in a record"
@@ -24,7 +25,7 @@ struct ValueFault: Error, Equatable, Sendable, Codable {
         case notShareAdministrator = "The owner and administrators of a share decide over requests for access, and nobody else"
         case unknownPermission = "A share's publicPermission cannot be unknown"
 
-        /// For people. Raw values stand in archives and stay as they are.
+        /// The text for users. Raw values are part of archives and must not change.
         var text: String {
             switch self {
             case .invalidKey: Names.fieldRemedy

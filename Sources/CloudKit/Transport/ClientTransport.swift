@@ -2,11 +2,11 @@
     import Foundation
     import NacreHTTPClient
 
-    /// HTTP through `NacreHTTPClient`.
+    /// Sends requests through `NacreHTTPClient`.
     ///
     /// Redirections are not followed: the API has none, and a request carries tokens that are for one server.
     final class ClientTransport: Transport {
-        /// Trusts what `CLOUDKIT_CA_FILE` names, beside the system's authorities.
+        /// A transport that trusts the authorities of `CLOUDKIT_CA_FILE` beside the system's.
         static let ambient = ClientTransport(authorityFile: ambientAuthorities)
 
         static var ambientAuthorities: String? { ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 } }
@@ -102,7 +102,7 @@
                 answerBytesMax: NetworkTransport.answerBytesMax)
         }
 
-        /// nil where the app's number, which may be infinite, is too large to be a limit in practice.
+        /// Returns the limit as a duration; nil if the app's number, which may be infinite, is too large to matter.
         private static func limit(_ seconds: Double) -> Duration? {
             seconds < 1e9 ? .seconds(max(seconds, 0)) : nil
         }
@@ -120,7 +120,8 @@
     }
 
     extension TransportFailure {
-        /// An error of URLSession's domain, as Apple's is underneath, with a text that has nothing of the request in it.
+        /// Makes a failure with an error of URLSession's domain, like the underlying errors of Apple's framework. Its
+        /// text contains nothing of the request.
         init(_ failure: HTTPClient.Failure) {
             if let file = failure.underlying as? HTTPClient.FileError {
                 self = .fileFailed(file.asNSError)

@@ -1,12 +1,12 @@
 import NacreCloudWire
 
-/// Who the app is to the server. Pure.
+/// The user that the app is to the server. Pure.
 ///
-/// The server knows users by the names of their user records. An app sees itself as `CKCurrentUserDefaultName` wherever the server names
-/// it as the one who made or changed a record, and may use that name for its own user record; see
-/// `docs/decisions/ones-own-records-name-the-current-user.md`.
+/// The server knows users by the names of their user records. An app sees itself as `CKCurrentUserDefaultName` wherever
+/// the server names it as the creator or last editor of a record. It may also use that name for its own user record;
+/// see `docs/decisions/ones-own-records-name-the-current-user.md`.
 struct CurrentUser: Sendable {
-    /// nil: there is no account.
+    /// The name of the user's record; nil if there is no account.
     let recordName: String?
 
     private static let alias = CKCurrentUserDefaultName
@@ -64,7 +64,8 @@ struct CurrentUser: Sendable {
         return request
     }
 
-    /// CloudKit: in predicates only the record ID of a reference is compared, so its zone does not count.
+    /// Replaces the alias in a query. CloudKit: predicates compare only the record ID of a reference, so its zone does
+    /// not count.
     private func spellingOut(_ query: Query) -> Query {
         guard recordName != nil else { return query }
         var query = query
@@ -106,14 +107,14 @@ struct CurrentUser: Sendable {
         return change
     }
 
-    /// User records are in default zones; elsewhere the name is one as any other.
+    /// Replaces the alias in a default zone, where user records are; in other zones it is a name like any other.
     private func spellingOut(_ name: String, in zone: ZoneID) -> String {
         name == Self.alias && zone.isDefault ? recordName ?? name : name
     }
 
     // MARK: What comes back
 
-    /// - Parameter names: what the app called the records, in the order of the results.
+    /// - Parameter names: the names that the app used for the records, in the order of the results.
     func showing(_ results: [RecordResult], askedAs names: [String?]) -> [RecordResult] {
         guard recordName != nil, results.count == names.count else { return showing(results) }
         return zip(showing(results), names).map { result, name in

@@ -1,14 +1,15 @@
-/// How this platform reaches a server: the client on libcurl where Debian's is at hand, and else URLSession.
+/// The transport of this platform: the client on libcurl if Debian's is available, otherwise URLSession.
 enum NetworkTransport {
     #if canImport(NacreHTTPClient)
         static let shared: any Transport = ClientTransport.ambient
         static var authorityFile: String? { ClientTransport.ambientAuthorities }
 
-        /// - Parameter authorityFile: as the app that an operation is taken over from has it.
+        /// - Parameter authorityFile: the setting of the app whose operation is taken over.
         static func trusting(_ authorityFile: String?) -> any Transport {
             authorityFile == self.authorityFile ? shared : ClientTransport(authorityFile: authorityFile)
         }
-        /// For questions that the server holds open: connections of their own, so that no other request waits for an answer that may take its time.
+        /// The transport for requests that the server holds open. It has connections of its own, so that other requests
+        /// do not wait for them.
         static let waiting: any Transport = ClientTransport(authorityFile: ClientTransport.ambientAuthorities, transfersPerHostMax: waitsPerHost)
     #else
         static let shared: any Transport = URLSessionTransport()
@@ -17,12 +18,14 @@ enum NetworkTransport {
         static let waiting: any Transport = URLSessionTransport(connectionsPerHostMax: waitsPerHost)
     #endif
 
-    /// Requests to one server at a time; more wait for their turn. Ours: one app may run many operations.
+    /// Requests to one server at a time; more are queued. Own choice: one app may run many operations.
     static let requestsPerHost = 16
 
-    /// Questions to one server that are open at a time; more wait for their turn. Ours: a process has few engines, but for tests.
+    /// Open requests that one server holds at a time; more are queued. Own choice: outside tests, a process has few
+    /// engines.
     static let waitsPerHost = 256
 
-    /// An answer of ours has at most 8 MB and a page of changes a few more; nothing honest comes near.
+    /// The most bytes of an answer. Own choice: this server's answers have at most 8 MB, and a page of changes a few
+    /// more.
     static let answerBytesMax = 256 << 20
 }

@@ -1,15 +1,16 @@
-/// Decides whether a request that failed is sent again: a value without a clock, randomness or I/O.
+/// Decides whether a failed request is sent again. A value without a clock, randomness or I/O.
 ///
-/// A change carries an operation ID over its attempts, so the server applies it once however often it arrives. That makes it safe to ask
-/// again when an answer got lost; what it does not allow is to tell the app "it failed" when the server may have done it.
+/// A change carries an operation ID over its attempts, and the server applies it once, however often it arrives. A
+/// retry after a lost answer is therefore safe. But the app must not be told "it failed" when the server may have done
+/// it.
 struct RetryState: Equatable, Sendable {
-    /// How an attempt ended without an answer to work with.
+    /// The end of an attempt without a usable answer.
     enum Ending: Equatable, Sendable {
         /// Nothing reached the server.
         case notSent
-        /// The server may have got it.
+        /// The server may have got the request.
         case answerLost
-        /// The server says "later"; seconds, if it says when.
+        /// The server asks to try later, after the seconds if it gives them.
         case busy(retryAfter: Double?)
         case cancelled
     }
@@ -25,23 +26,25 @@ struct RetryState: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case read
         case change
-        /// The bytes of a file: sending or fetching them again does no harm, and is cheaper than giving up what stands on them.
+        /// The bytes of a file. Repeating a transfer does no harm, and is cheaper than failing the records that need
+        /// it.
         case transfer
     }
 
-    /// Repetitions of a change whose answer got lost, for an app that does not want to wait. Ours: together about five seconds.
+    /// Retries of a change whose answer got lost, for an app that does not want to wait. Own choice: together about
+    /// five seconds.
     static let promptRepetitions = 3
-    /// The first pause; each later one is four times as long. Seconds.
+    /// Seconds of the first pause; each later one is four times as long.
     static let firstPromptPause = 0.25
-    /// The first pause of an app that can wait; each later one is twice as long. Seconds.
+    /// Seconds of the first pause of an app that can wait; each later one is twice as long.
     static let firstPatientPause = 1.0
     static let longestPause = 60.0
-    /// A "later" beyond this is not waited for inside an operation. Seconds.
+    /// The most seconds that an operation waits because the server asks for it.
     static let longestBusyWait = 10.0
 
     let kind: Kind
     let patience: Patience
-    /// An answer got lost before: the change may have been made; of a transfer: it was under way.
+    /// Whether an answer got lost before. A change may then have been made; a transfer was under way.
     private(set) var mayBeMade = false
     private var repetitions = 0
 
@@ -52,7 +55,7 @@ struct RetryState: Equatable, Sendable {
 
     /// - Parameters:
     ///   - elapsed: seconds since the first attempt began.
-    ///   - spread: 0 up to 1, random, so that many clients do not come back at once.
+    ///   - spread: a random number from 0 up to 1, which keeps many clients from returning at once.
     mutating func decide(after ending: Ending, elapsed: Double, spread: Double) -> Decision {
         switch ending {
         case .cancelled: return .fail
@@ -88,13 +91,13 @@ struct RetryState: Equatable, Sendable {
     }
 }
 
-/// How long an operation waits, and whether it rides out a bad network.
+/// The timeouts of an operation, and whether it retries network errors.
 struct Patience: Equatable, Sendable {
-    /// Seconds without data after which one attempt is given up.
+    /// Seconds without data after which an attempt fails.
     var requestTimeout: Double
-    /// Seconds for the whole, repetitions included; nil: no limit.
+    /// Seconds for the whole request, retries included; nil for no limit.
     var resourceTimeout: Double?
     var retriesNetworkErrors: Bool
-    /// Whether its requests stand back while others are under way.
+    /// Whether requests wait while non-discretionary ones are under way.
     var isDiscretionary = false
 }

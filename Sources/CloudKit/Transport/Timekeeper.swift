@@ -1,12 +1,12 @@
 import Foundation
 
-/// The clock and the dice of a conversation, to be replaced in tests.
+/// The clock and the randomness of a conversation, which tests replace.
 package struct Timekeeper: Sendable {
-    /// Seconds since some moment; never goes back.
+    /// Seconds since an arbitrary moment; never goes back.
     package var now: @Sendable () -> Double
-    /// Waits that many seconds; throws when the task is cancelled.
+    /// Waits for a number of seconds; throws when the task is cancelled.
     package var pause: @Sendable (Double) async throws -> Void
-    /// 0 up to 1.
+    /// A random number from 0 up to 1.
     package var spread: @Sendable () -> Double
     /// A name that no other request has.
     package var operationID: @Sendable () -> String

@@ -1,35 +1,36 @@
 package import Foundation
 
-/// Carries one request to the server and brings its answer. Knows nothing of what they say.
+/// Carries one request to the server and returns its answer, without knowing their content.
 ///
-/// `NetworkTransport` goes over the network; tests put a server in its place.
+/// `NetworkTransport` goes over the network; tests replace it with a server.
 package protocol Transport: Sendable {
-    /// Any answer is a success, whatever its status. Cancelling the task ends the call soon, with `.cancelled`.
+    /// Sends a request. Any answer is a success, whatever its status. Cancelling the task ends the call soon, with
+    /// `.cancelled`.
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
 
-    /// Sends a file's first bytes as the body, without having them in memory. Else as `send`.
+    /// Sends the first bytes of a file as the body, without loading them into memory. Otherwise the same as `send`.
     ///
-    /// - Parameter progress: is called with the bytes sent, on any thread, and returns at once.
+    /// - Parameter progress: called with the number of bytes sent, on any thread; it must return at once.
     func upload(
         _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
     ) async throws(TransportFailure) -> TransportAnswer
 
-    /// Whether `send(_:bytes:of:progress:)` sends a part of a file.
+    /// Whether `send(_:bytes:of:progress:)` can send a part of a file.
     var sendsParts: Bool { get }
 
-    /// Sends a part of a file as the body. Else as `upload`.
+    /// Sends a part of a file as the body. Otherwise the same as `upload`.
     func send(
         _ request: TransportRequest, bytes: Range<Int>, of path: String, progress: @escaping @Sendable (Int) -> Void
     ) async throws(TransportFailure) -> TransportAnswer
 
-    /// Makes a file that will come from the server. Who lets go of an unfinished one leaves nothing behind.
+    /// Makes a file to download into. An unfinished download leaves nothing behind when it is released.
     ///
-    /// - Parameter bytesMax: what comes beyond fails the attempt.
+    /// - Parameter bytesMax: the most bytes; an attempt that brings more fails.
     func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
 
-    /// The same for a file whose bytes the next process goes on with where this one is killed, on a transport that can.
+    /// Makes a file whose download another process can continue if this one is killed, on a transport that supports it.
     ///
-    /// - Parameter keptAs: the path, without an ending, under which the bytes are meanwhile.
+    /// - Parameter keptAs: the path, without an ending, of the bytes until the file is finished.
     func download(to path: String, keptAs: String?, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
 }
 
@@ -47,18 +48,19 @@ extension Transport {
     }
 }
 
-/// A file that comes over one or several answers.
+/// A file that is downloaded in one or several answers.
 package protocol TransportDownload: Sendable {
-    /// Bytes that are there.
+    /// The number of bytes received so far.
     var received: Int { get }
 
-    /// Fetches what lacks. An attempt that failed can be made again, and goes on where it can.
+    /// Fetches the missing bytes. A failed attempt can be repeated, and continues if possible.
     ///
-    /// - Returns: status 200 or 206 when all bytes of the answer are there; any other with its body, and nothing has changed.
-    /// - Parameter progress: is called with the bytes that are there, on any thread, and returns at once.
+    /// - Returns: status 200 or 206 when all bytes of the answer are there; any other status with its body, and the
+    ///   file unchanged.
+    /// - Parameter progress: called with the number of bytes that are there, on any thread; it must return at once.
     func attempt(_ request: TransportRequest, progress: @escaping @Sendable (Int) -> Void) async throws(TransportFailure) -> TransportAnswer
 
-    /// Gives the file its name.
+    /// Moves the file to its path.
     func finish() async throws(TransportFailure)
 }
 
@@ -74,9 +76,9 @@ package struct TransportRequest: Equatable, Sendable {
     package var url: URL
     package var headers: [String: String]
     package var body: [UInt8]
-    /// Seconds without any data after which the attempt is given up.
+    /// Seconds without any data after which the attempt fails.
     package var timeout: Double
-    /// Seconds after which it is given up in any case; nil: no limit.
+    /// Seconds after which the attempt fails in any case; nil for no limit.
     package var totalTimeout: Double?
 
     package init(method: Method, url: URL, headers: [String: String], body: [UInt8], timeout: Double, totalTimeout: Double? = nil) {
@@ -96,7 +98,7 @@ package struct TransportRequest: Equatable, Sendable {
 
 package struct TransportAnswer: Equatable, Sendable {
     package var status: Int
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     package var headers: [String: String]
     package var body: [UInt8]
 
@@ -107,13 +109,13 @@ package struct TransportAnswer: Equatable, Sendable {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 package enum TransportFailure: Error, Sendable {
     /// Nothing of the request reached the server.
     case notSent(NSError)
-    /// The request, or a part of it, may have reached the server, and what it did with it is not known.
+    /// The request, or a part of it, may have reached the server. The result is not known.
     case answerLost(NSError)
-    /// A file of this machine cannot be read or written: an error of `NSPOSIXErrorDomain`.
+    /// A local file cannot be read or written: an error of `NSPOSIXErrorDomain`.
     case fileFailed(NSError)
     case cancelled
 }

@@ -6,12 +6,14 @@
         import FoundationNetworking
     #endif
 
-    /// HTTP through URLSession, for platforms without Debian's libcurl. Knows no time limit for the whole, and whole seconds only on Linux.
+    /// Sends requests through URLSession, on platforms without Debian's libcurl. It has no time limit for the whole,
+    /// and only whole seconds on Linux.
     ///
     /// Redirections are not followed: the API has none, and a request carries tokens that are for one server.
     ///
-    /// A call that is cancelled ends at once; its request goes on unheard until it has its answer or its timeout. URLSession on Linux stops the
-    /// process when a task is cancelled in the moment in which it fails ("behaviour for a task that in not in the registry"), so none ever is.
+    /// A cancelled call ends at once, but its request continues unheard until its answer or its timeout. URLSession on
+    /// Linux stops the process when a task is cancelled at the moment when it fails ("behaviour for a task that in not
+    /// in the registry"). Tasks are therefore never cancelled.
     final class URLSessionTransport: Transport {
         private let session: URLSession
         private let exchanges = Exchanges()
@@ -31,7 +33,7 @@
             return try await answer(to: session.dataTask(with: urlRequest))
         }
 
-        /// Sends the file as it is, whatever its length by then: who sends it compares.
+        /// Sends the whole file, whatever its length is by then: the caller compares lengths.
         func upload(
             _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
         ) async throws(TransportFailure) -> TransportAnswer {
@@ -67,7 +69,7 @@
                 await withCheckedContinuation { continuation in
                     exchanges.begin(task, watch) { continuation.resume(returning: $0) }
                     task.resume()
-                    // What was cancelled before it began found nothing to end.
+                    // A cancellation before `begin` had nothing to end.
                     if Task.isCancelled { exchanges.end(task, .failure(.cancelled)) }
                 }
             } onCancel: {
@@ -77,7 +79,7 @@
         }
     }
 
-    /// A file that comes through URLSession: each attempt starts it anew.
+    /// A file that is downloaded through URLSession. Each attempt starts anew.
     private final class URLSessionDownload: TransportDownload {
         private let path: String
         private let bytesMax: Int
@@ -138,15 +140,16 @@
         }
     }
 
-    /// What has come so far for each running task.
+    /// The answers so far of running tasks.
     private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         typealias Completion = @Sendable (Result<TransportAnswer, TransportFailure>) -> Void
 
-        /// Who hears of a task while it runs.
+        /// The observers of a running task.
         struct Watch: Sendable {
-            /// Bytes of the body that went.
+            /// Called with the number of body bytes sent.
             var sent: (@Sendable (Int) -> Void)?
-            /// Takes the bytes of an answer with status 200 in place of the answer itself; returns why the task ends.
+            /// Takes the bytes of an answer with status 200 instead of collecting them; returns a failure to end the
+            /// task.
             var received: (@Sendable (Data) -> TransportFailure?)?
         }
 
@@ -172,7 +175,7 @@
             watch(task)?.sent?(Int(totalBytesSent))
         }
 
-        /// Nobody hears of the task any more; does nothing for one that has ended.
+        /// Ends a task for its caller; does nothing if it has ended.
         func end(_ task: URLSessionTask, _ result: Result<TransportAnswer, TransportFailure>) {
             running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.completion(result)
         }
@@ -215,7 +218,7 @@
     }
 
     extension TransportFailure {
-        /// Errors with which URLSession says that there was no connection to send anything over.
+        /// URLSession's errors that mean that there was no connection to send over.
         private static let unsent: Set<URLError.Code> = [
             .badURL, .unsupportedURL, .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet, .secureConnectionFailed,
             .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid,
@@ -224,7 +227,7 @@
         ]
 
         fileprivate init(_ error: any Error) {
-            // Without the text, which repeats the URL and with it the tokens.
+            // The text is left out because it repeats the URL, which contains tokens.
             let code = (error as? URLError)?.errorCode ?? (error as NSError).code
             let cause = NSError(domain: NSURLErrorDomain, code: code, userInfo: [:])
             if code == URLError.cancelled.rawValue {
