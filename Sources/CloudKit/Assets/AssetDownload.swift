@@ -2,21 +2,21 @@ import Foundation
 import NacreCloudWire
 
 extension Conversation {
-    /// One asset of a record that has to come.
+    /// One asset of a record that is to be fetched.
     private struct Job: Sendable {
-        /// Which of the items.
+        /// The index of the item.
         let item: Int
         let recordID: CKRecord.ID
         let key: String
-        /// Which of the field's assets.
+        /// The index among the field's assets.
         let place: Int
         let asset: Asset
         let progress: AssetProgress
-        /// Which of the record's assets.
+        /// The index among the record's assets.
         let number: Int
     }
 
-    /// What is there of a record's assets.
+    /// The files of a record's assets that have arrived.
     private struct Arrivals {
         var paths: [String: [Int: String]] = [:]
         var missing: Int
@@ -24,20 +24,21 @@ extension Conversation {
 
         var allPaths: [String] { paths.values.flatMap(\.values) }
 
-        /// The first failure counts.
+        /// Notes a failure; the first one counts.
         mutating func fail(_ error: CKError) {
             failure = failure ?? error
         }
     }
 
-    /// Fetches the assets of records, some at a time, and tells all items in their order, each as soon as its assets are there and what is before it was told.
+    /// Fetches the assets of records, some at a time. Items are reported in their order, each as soon as its assets are
+    /// there and earlier items were reported.
     ///
-    /// An asset that does not come fails its record alone. Files of records that were not told are removed.
+    /// A failed asset fails its record alone. Files of records that are not reported are removed.
     ///
     /// - Parameters:
-    ///   - record: what of an item is a record, and under which ID the app knows it.
-    ///   - progress: is told of parts of a record's bytes.
-    ///   - tell: gets nil for an item that is no record.
+    ///   - record: returns the record in an item, and its ID in the app.
+    ///   - progress: called with the fraction of a record's bytes.
+    ///   - tell: called with nil for an item that is no record.
     /// - Throws: `operationCancelled` alone.
     func withAssets<Item: Sendable>(
         _ items: [Item], record: (Item) -> (record: Record, id: CKRecord.ID)?, progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil,
@@ -80,7 +81,7 @@ extension Conversation {
             case .success(let path): arrivals[job.item]?.paths[job.key, default: [:]][job.place] = path
             case .failure(let error):
                 if error.code.endsOperation { end = end ?? error }
-                // What the first end has cut short is told that end.
+                // A download that was cut short by an earlier error gets that error.
                 arrivals[job.item]?.fail(error.code == .operationCancelled ? end ?? error : error)
             }
             if let arrived = arrivals[job.item], arrived.missing == 0, arrived.failure != nil { await AssetStaging.remove(arrived.allPaths) }
@@ -123,7 +124,7 @@ extension Conversation {
 
     // MARK: One asset
 
-    /// - Returns: the path of its file, which is whole.
+    /// - Returns: the path of the complete file.
     private func fetch(_ job: Job) async -> Result<String, CKError> {
         guard let journal else { return await fetchNow(job) }
         let zone = job.recordID.zoneID
@@ -157,7 +158,7 @@ extension Conversation {
             do throws(CKError) {
                 try await fetch(url, into: download, job, from: address)
             } catch {
-                // The URL may have run out while others were fetched.
+                // The URL may have expired while other assets were fetched.
                 guard error.code == .assetNotAvailable, let fresh = try await renewedURL(of: job), fresh != url else { throw error }
                 try await fetch(fresh, into: download, job, from: address)
             }
@@ -171,7 +172,7 @@ extension Conversation {
 
     private func fetch(_ url: String, into download: any TransportDownload, _ job: Job, from address: ServerAddress) async throws(CKError) {
         let (progress, number) = (job.progress, job.number)
-        // CloudKit Web Services: any file name may stand there.
+        // CloudKit Web Services: any file name may replace the placeholder.
         let request = try address.fileRequest(.get, url.replacing("${f}", with: "asset"))
         _ = try await repeated(.transfer) { attempt -> Result<TransportAnswer, Failure> in
             var request = request
@@ -187,7 +188,7 @@ extension Conversation {
         }
     }
 
-    /// Where the same bytes can be had now; nil where the record has others by now, or is gone.
+    /// Returns a new URL of the same bytes; nil if the record has other bytes by now, or is gone.
     private func renewedURL(of job: Job) async throws(CKError) -> String? {
         let request = RecordsLookupRequest(
             records: [.init(recordName: job.recordID.recordName)], zoneID: job.recordID.zoneID.wire, desiredKeys: [job.key])

@@ -1,31 +1,33 @@
 import Foundation
 import NacreCloudWire
 
-/// A large file: the server is told what it is made of, and gets what it has not.
+/// Sends a large file in parts: announces its chunks to the server, and sends those that the server lacks.
 extension Conversation {
-    /// A file that a server awaits.
+    /// A file that the server awaits.
     private struct Awaited: Sendable {
         var url: String
         var parts: AwaitedParts
         var offset: Int
     }
 
-    /// What a server said of a file that was announced.
+    /// The server's answer to the announcement of a file.
     enum Announcement: Sendable {
         case sent(Asset)
-        /// It wants all of it, at this URL.
+        /// The server wants the whole file, at this URL.
         case whole(url: String)
     }
 
-    /// How often in a row a server may know less of a file than it has said, before the file fails: it has forgotten it, after a restart most of all, or a
-    /// part came when it had looked. What arrives in between ends the row. A restart takes two: a part is refused, and nothing is known.
+    /// How often in a row a server may have less of a file than it said, before the file fails. A server forgets a file
+    /// mainly after a restart, which counts twice: a part is refused, and the file is unknown. A part may also arrive
+    /// just after the server looked. Progress resets the count.
     private static let surprisesMax = 6
 
-    /// Announces a file and sends what lacks of it. Where the connection breaks it goes on behind what has arrived.
+    /// Announces a file and sends the missing parts. After a lost connection it continues behind the bytes that have
+    /// arrived.
     /// - Parameters:
-    ///   - file: what it is made of.
-    ///   - item: the field that it is for.
-    ///   - progress: is told of the bytes that need not be sent any more.
+    ///   - file: the file's chunks.
+    ///   - item: the field that the file is for.
+    ///   - progress: called with the number of bytes that need not be sent any more.
     func sendParts(
         _ file: AnnouncedFile, from path: String, for item: AssetsUploadRequest.Item, in zoneID: CKRecordZone.ID,
         progress: @escaping @Sendable (Int) -> Void
@@ -49,7 +51,7 @@ extension Conversation {
             var isKnown = attempt.number == 0
             while true {
                 if !isKnown {
-                    // How much has arrived, the answer that was lost would have said.
+                    // The lost answer would have told how many bytes have arrived.
                     let there = await Self.result { () throws(CKError) in try await offset(at: awaited.url, by: address, attempt) }
                     switch there {
                     case .success(.some(let offset)): awaited.offset = offset
@@ -97,7 +99,7 @@ extension Conversation {
         return .success(Awaited(url: token.url, parts: parts, offset: Int(clamping: awaited.offset)))
     }
 
-    /// - Returns: how many bytes are there; nil: the server knows nothing of the file.
+    /// - Returns: the number of bytes that the server has; nil if it does not know the file.
     private func offset(at url: String, by address: ServerAddress, _ attempt: Attempt) async throws(CKError) -> Int? {
         var request = try address.fileRequest(.head, url)
         request.limit(by: attempt)
@@ -109,8 +111,8 @@ extension Conversation {
         return offset
     }
 
-    /// Sends all that lacks, a piece of the file behind the other.
-    /// - Returns: the answer to the last of them, or the first that is no success.
+    /// Sends all missing parts, one after the other.
+    /// - Returns: the answer to the last part, or the first that is no success.
     private func send(
         _ awaited: inout Awaited, of file: AnnouncedFile, from path: String, by address: ServerAddress, _ attempt: Attempt,
         _ progress: @escaping @Sendable (Int) -> Void

@@ -1,27 +1,27 @@
 import Foundation
 import NacreCloudWire
 
-/// Tells which zones of a private or shared database changed or went since a token. Apple: iOS 10.
+/// Fetches the zones of a private or shared database that changed or were deleted since a token. Apple: iOS 10.
 ///
-/// A token that the server no longer follows is `changeTokenExpired`: start again without one.
+/// A token that the server no longer knows fails with `changeTokenExpired`: start again without one.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// nil: from the beginning.
+    /// The token to start from; nil for the beginning.
     open var previousServerChangeToken: CKServerChangeToken?
-    /// 0: the server decides.
+    /// The most zones of a batch; 0 lets the server decide.
     open var resultsLimit: Int = 0
-    /// Whether to go on until there are no more changes.
+    /// Whether to continue until there are no more changes.
     open var fetchAllChanges: Bool = true
-    /// Called for each zone that is new, or in which something changed.
+    /// Called for each zone that is new or has changes.
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
-    /// Called for each zone that is gone and whose reason has no block of its own.
+    /// Called for each deleted zone, unless its reason has a block of its own.
     open var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
-    /// Called instead of `recordZoneWithIDWasDeletedBlock`, where it is set, when the user removed the app's data.
+    /// Called instead of `recordZoneWithIDWasDeletedBlock`, if set, when the user removed the app's data.
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
-    /// Called instead of `recordZoneWithIDWasDeletedBlock`, where it is set, when the user reset their encrypted data.
+    /// Called instead of `recordZoneWithIDWasDeletedBlock`, if set, when the user reset their encrypted data.
     open var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)?
-    /// Called between batches: up to here everything was told.
+    /// Called between batches, with the token after the changes reported so far.
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
     /// Called last.
     open var fetchDatabaseChangesResultBlock:
@@ -43,7 +43,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         super.init()
     }
 
-    /// An operation that fetches what changed since a token; nil: since the beginning.
+    /// Makes an operation that fetches the changes since a token; nil for all changes.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
@@ -62,7 +62,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
                 report { self.results.end = (reached, page.moreComing) }
                 return
             }
-            // A server that does not move would keep us here for ever.
+            // A server that repeats its token would cause an endless loop.
             guard page.syncToken != token else { throw .unexpectedAnswer }
             token = page.syncToken
             report { self.changeTokenUpdatedBlock?(reached) }

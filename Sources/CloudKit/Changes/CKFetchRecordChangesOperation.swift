@@ -1,26 +1,28 @@
 public import Foundation
 
-/// The old form of `CKFetchRecordZoneChangesOperation`: one batch of what changed in one zone, and `moreComing` says whether to ask again.
+/// The old form of `CKFetchRecordZoneChangesOperation`: fetches one batch of a zone's changes; `moreComing` tells
+/// whether there are more.
 ///
-/// A record that could not be had is in the error of the completion block alone, which is `partialFailure` then. Apple: iOS 8, deprecated in iOS 10.
+/// A record that could not be fetched appears only in the completion block's error, which is then `partialFailure`.
+/// Apple: iOS 8, deprecated in iOS 10.
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `end` and `failures` are touched on the callback queue alone.
 
-    /// Without one the operation fails with `invalidArguments`.
+    /// The zone; without one the operation fails with `invalidArguments`.
     open var recordZoneID: CKRecordZone.ID?
-    /// nil: from the beginning.
+    /// The token to start from; nil for the beginning.
     open var previousServerChangeToken: CKServerChangeToken?
-    /// 0: as many as the server sends at a time.
+    /// The most changes; 0 lets the server decide.
     open var resultsLimit: Int = 0
-    /// nil: all fields; empty: none.
+    /// The fields to fetch; nil for all, empty for none.
     open var desiredKeys: [String]?
-    /// Whether another operation, with the token that the completion block got, finds more. Good from the completion block on.
+    /// Whether another operation with the resulting token finds more. Valid from the completion block on.
     open var moreComing: Bool { end?.moreComing ?? false }
-    /// Called for each changed record, as it is now.
+    /// Called for each changed record, in its current version.
     open var recordChangedBlock: ((CKRecord) -> Void)?
-    /// Called for each record that is gone.
+    /// Called for each deleted record.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
-    /// Called last, with the token up to which everything was told, and what the app gave the newest save as `clientChangeTokenData`.
+    /// Called last, with the token after the reported changes, and the `clientChangeTokenData` of the newest save.
     open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
 
     private var end: CKFetchRecordZoneChangesOperation.ZoneEnd?
@@ -30,7 +32,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         super.init()
     }
 
-    /// An operation that fetches one batch of a zone's changes since a token; nil: since the beginning.
+    /// Makes an operation that fetches one batch of a zone's changes since a token; nil for the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
@@ -51,7 +53,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         }
     }
 
-    /// The operation of today for one batch of the zone; what it tells is told here.
+    /// Returns the new form of the operation for one batch of the zone, which passes its results on to this one.
     private func batch(of zoneID: CKRecordZone.ID) -> CKFetchRecordZoneChangesOperation {
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID],

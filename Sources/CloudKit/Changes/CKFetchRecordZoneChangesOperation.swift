@@ -1,27 +1,29 @@
 public import Foundation
 import NacreCloudWire
 
-/// Tells what changed in zones of a private or shared database since a token of each: every changed record once, as it is now, and what is
-/// gone by name and type.
+/// Fetches the changes in zones of a private or shared database since a token of each zone. Each changed record comes
+/// once, in its current version; each deleted record by ID and type.
 ///
-/// The zones follow each other, and one that fails does not stop the others. What was told, and the tokens told with it, stay good
-/// whatever comes after. The assets of a record are fetched before it is told; leave them out by `desiredKeys`. Apple: iOS 10.
+/// Zones are fetched one after the other; a failed zone does not stop the others. Reported changes and tokens stay
+/// valid whatever happens later. The assets of a record are fetched before the record is reported; `desiredKeys` can
+/// leave them out. Apple: iOS 10.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
-    /// nil: the zones that have a configuration, in the order of their names.
+    /// The zones; nil for those that have a configuration, in the order of their names.
     open var recordZoneIDs: [CKRecordZone.ID]?
-    /// Since when, how much and which fields, for each zone.
+    /// The token, the limit and the fields for each zone.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]?
-    /// The old form of `configurationsByRecordZoneID`; counts where that has nothing for a zone. Apple: deprecated in iOS 12.
+    /// The old form of `configurationsByRecordZoneID`; used for zones without a configuration. Apple: deprecated in iOS
+    /// 12.
     open var optionsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]?
-    /// Whether to go on in each zone until there are no more changes.
+    /// Whether to continue in each zone until there are no more changes.
     open var fetchAllChanges: Bool = true
-    /// Called for each changed record, as it is now, or with why it could not be had.
+    /// Called for each changed record in its current version, or with the reason why it could not be fetched.
     open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
-    /// Called for each record that is gone, with the type that it had.
+    /// Called for each deleted record, with its former type.
     open var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)?
-    /// Called between a zone's batches: up to this token everything was told.
+    /// Called between a zone's batches, with the token after the changes reported so far.
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
     /// Called once for each zone, after its changes.
     open var recordZoneFetchResultBlock:
@@ -33,12 +35,12 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         )?
     /// Called last; success if the request as a whole worked, even if zones failed.
     open var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form of `recordWasChangedBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `recordWasChangedBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var recordChangedBlock: ((CKRecord) -> Void)?
-    /// The old form of `recordZoneFetchResultBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `recordZoneFetchResultBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var recordZoneFetchCompletionBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
-    /// The old form of `fetchRecordZoneChangesResultBlock`; not called where that is set. Failed zones make it `partialFailure`. Apple:
-    /// deprecated in iOS 15.
+    /// The old form of `fetchRecordZoneChangesResultBlock`; not called if that is set. Failed zones make it
+    /// `partialFailure`. Apple: deprecated in iOS 15.
     open var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)?
 
     typealias ZoneEnd = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
@@ -48,7 +50,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
         var ends: [CKRecordZone.ID: Result<ZoneEnd, any Error>] = [:]
 
-        /// By record ID and by zone ID.
+        /// The errors by record ID and by zone ID.
         var failures: [AnyHashable: any Error] {
             var failures: [AnyHashable: any Error] = [:]
             for (recordID, result) in modifications { failures[recordID] = result.error }
@@ -58,7 +60,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private var results = Results()
-    /// For the token alone with which a zone begins, or goes on: nothing is told of its records.
+    /// Whether to fetch only the token with which a zone begins or continues. No records are reported then.
     var wantsTokenOnly = false
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
@@ -67,7 +69,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         super.init()
     }
 
-    /// An operation that fetches the changes of these zones.
+    /// Makes an operation that fetches the changes of these zones.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]? = nil
@@ -89,7 +91,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Asking
 
-    /// One zone's part of the request, as the app configured it.
+    /// Returns the item of one zone in a request, as the app configured it.
     private func item(_ zoneID: CKRecordZone.ID) -> ChangesZoneRequest.Item {
         let configuration = configurationsByRecordZoneID?[zoneID]
         let options = optionsByRecordZoneID?[zoneID]
@@ -119,20 +121,22 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var answer = await conversation.changes(in: item, wantsTokenOnly: wantsTokenOnly)
         while true {
             let found = try answer.get()
-            // The next page is on its way while this one is read and the app hears of it; and no more than that one, however slow the app is.
+            // The next page is requested while this one is decoded and reported. Only one page is fetched ahead,
+            // however slow the app is.
             let asked = item
             let hint = fetchAllChanges ? found.tokenOfMore : nil
             async let early = conversation.changes(in: asked, after: hint == asked.syncToken ? nil : hint)
             let page = try found.page()
             let token = CKServerChangeToken(wire: page.syncToken)
             let data = page.clientChangeToken.map { Data($0) }
-            // Inside one commit no token is safe to keep, so the commit is fetched to its end even by who asked for one batch.
+            // No token inside a commit is safe to keep. A commit is therefore fetched to its end, even if one batch was
+            // requested.
             guard page.moreComing, fetchAllChanges || page.isMidCommit else {
                 try await tell(page.records, of: zoneID)
                 tell(zoneID, .success((token, data, page.moreComing)))
                 return
             }
-            // A server that does not move would keep us here for ever.
+            // A server that repeats its token would cause an endless loop.
             guard page.syncToken != asked.syncToken else {
                 try await tell(page.records, of: zoneID)
                 throw .unexpectedAnswer
@@ -178,7 +182,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            // An app that set the block for each record does not need them all again.
+            // Successful records are not collected for an app with a block for each record.
             if whenDone != nil || result.error != nil {
                 results.modifications[recordID] = result.map(CKDatabase.RecordZoneChange.Modification.init)
             }
@@ -216,7 +220,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         whenDone?(error.map(Result.failure) ?? .success(results))
     }
 
-    /// The result block says that the request as a whole worked; the old block of records hears of records alone.
+    /// Logs errors that no block of the app receives: the result block reports success, and the old record block gets
+    /// only records.
     private func noteUnheard() {
         if recordWasChangedBlock == nil {
             noteUnheard(results.modifications.values.compactMap(\.error), "CKFetchRecordZoneChangesOperation: changed records to fetch")

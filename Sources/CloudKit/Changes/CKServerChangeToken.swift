@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A place in the history of a database or of a zone, as the server gave it. Only the server can read it.
+/// A position in the history of a database or of a zone, made by the server. Only the server can read it.
 ///
-/// Keep one for a database and one for each zone, in an archive; they are not interchangeable. Compares by value. Apple: iOS 8.
+/// Archive one for each database and one for each zone; they are not interchangeable. Compares by value. Apple: iOS 8.
 open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: its one property is a `let` of a value type.
 
-    /// The token as the wire carries it.
+    /// The token in its wire form.
     let wire: String
 
     init(wire: String) {

@@ -1,29 +1,29 @@
 import NacreCloudWire
 
 extension CKDatabase {
-    /// What `databaseChanges` tells. Apple: iOS 15.
+    /// A change that `databaseChanges` returns. Apple: iOS 15.
     public enum DatabaseChange {
         /// A zone that is new or has changes.
         public struct Modification: Sendable, Hashable {
-            /// The zone that is new, or in which something changed.
+            /// The zone that is new or has changes.
             public let zoneID: CKRecordZone.ID
         }
 
-        /// A zone that is gone.
+        /// A deleted zone.
         public struct Deletion: Sendable, Hashable {
-            /// Apple: iOS 17.
+            /// The reason of a deletion. Apple: iOS 17.
             public enum Reason: Sendable, Equatable, Hashable {
                 /// An app deleted the zone.
                 case deleted
-                /// The user removed the app's data from storage settings: wipe, do not upload again.
+                /// The user removed the app's data from storage settings: delete local data, do not upload it again.
                 case purged
-                /// The user reset their encrypted data: upload again what this device has.
+                /// The user reset their encrypted data: upload this device's data again.
                 case encryptedDataReset
             }
 
-            /// The zone that is gone.
+            /// The deleted zone.
             public let zoneID: CKRecordZone.ID
-            /// Why the zone is gone.
+            /// The reason of the deletion.
             public let reason: Reason
 
             /// Apple: deprecated in iOS 17 in favour of `reason`.
@@ -31,19 +31,19 @@ extension CKDatabase {
         }
     }
 
-    /// What `recordZoneChanges` tells. Apple: iOS 15.
+    /// A change that `recordZoneChanges` returns. Apple: iOS 15.
     public enum RecordZoneChange {
-        /// A record that is new or has changes, as it is now. Compares its record by identity, as records do.
+        /// A record that is new or has changes. Two modifications are equal if they have the same record instance.
         public struct Modification: Sendable, Hashable {
-            /// The record as it is now.
+            /// The record in its current version.
             public let record: CKRecord
         }
 
-        /// A record that is gone.
+        /// A deleted record.
         public struct Deletion: Sendable, Hashable {
-            /// The record that is gone.
+            /// The deleted record's ID.
             public let recordID: CKRecord.ID
-            /// The type that it had.
+            /// The deleted record's former type.
             public let recordType: CKRecord.RecordType
         }
     }

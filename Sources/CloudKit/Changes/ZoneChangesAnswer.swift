@@ -1,8 +1,8 @@
 import NacreCloudWire
 
-/// A page of one zone's changes as it came, before anything of it is read.
+/// A page of one zone's changes in its raw form, before it is decoded.
 struct ZoneChangesAnswer: Sendable {
-    /// How far from its end an answer is looked at: a token, and what may stand behind it.
+    /// Bytes at the end of an answer that are searched: enough for a token and the keys behind it.
     private static let tailBytes = 4096
     private static let key = Array("\"syncToken\":\"".utf8)
     private static let more = Array("\",\"moreComing\":true".utf8)
@@ -10,9 +10,9 @@ struct ZoneChangesAnswer: Sendable {
     let bytes: [UInt8]
     let user: CurrentUser
 
-    /// The page's token where its end says that more is coming; the page itself says it for certain.
+    /// The page's token if the page's end says that more is coming. It is a hint that the decoded page confirms.
     ///
-    /// Quotation marks in texts of records have a backslash before them, so that what is found is a key of the answer.
+    /// Quotation marks in texts of records are escaped with a backslash, so a match is a key of the answer.
     var tokenOfMore: String? {
         let tail = bytes.suffix(Self.tailBytes)
         guard let key = tail.indices.last(where: { tail[$0...].starts(with: Self.key) }) else { return nil }
@@ -43,7 +43,7 @@ extension Conversation {
         }
     }
 
-    /// nil where there is no token to go on from.
+    /// Fetches the page after a token; nil without a token.
     func changes(in zone: ChangesZoneRequest.Item, after token: String?) async -> Result<ZoneChangesAnswer, CKError>? {
         guard let token else { return nil }
         var zone = zone

@@ -8,7 +8,7 @@ extension CKFetchRecordZoneChangesOperation {
     public typealias ZoneOptions = CKFetchRecordZoneChangesOptions
 }
 
-/// What to fetch of one zone's changes.
+/// The choice of a zone's changes to fetch.
 private struct FeedChoice: Sendable {
     var previousServerChangeToken: CKServerChangeToken?
     var resultsLimit = 0
@@ -34,7 +34,8 @@ private struct FeedChoice: Sendable {
     }
 }
 
-/// What to fetch of one zone's changes. Written `CKFetchRecordZoneChangesOperation.ZoneConfiguration`. Apple: iOS 12.
+/// The choice of a zone's changes to fetch. Written `CKFetchRecordZoneChangesOperation.ZoneConfiguration`. Apple: iOS
+/// 12.
 open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the only stored property is `Locked`.
 
@@ -45,7 +46,7 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
         super.init()
     }
 
-    /// What to fetch of a zone; what is left out is as the properties say.
+    /// Makes a configuration; nil values stand for the properties' defaults.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil, desiredKeys: [CKRecord.FieldKey]? = nil
     ) {
@@ -55,19 +56,19 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
         self.desiredKeys = desiredKeys
     }
 
-    /// nil: from the beginning.
+    /// The token to start from; nil for the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { choice.withLock { $0.previousServerChangeToken } }
         set { choice.withLock { $0.previousServerChangeToken = newValue } }
     }
 
-    /// 0: the server decides.
+    /// The most changes of a batch; 0 lets the server decide.
     open var resultsLimit: Int {
         get { choice.withLock { $0.resultsLimit } }
         set { choice.withLock { $0.resultsLimit = newValue } }
     }
 
-    /// nil: all fields; empty: system fields alone.
+    /// The fields to fetch; nil for all fields, empty for system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { choice.withLock { $0.desiredKeys } }
         set { choice.withLock { $0.desiredKeys = newValue } }
@@ -91,7 +92,8 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
     }
 }
 
-/// The old form of `ZoneConfiguration`. Written `CKFetchRecordZoneChangesOperation.ZoneOptions`. Apple: iOS 10, deprecated in iOS 12.
+/// The old form of `ZoneConfiguration`. Written `CKFetchRecordZoneChangesOperation.ZoneOptions`. Apple: iOS 10,
+/// deprecated in iOS 12.
 open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying {
     private var choice: FeedChoice
 
@@ -100,19 +102,19 @@ open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying 
         super.init()
     }
 
-    /// nil: since the beginning.
+    /// The token to start from; nil for the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { choice.previousServerChangeToken }
         set { choice.previousServerChangeToken = newValue }
     }
 
-    /// 0: as many as the server sends at a time.
+    /// The most changes of a batch; 0 lets the server decide.
     open var resultsLimit: Int {
         get { choice.resultsLimit }
         set { choice.resultsLimit = newValue }
     }
 
-    /// nil: all fields; empty: none.
+    /// The fields to fetch; nil for all, empty for none.
     open var desiredKeys: [String]? {
         get { choice.desiredKeys }
         set { choice.desiredKeys = newValue }

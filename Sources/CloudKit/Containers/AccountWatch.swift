@@ -5,15 +5,16 @@ public import Foundation
 import NacreLocks
 
 extension NSNotification.Name {
-    /// The status of the user's account has changed, or its account is another one: ask `accountStatus` again. Posted on an arbitrary queue, without an
-    /// object. Apple: iOS 9.
+    /// Posted when the status of the user's account changes, or another account is used: call `accountStatus` again. It
+    /// is posted on an arbitrary queue, without an object. Apple: iOS 9.
     ///
-    /// On this server: posted when an answer shows another status than the one before, for which an app that asks nothing follows
-    /// `CloudKitPush.RemoteNotifications`, and when `CloudKitServer.configure` gives another account token.
+    /// On this server: posted when an answer shows another status than the one before, and when
+    /// `CloudKitServer.configure` gives another account token. An app that sends no requests can follow
+    /// `CloudKitPush.RemoteNotifications` to learn of changes.
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
 
-/// What the server's answers have shown of the account's status, and tells the app when that changes.
+/// Follows the account's status in the server's answers, and notifies the app when it changes.
 final class AccountWatch: Sendable {
     private struct Known {
         var settings: ServerSettings
@@ -23,12 +24,12 @@ final class AccountWatch: Sendable {
     private let known = Locked<Known?>(nil)
     private let changed: @Sendable () -> Void
 
-    /// - Parameter changed: called for each change. Only tests choose it.
+    /// - Parameter changed: called for each change. Only tests pass it.
     init(changed: @escaping @Sendable () -> Void = { AccountWatch.post() }) {
         self.changed = changed
     }
 
-    /// - Parameter error: with which a request for the account's own data was refused; nil: it was answered.
+    /// - Parameter error: the error of a request for the account's own data; nil if it succeeded.
     func heard(_ error: CKError?, with settings: ServerSettings) {
         switch error?.code {
         case nil: note(.available, settings)
@@ -41,12 +42,12 @@ final class AccountWatch: Sendable {
 
     private func note(_ status: CKAccountStatus, _ settings: ServerSettings) {
         let hasChanged = known.withLock { known in
-            // Another token is another account, which `configure` tells.
+            // Another token is another account, which `configure` announces.
             guard let before = known, before.settings == settings else {
                 known = Known(settings: settings, status: status)
                 return false
             }
-            // A request for records does not tell a restricted account from none.
+            // A refused request for records does not distinguish a restricted account from none.
             if before.status == status || (before.status == .restricted && status == .noAccount) { return false }
             known?.status = status
             return true

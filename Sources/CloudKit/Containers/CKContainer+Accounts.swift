@@ -1,22 +1,22 @@
 import Foundation
 import NacreCloudWire
 
-/// Whether the user can use the private database. Apple: iOS 8.
+/// The availability of the user's private database. Apple: iOS 8.
 public enum CKAccountStatus: Int, Sendable {
-    /// An error says why.
+    /// The status is unknown; an error gives the reason.
     case couldNotDetermine = 0
-    /// The user's data can be asked for.
+    /// The user's data is available.
     case available = 1
-    /// The account's administrator does not allow it.
+    /// The account's administrator does not allow access.
     case restricted = 2
     /// On this server: there is no account token, or the server refuses it.
     case noAccount = 3
-    /// There is an account, but not ready: keep what you have, send nothing, wait.
+    /// There is an account that is not ready: keep local data, send nothing, and wait.
     case temporarilyUnavailable = 4
 }
 
 extension CKContainer {
-    /// Asks the server. `couldNotDetermine` comes with the error; nothing else does.
+    /// Calls back with the account's status. Only `couldNotDetermine` comes with an error.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         identifying { result in
@@ -25,14 +25,15 @@ extension CKContainer {
         }.start()
     }
 
-    /// Throws where the status could not be determined, as when the server cannot be reached.
+    /// Returns the account's status. Throws if it could not be determined, for example if the server cannot be reached.
     public func accountStatus() async throws -> CKAccountStatus {
         let (status, error) = CKAccountStatus.reading(await SingleCall.result { identifying($0) })
         if let error { throw error }
         return status
     }
 
-    /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
+    /// Calls back with the ID of the user's record in the public and the private database; `notAuthenticated` without
+    /// an account.
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         naming { result in
@@ -43,7 +44,8 @@ extension CKContainer {
         }.start()
     }
 
-    /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
+    /// Returns the ID of the user's record in the public and the private database; throws `notAuthenticated` without an
+    /// account.
     public func userRecordID() async throws -> CKRecord.ID {
         CKRecord.ID(recordName: try await SingleCall.result { naming($0) }.get().userRecordName)
     }

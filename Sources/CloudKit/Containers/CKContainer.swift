@@ -1,12 +1,12 @@
 public import Foundation
 import NacreLocks
 
-/// Everything that an app keeps in the cloud: a public database, and a private and a shared one for each user.
+/// An app's data in the cloud: a public database, and a private and a shared one for each user.
 ///
-/// Where its server is, `CloudKitServer` says. Making a container never fails and never asks for an entitlement; what is missing is told by
-/// the first request. Apple: iOS 8.
+/// `CloudKitServer` configures its server. Making a container never fails and needs no entitlement; missing settings
+/// fail the first request. Apple: iOS 8.
 open class CKContainer: NSObject, @unchecked Sendable {
-    // Sendable: everything stored is a `let` of a sendable type, or in `Locked`.
+    // Sendable: every stored property is a `let` of a sendable type, or in `Locked`.
 
     let line: ServerLine
     let configuration: CKOperation.Configuration.Values?
@@ -22,32 +22,33 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     private static let shared = CKContainer(line: .default)
 
-    /// The container that `CloudKitServer.setDefaultContainer`, `CLOUDKIT_CONTAINER` or the configuration file names.
+    /// Returns the container that `CloudKitServer.setDefaultContainer`, `CLOUDKIT_CONTAINER` or the configuration file
+    /// names.
     open class func `default`() -> CKContainer { shared }
 
-    /// A container by its identifier, such as `iCloud.com.example.Notes`. Nothing is asked until the first request.
+    /// Makes a container by its identifier, such as `iCloud.com.example.Notes`. No request is sent yet.
     public convenience init(identifier containerIdentifier: String) {
         self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient))
     }
 
-    /// For tests: a container with settings of its own over another transport.
+    /// Makes a container with settings of its own over another transport, for tests.
     package convenience init(identifier: String, server: CloudKitServer, transport: any Transport, timekeeper: Timekeeper = .system) {
         self.init(line: ServerLine(identifier: identifier, source: .explicit(server), transport: transport, timekeeper: timekeeper))
     }
 
-    /// nil: this is the default container, and nobody has said which that is.
+    /// The container's identifier; nil for a default container that is not configured.
     open var containerIdentifier: String? { line.containerIdentifier }
 
     // MARK: Databases
 
-    /// The user's own data.
+    /// The database with the user's own data.
     open var privateCloudDatabase: CKDatabase { database(with: .private) }
-    /// What all users of the app share.
+    /// The database that all users of the app share.
     open var publicCloudDatabase: CKDatabase { database(with: .public) }
-    /// What others share with the user.
+    /// The database with data that other users share with the user.
     open var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
-    /// The same instance each time.
+    /// Returns the database of a scope, the same instance each time.
     open func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
         databases.withLock { databases in
             if let database = databases[databaseScope] { return database }
@@ -57,7 +58,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Runs an operation on this container; one on a database that names none goes to this container's private one.
+    /// Runs an operation on this container. A database operation without a database uses the private one.
     open func add(_ operation: CKOperation) {
         guard operation.enqueue() else { return }
         if let operation = operation as? CKDatabaseOperation, operation.database == nil {
@@ -70,7 +71,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: A configured view
 
-    /// Hands `body` a view of this container whose single-call functions, its databases' included, use these settings.
+    /// Calls `body` with a view of this container. Single-call functions of the view and its databases use these
+    /// settings.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -79,7 +81,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         try body(CKContainer(line: line, configuration: configuration?.snapshot, group: group))
     }
 
-    /// Runs `body` with a view of this container whose single calls have the configuration and the group.
+    /// Calls `body` with a view of this container. Single-call functions of the view and its databases use these
+    /// settings.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

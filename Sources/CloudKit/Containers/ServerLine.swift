@@ -1,37 +1,38 @@
 import Foundation
 import NacreLocks
 
-/// How a container reaches its server: shared by the container, its databases and the views that `configuredWith` makes.
+/// The access to a container's server, shared by the container, its databases and the views that `configuredWith`
+/// makes.
 final class ServerLine: Sendable {
     enum Source: Sendable {
-        /// Swift calls, environment, file: looked up at each request, so that calls may come later.
+        /// Swift calls, the environment and the file. They are read at each request, so that calls may come later.
         case ambient
         case explicit(CloudKitServer)
     }
 
-    /// nil: the default container, whichever that is when a request is made.
+    /// The container's identifier; nil for the default container at the time of a request.
     let identifier: String?
     let source: Source
     let transport: any Transport
-    /// For questions that the server holds open.
+    /// The transport for requests that the server holds open.
     let waitingTransport: any Transport
     let timekeeper: Timekeeper
-    /// Takes the lines of the framework's log: standard error, but for tests.
+    /// Writes a line to the framework's log: standard error, except in tests.
     let log: @Sendable (String) -> Void
-    /// Where fetched assets go.
+    /// The folder of fetched assets.
     let staging: AssetStaging
-    /// Where long-lived operations are kept; nil: nowhere.
+    /// The store of long-lived operations; nil for none.
     let longLived: LongLivedOperations?
-    /// Runs operations that were added.
+    /// The queue of operations that were added.
     let queue: OperationQueue
-    /// What the server answered last when it was asked who the app is.
+    /// The server's last answer to who the user is.
     let knownUser = Locked<KnownUser?>(nil)
 
     let accountWatch = AccountWatch()
-    /// Which requests stand back for others.
+    /// Lets discretionary requests wait for others.
     let discretion = Discretion()
 
-    /// Under which e-mail addresses are hashed for the server.
+    /// The key with which e-mail addresses are hashed for the server.
     let contactKey = Locked<ContactKey?>(nil)
 
     struct ContactKey: Sendable {
@@ -45,8 +46,8 @@ final class ServerLine: Sendable {
     }
 
     /// - Parameters:
-    ///   - transport: nil: the network.
-    ///   - longLived: nil: this user's, over the network; an agent knows no other transport.
+    ///   - transport: nil for the network.
+    ///   - longLived: nil for this user's store, if the transport is the network: an agent uses no other.
     init(
         identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
         staging: AssetStaging = .shared, longLived: LongLivedOperations? = nil,
@@ -66,14 +67,14 @@ final class ServerLine: Sendable {
 
     static let `default` = ServerLine(identifier: nil, source: .ambient)
 
-    /// The container's identifier as far as it is known now.
+    /// The container's identifier, as far as it is known now.
     var containerIdentifier: String? {
         guard identifier == nil else { return identifier }
         if let configured = ConfiguredServers.shared.state.withLock(\.defaultContainer) { return configured }
         return AmbientSettings.process.container
     }
 
-    /// Throws `badContainer`, with what to set, when a setting is missing.
+    /// Returns the settings. Throws `badContainer`, with the setting's name, if one is missing.
     func settings() throws(CKError) -> ServerSettings {
         switch source {
         case .explicit(let server):
@@ -85,20 +86,21 @@ final class ServerLine: Sendable {
         }
     }
 
-    /// - Parameter mayWait: the server may hold the question open.
+    /// - Parameter mayWait: whether the server may hold the request open.
     func address(mayWait: Bool = false) throws(CKError) -> ServerAddress {
         ServerAddress(settings: try settings(), transport: mayWait ? waitingTransport : transport)
     }
 }
 
-/// Where requests go, and with which credentials.
+/// The target of requests, with the credentials.
 struct ServerAddress: Sendable {
     let settings: ServerSettings
     let transport: any Transport
 
     var apiToken: String? { settings.apiToken }
 
-    /// `{server}/database/1/{container}/{environment}/{database}/{path}?ckAPIToken=…`, with the account token as bearer.
+    /// Makes a request to `{server}/database/1/{container}/{environment}/{database}/{path}?ckAPIToken=…`, with the
+    /// account token as bearer.
     func request(
         _ method: TransportRequest.Method, _ path: String, _ body: [UInt8], _ scope: CKDatabase.Scope
     ) throws(CKError) -> TransportRequest {
@@ -106,7 +108,7 @@ struct ServerAddress: Sendable {
         return try request(method, "database", "\(scope.wire)/\(path)", body)
     }
 
-    /// `{server}/device/1/{container}/{environment}/notifications`, as a stream of events.
+    /// Makes a request for `{server}/device/1/{container}/{environment}/notifications`, as a stream of events.
     func eventStreamRequest(clientID: String?) throws(CKError) -> TransportRequest {
         if settings.accountToken == nil { throw .needsAccount }
         var request = try request(.get, "device", "notifications", [], query: clientID.map { [("clientId", $0)] } ?? [])
@@ -114,7 +116,7 @@ struct ServerAddress: Sendable {
         return request
     }
 
-    /// `POST {server}/device/1/{container}/{environment}/notifications`, which is ours.
+    /// Makes a `POST {server}/device/1/{container}/{environment}/notifications`, which is an addition of this server.
     func deviceNoteRequest(_ body: [UInt8]) throws(CKError) -> TransportRequest {
         if settings.accountToken == nil { throw .needsAccount }
         return try request(.post, "device", "notifications", body)
@@ -135,9 +137,10 @@ struct ServerAddress: Sendable {
         return TransportRequest(method: method, url: url, headers: headers, body: body, timeout: 0)
     }
 
-    /// A request for the bytes of a file, at a URL that the server gave: it needs no credentials, and gets none, wherever it leads.
+    /// Makes a request for the bytes of a file, at a URL from the server. The URL needs no credentials and gets none,
+    /// whatever its host is.
     ///
-    /// - Throws: where it is no URL of HTTP, or where a server that is reached by TLS would have bytes go without.
+    /// - Throws: an error if it is no HTTP URL, or if it is without TLS while the server is reached by TLS.
     func fileRequest(_ method: TransportRequest.Method, _ text: String) throws(CKError) -> TransportRequest {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), url.host != nil, scheme == "https" || scheme == "http",
             scheme == "https" || settings.url.scheme?.lowercased() == "http"
@@ -160,7 +163,7 @@ struct ServerAddress: Sendable {
 }
 
 extension CKDatabase.Scope {
-    /// The path's word.
+    /// The word in the path.
     var wire: String {
         switch self {
         case .public: "public"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A thing that must be known before a request can be made.
+/// A setting that requests need.
 enum ServerSetting: Sendable {
     case url
     case container
@@ -32,7 +32,7 @@ enum ServerSetting: Sendable {
     }
 }
 
-/// What one source says, each thing if it says it.
+/// The settings of one source; nil values are not set there.
 struct SettingsLayer: Equatable, Sendable {
     var url: String?
     var container: String?
@@ -53,7 +53,7 @@ struct SettingsLayer: Equatable, Sendable {
             url: server.url.absoluteString, environment: server.environment?.rawValue, apiToken: server.apiToken, accountToken: server.accountToken)
     }
 
-    /// The process's environment; an empty variable counts as one that is not set.
+    /// Reads the process's environment; an empty variable counts as not set.
     init(environment variables: [String: String]) {
         func variable(_ name: String) -> String? {
             variables[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -64,7 +64,7 @@ struct SettingsLayer: Equatable, Sendable {
     }
 }
 
-/// The configuration file's content.
+/// The content of the configuration file.
 struct SettingsFile: Decodable, Equatable, Sendable {
     struct Entry: Decodable, Equatable, Sendable {
         var server: String?
@@ -80,13 +80,13 @@ struct SettingsFile: Decodable, Equatable, Sendable {
     var accountToken: String?
     var containers: [String: Entry]?
 
-    /// Under XDG_CONFIG_HOME, which must be absolute to count, or else ~/.config.
+    /// Returns the file's path under `XDG_CONFIG_HOME`, which must be absolute to count, otherwise under `~/.config`.
     static func path(environment variables: [String: String]) -> String {
         let folder = variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? (variables["HOME"] ?? "") + "/.config"
         return folder + "/nacre/config.json"
     }
 
-    /// What it says about a container: first the container's own entry, then the whole file.
+    /// Returns the settings for a container: first its own entry, then those of the whole file.
     func layers(for identifier: String?) -> [SettingsLayer] {
         let own = identifier.flatMap { containers?[$0] }.map { entry in
             SettingsLayer(
@@ -98,12 +98,12 @@ struct SettingsFile: Decodable, Equatable, Sendable {
     }
 }
 
-/// What the process was started with. Read once.
+/// The settings that the process was started with. Read once.
 struct AmbientSettings: Sendable {
     static let process = AmbientSettings(environment: ProcessInfo.processInfo.environment) { FileManager.default.contents(atPath: $0) }
 
     var environment: SettingsLayer
-    /// nil: there is none.
+    /// The configuration file; nil if there is none.
     var file: Result<SettingsFile, CKError>?
 
     init(environment variables: [String: String], read: (String) -> Data?) {
@@ -117,18 +117,18 @@ struct AmbientSettings: Sendable {
         }
     }
 
-    /// The default container's identifier; a file that cannot be read counts as one that does not name it.
+    /// The default container's identifier. A file that cannot be read counts as one without it.
     var container: String? {
         environment.container ?? (try? file?.get())?.container
     }
 
-    /// Highest first.
+    /// Returns the settings of the environment and the file, highest precedence first.
     func layers(for identifier: String?) throws(CKError) -> [SettingsLayer] {
         [environment] + (try file?.get().layers(for: identifier) ?? [])
     }
 }
 
-/// The settings of a container, put together.
+/// The settings of a container, combined from all sources.
 struct ServerSettings: Equatable, Sendable {
     var url: URL
     var container: String
@@ -136,7 +136,7 @@ struct ServerSettings: Equatable, Sendable {
     var apiToken: String?
     var accountToken: String?
 
-    /// - Parameter layers: what each source says, highest first.
+    /// - Parameter layers: the settings of each source, highest precedence first.
     init(container identifier: String?, layers: [SettingsLayer]) throws(CKError) {
         guard let first = layers.lazy.compactMap(\.url).first, let url = URL(string: first), url.scheme == "http" || url.scheme == "https",
             url.host != nil

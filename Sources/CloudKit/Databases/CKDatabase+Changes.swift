@@ -2,7 +2,7 @@ extension CKDatabase {
     private typealias DatabaseResults = CKFetchDatabaseChangesOperation.Results
     private typealias ZoneResults = CKFetchRecordZoneChangesOperation.Results
 
-    /// One batch of changed and deleted zones; call again with the token while `moreComing`.
+    /// Calls back with one batch of changed and deleted zones; call again with the token while `moreComing`.
     @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -21,7 +21,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// One batch of changed and deleted zones; call again with the token while `moreComing`.
+    /// Returns one batch of changed and deleted zones; call again with the token while `moreComing`.
     public func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> (
@@ -31,7 +31,7 @@ extension CKDatabase {
         try Self.changes(await SingleCall.result { databaseChanging(changeToken, resultsLimit, $0) })
     }
 
-    /// One batch of a zone's changed and deleted records; call again with the token while `moreComing`.
+    /// Calls back with one batch of a zone's changed and deleted records; call again with the token while `moreComing`.
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -51,7 +51,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// One batch of a zone's changed and deleted records; call again with the token while `moreComing`.
+    /// Returns one batch of a zone's changed and deleted records; call again with the token while `moreComing`.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int? = nil

@@ -4,7 +4,7 @@ extension CKDatabase {
 
     // MARK: Pages
 
-    /// A page of the records that match, in the query's order; see `CKQueryOperation`.
+    /// Calls back with a page of the matching records, in the query's order; see `CKQueryOperation`.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -19,7 +19,7 @@ extension CKDatabase {
         page(of: CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, completionHandler)
     }
 
-    /// The page after the one that ended at the cursor.
+    /// Calls back with the page after the one that ended at the cursor.
     @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -34,7 +34,7 @@ extension CKDatabase {
         page(of: CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, completionHandler)
     }
 
-    /// A page of the records that match, in the query's order; see `CKQueryOperation`.
+    /// Returns a page of the matching records, in the query's order; see `CKQueryOperation`.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -42,7 +42,7 @@ extension CKDatabase {
         try await page(of: CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit)
     }
 
-    /// The page after the one that ended at the cursor.
+    /// Returns the page after the one that ended at the cursor.
     public func records(
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -52,7 +52,7 @@ extension CKDatabase {
 
     // MARK: The first page alone
 
-    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    /// Calls back with the first page alone, for which reason Apple deprecated it in iOS 15.
     @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?, completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
@@ -63,13 +63,13 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    /// Returns the first page alone, for which reason Apple deprecated it in iOS 15.
     public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try Self.records(
             await SingleCall.result { querying(CKQueryOperation(query: query), zoneID, nil, CKQueryOperation.maximumResults, $0) })
     }
 
-    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    /// Returns the first page alone, for which reason Apple deprecated it in iOS 15.
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await perform(query, inZoneWith: zoneID)

@@ -1,10 +1,9 @@
 extension CKDatabase {
-    /// What `modifyRecords` returns.
     private typealias ModifyResults = CKModifyRecordsOperation.Results
 
     // MARK: One record
 
-    /// Fetches a record; `unknownItem` if there is none.
+    /// Fetches a record; `unknownItem` if it does not exist.
     @preconcurrency
     public func fetch(withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         fetching([recordID], nil) { result in
@@ -13,14 +12,16 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Fetches a record; `unknownItem` if there is none.
+    /// Fetches a record; throws `unknownItem` if it does not exist.
     public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         try Self.only(recordID, of: await SingleCall.result { fetching([recordID], nil, $0) }).get()
     }
 
-    /// Saves a record if the server has none of its name, or the version that it was fetched as; else `serverRecordChanged`.
+    /// Saves a record if it is new to the server, or unchanged there since it was fetched; otherwise
+    /// `serverRecordChanged`.
     ///
-    /// Hands back the server's version as a new instance; see `CKModifyRecordsOperation` on what becomes of the one passed in.
+    /// Calls back with the server's version as a new instance; see `CKModifyRecordsOperation` on the instance passed
+    /// in.
     @preconcurrency
     public func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         modifying([record], [], .ifServerRecordUnchanged, true) { result in
@@ -29,16 +30,17 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Saves a record if the server has none of its name, or the version that it was fetched as; else `serverRecordChanged`.
+    /// Saves a record if it is new to the server, or unchanged there since it was fetched; otherwise throws
+    /// `serverRecordChanged`.
     ///
-    /// Returns the server's version as a new instance; see `CKModifyRecordsOperation` on what becomes of the one passed in.
+    /// Returns the server's version as a new instance; see `CKModifyRecordsOperation` on the instance passed in.
     @discardableResult
     public func save(_ record: CKRecord) async throws -> CKRecord {
         let result = await SingleCall.result { modifying([record], [], .ifServerRecordUnchanged, true, $0) }
         return try Self.only(record.recordID, of: result.map(\.saves)).get()
     }
 
-    /// Deletes a record, whatever version the server has; deleting what is not there succeeds.
+    /// Deletes a record, whatever version the server has. Deleting a missing record succeeds.
     @preconcurrency
     public func delete(withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         modifying([], [recordID], .ifServerRecordUnchanged, true) { result in
@@ -47,7 +49,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Deletes a record, whatever version the server has; deleting what is not there succeeds.
+    /// Deletes a record, whatever version the server has. Deleting a missing record succeeds.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         let result = await SingleCall.result { modifying([], [recordID], .ifServerRecordUnchanged, true, $0) }
@@ -57,7 +59,7 @@ extension CKDatabase {
 
     // MARK: Several records
 
-    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, and empty for the system fields alone.
+    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, empty for system fields alone.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -66,14 +68,14 @@ extension CKDatabase {
         fetching(recordIDs, desiredKeys) { completionHandler($0.mapError { $0 as any Error }) }.start()
     }
 
-    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, and empty for the system fields alone.
+    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, empty for system fields alone.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
         try await SingleCall.result { fetching(ids, desiredKeys, $0) }.get()
     }
 
-    /// Saves and deletes; see `CKModifyRecordsOperation`.
+    /// Saves and deletes records; see `CKModifyRecordsOperation`.
     ///
     /// On this server an atomic zone that failed gives a result for each of its items, and no error of the whole.
     @preconcurrency
@@ -92,7 +94,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Saves and deletes; see `CKModifyRecordsOperation`.
+    /// Saves and deletes records; see `CKModifyRecordsOperation`.
     ///
     /// On this server an atomic zone that failed gives a result for each of its items, and no error of the whole.
     public func modifyRecords(
@@ -126,7 +128,7 @@ extension CKDatabase {
         return operation
     }
 
-    /// What became of the one item that was asked for.
+    /// Returns the result of the only item of a request.
     static func only<ItemID: Hashable, Value>(
         _ id: ItemID, of result: Result<[ItemID: Result<Value, any Error>], CKError>
     ) -> Result<Value, any Error> {

@@ -1,7 +1,7 @@
 extension CKDatabase {
     // MARK: All subscriptions
 
-    /// The user's subscriptions of this database.
+    /// Calls back with the user's subscriptions of this database.
     @preconcurrency
     public func fetchAllSubscriptions(completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
         listing { result in
@@ -12,7 +12,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// The user's subscriptions of this database.
+    /// Returns the user's subscriptions of this database.
     @discardableResult
     public func allSubscriptions() async throws -> [CKSubscription] {
         try await SingleCall.result { listing($0) }.get().subscriptions
@@ -20,7 +20,7 @@ extension CKDatabase {
 
     // MARK: One subscription
 
-    /// `unknownItem` if there is none.
+    /// Fetches a subscription; `unknownItem` if it does not exist.
     @preconcurrency
     public func fetch(
         withSubscriptionID subscriptionID: CKSubscription.ID, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -31,12 +31,12 @@ extension CKDatabase {
         }.start()
     }
 
-    /// `unknownItem` if there is none.
+    /// Fetches a subscription; throws `unknownItem` if it does not exist.
     public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
         try Self.only(subscriptionID, of: await SingleCall.result { fetching([subscriptionID], $0) }.map(\.byID)).get()
     }
 
-    /// Saves a subscription; one with this ID that is there is replaced.
+    /// Saves a subscription; one with the same ID is replaced.
     @preconcurrency
     public func save(_ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void) {
         modifying([subscription], []) { result in
@@ -45,13 +45,13 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Saves a subscription; one with this ID that is there is replaced.
+    /// Saves a subscription; one with the same ID is replaced.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         try Self.only(subscription.subscriptionID, of: await SingleCall.result { modifying([subscription], [], $0) }.map(\.saves)).get()
     }
 
-    /// Deletes a subscription; one that there is not is an error.
+    /// Deletes a subscription; deleting a missing one is an error.
     @preconcurrency
     public func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID, completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
@@ -62,7 +62,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Deletes a subscription; one that there is not is an error.
+    /// Deletes a subscription; deleting a missing one is an error.
     @discardableResult
     public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
         try Self.only(subscriptionID, of: await SingleCall.result { modifying([], [subscriptionID], $0) }.map(\.deletions)).get()

@@ -1,7 +1,7 @@
 extension CKDatabase {
     // MARK: All zones
 
-    /// The default zone included.
+    /// Calls back with all zones, the default zone included.
     @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
         listing { result in
@@ -12,7 +12,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// The default zone included.
+    /// Returns all zones, the default zone included.
     @discardableResult
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await SingleCall.result { listing($0) }.get().zones
@@ -20,7 +20,7 @@ extension CKDatabase {
 
     // MARK: One zone
 
-    /// `zoneNotFound` if there is none.
+    /// Fetches a zone; `zoneNotFound` if it does not exist.
     @preconcurrency
     public func fetch(withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         fetching([zoneID]) { result in
@@ -29,12 +29,12 @@ extension CKDatabase {
         }.start()
     }
 
-    /// `zoneNotFound` if there is none.
+    /// Fetches a zone; throws `zoneNotFound` if it does not exist.
     public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
         try Self.only(zoneID, of: await SingleCall.result { fetching([zoneID], $0) }.map(\.byID)).get()
     }
 
-    /// Makes a zone; one that exists stays as it is.
+    /// Makes a zone; an existing one stays as it is.
     @preconcurrency
     public func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         modifying([zone], []) { result in
@@ -43,7 +43,7 @@ extension CKDatabase {
         }.start()
     }
 
-    /// Makes a zone; one that exists stays as it is.
+    /// Makes a zone; an existing one stays as it is.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         try Self.only(zone.zoneID, of: await SingleCall.result { modifying([zone], [], $0) }.map(\.saves)).get()

@@ -1,24 +1,24 @@
 public import Foundation
 
-/// Records and zones of one scope of a container. Comes from a `CKContainer`.
+/// The records and zones of one scope of a container, which makes its databases.
 ///
-/// Each function is one operation with the quality of service `userInitiated`, unless `configuredWith` says otherwise. Functions of single
-/// items throw the item's error; those of several return a result for each, and throw only when the request as a whole failed. Completion
-/// handlers run on a queue that is not the main one. Apple: iOS 8.
+/// Each function is one operation with the quality of service `userInitiated`, unless `configuredWith` sets another.
+/// Functions for a single item throw the item's error. Functions for several items return a result for each, and throw
+/// only if the request as a whole failed. Completion handlers run on a queue other than the main one. Apple: iOS 8.
 open class CKDatabase: NSObject, @unchecked Sendable {
-    // Sendable: everything stored is a `let` of a sendable type; `home` is weak and never set again.
+    // Sendable: every stored property is a `let` of a sendable type; `home` is weak and never set again.
 
-    /// Whose data it is. Apple: iOS 10.
+    /// The kind of a database. Apple: iOS 10.
     public enum Scope: Int, Sendable {
-        /// Everybody reads; counts against the app.
+        /// All users read it; it counts against the app's storage.
         case `public` = 1
-        /// The user's own.
+        /// The user's own data.
         case `private` = 2
-        /// What others share with the user.
+        /// Data that other users share with the user.
         case shared = 3
     }
 
-    /// Which of its container's databases this is.
+    /// The kind of this database.
     public let databaseScope: CKDatabase.Scope
     let line: ServerLine
     let configuration: CKOperation.Configuration.Values?
@@ -37,7 +37,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// The container that this database came from, or one over the same line once that is gone.
+    /// The container of this database, or a new one over the same line once that is gone.
     final var container: CKContainer { home ?? CKContainer(line: line) }
 
     /// Runs an operation on this database.
@@ -47,7 +47,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         line.queue.addOperation(operation)
     }
 
-    /// Hands `body` a view of this database whose single-call functions use these settings.
+    /// Calls `body` with a view of this database, whose single-call functions use these settings.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil, body: (_ configuredDatabase: CKDatabase) throws -> R
@@ -55,7 +55,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         try body(configured(configuration, group))
     }
 
-    /// Runs `body` with a view of this database whose single calls have the configuration and the group.
+    /// Calls `body` with a view of this database, whose single-call functions use these settings.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -1,35 +1,36 @@
 public import CoreLocation
 public import Foundation
 
-/// What a record's field can hold, as `CKRecord`'s subscript takes and gives it.
+/// A value that a record's field can hold, as `CKRecord`'s subscript takes and returns it.
 ///
-/// On Apple's platforms this inherits `NSObjectProtocol` and only classes conform. Here Swift's value types conform too, so that
-/// `record["n"] as? Int` and `5 as CKRecordValue` compile; what a record gives out are `NSString`, `NSNumber` and their like.
-/// A type of your own may conform, but no record takes it: that is a fault, told when the record is saved.
+/// On Apple's platforms this inherits `NSObjectProtocol` and only classes conform. Here Swift's value types conform
+/// too, so that `record["n"] as? Int` and `5 as CKRecordValue` compile. Records return `NSString`, `NSNumber` and
+/// similar objects. A type of your own may conform, but cannot be stored: saving its record fails.
 public protocol __CKRecordObjCValue {}
 
 /// Apple: iOS 8.
 public typealias CKRecordValue = __CKRecordObjCValue
 
-/// What a record's field can hold, as Swift types. Apple: iOS 8.
+/// A value that a record's field can hold, as a Swift type. Apple: iOS 8.
 public protocol CKRecordValueProtocol {}
 
-/// Fields under keys. Apple: iOS 9.
+/// An object with fields under keys. Apple: iOS 9.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
-    /// The value under a key, or nil.
+    /// Returns the value under a key; nil if there is none.
     func object(forKey key: String) -> (any __CKRecordObjCValue)?
     /// Sets the value under a key; nil clears the field.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String)
     /// The value under a key; nil clears the field.
     subscript(key: String) -> (any __CKRecordObjCValue)? { get set }
-    /// The keys that have a value.
+    /// Returns the keys that have a value.
     func allKeys() -> [String]
-    /// The keys that were set or cleared since the last fetch or save.
+    /// Returns the keys that were set or cleared since the last fetch or save.
     func changedKeys() -> [String]
 }
 
 extension CKRecordKeyValueSetting {
-    /// nil where there is no value, and where it does not fit `T`; numbers fit every numeric type that can hold them exactly.
+    /// The value under a key; nil if there is none or if it does not fit `T`. A number fits every numeric type that can
+    /// hold it exactly.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
         get { object(forKey: key) as? T }
         set { setObject(newValue.map(settable), forKey: key) }
@@ -42,12 +43,12 @@ extension CKRecordKeyValueSetting {
     }
 }
 
-/// A Swift value as `setObject` takes it.
+/// Returns a Swift value in the form that `setObject` takes.
 private func settable(_ value: any CKRecordValueProtocol) -> any __CKRecordObjCValue {
     (value as? any __CKRecordObjCValue) ?? UnsupportedValue()
 }
 
-/// Stands for a value that no record takes, so that setting it is told as a fault and does not read as clearing the field.
+/// Stands for a value that cannot be stored, so that setting it is a fault and does not clear the field.
 struct UnsupportedValue: __CKRecordObjCValue {}
 
 extension String: __CKRecordObjCValue, CKRecordValueProtocol {}

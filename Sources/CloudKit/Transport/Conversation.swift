@@ -2,19 +2,20 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// One operation's talk with a database on a server: messages go out, answers or a `CKError` come back.
+/// The exchange of one operation with a database on a server. Takes messages, and returns answers or throws a
+/// `CKError`.
 struct Conversation: Sendable {
     let line: ServerLine
     let scope: CKDatabase.Scope
     let patience: Patience
-    /// The server may hold its questions open.
+    /// Whether the server may hold its requests open.
     var mayWait = false
-    /// Of a long-lived operation: what its steps came to.
+    /// The journal of a long-lived operation, with the results of its steps.
     var journal: OperationJournal?
-    /// Of the operation, for the server's log.
+    /// The operation's group, for the server's log.
     var group: OperationGroupNote?
 
-    /// nil while a setting is missing.
+    /// The server's URL; nil while a setting is missing.
     var serverURL: URL? { try? line.settings().url }
 
     // MARK: The endpoints
@@ -79,7 +80,8 @@ struct Conversation: Sendable {
         return identity
     }
 
-    /// As `caller`, for who needs to know the user and not the account's status.
+    /// Returns the caller. Errors about the account's status become `notAuthenticated`, for callers that only need the
+    /// user.
     func requireCaller() async throws(CKError) -> UserIdentity {
         do throws(CKError) {
             return try await caller()
@@ -89,10 +91,10 @@ struct Conversation: Sendable {
         }
     }
 
-    /// Costs a request the first time, and again when the line goes to another server or with another account. Of an account that is not available there is
-    /// no user, and the public database is still there to read.
+    /// Returns the current user. It costs a request the first time, and again when the line changes its server or
+    /// account. An account that is not available has no user, but the public database can still be read.
     func currentUser() async throws(CKError) -> CurrentUser {
-        // What one process knew, the next one has to ask for.
+        // The user is a step of the journal, because a process that resumes the operation does not know it.
         guard let journal else { return try await knownUser() }
         return CurrentUser(recordName: try await journal.step("user") { () throws(CKError) in try await knownUser().recordName })
     }
@@ -109,17 +111,17 @@ struct Conversation: Sendable {
         }
     }
 
-    /// Throws what any request would fail with before it is sent: a setting that is missing, or no account.
+    /// Throws the error that any request would fail with before it is sent: a missing setting, or no account.
     func checkAccess() throws(CKError) {
         _ = try line.address().request(.get, "", [], scope)
     }
 
     // MARK: One request
 
-    /// Seconds that an attempt gets even at the end of its time.
+    /// The least seconds that an attempt gets, even when its time has run out.
     private static let shortestTimeout = 0.1
 
-    /// Asks with our details, and a change under an operation ID, which its repetitions keep.
+    /// Sends a request that asks for this framework's details. A change has an operation ID, which its retries keep.
     func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> Answer {
@@ -145,7 +147,7 @@ struct Conversation: Sendable {
 
     /// Sends the same bytes until there is an answer, or until `RetryState` gives up.
     ///
-    /// - Parameter start: when its time began, where another request went before it.
+    /// - Parameter start: the time at which the request's limit began, if another request came first.
     func send(
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
@@ -163,7 +165,7 @@ struct Conversation: Sendable {
         var request = try address.request(method, path, body, scope)
         if let group { request.headers[OperationGroupNote.header] = group.text }
         let plain = request
-        // The process before may have sent it.
+        // An earlier process may have sent the request.
         let earlier = journal?.takenOverAfter
         return try await repeated(kind, since: start) { attempt in
             var request = plain
@@ -178,11 +180,11 @@ struct Conversation: Sendable {
         }
     }
 
-    /// One of the times that something is tried.
+    /// One try of a request.
     struct Attempt: Sendable {
-        /// The first is 0.
+        /// The number of the attempt; the first is 0.
         var number: Int
-        /// Seconds since the first began.
+        /// Seconds since the first attempt began.
         var age: Double
         var timeout: Double
         var totalTimeout: Double?
@@ -190,7 +192,7 @@ struct Conversation: Sendable {
 
     /// Tries until there is an answer, or until `RetryState` gives up.
     ///
-    /// - Parameter start: when its time began, where another request went before it.
+    /// - Parameter start: the time at which the limit began, if another request came first.
     func repeated<Value>(
         _ kind: RetryState.Kind, since start: Double? = nil, _ attempt: (Attempt) async -> Result<Value, Failure>
     ) async throws(CKError) -> Value {
@@ -205,7 +207,7 @@ struct Conversation: Sendable {
                 number: number, age: age, timeout: patience.requestTimeout,
                 totalTimeout: patience.resourceTimeout.map { max($0 - age, Self.shortestTimeout) })
             let failure: Failure
-            // A question that the server holds open is no work.
+            // A request that the server holds open does not count as work.
             switch await line.discretion.during(discretionary: patience.isDiscretionary || mayWait, { await attempt(limits) }) {
             case .success(let value): return value
             case .failure(let failed): failure = failed
@@ -230,11 +232,11 @@ struct Conversation: Sendable {
         }
     }
 
-    /// An attempt without an answer to work with: what to call it, and whether trying again may help (nil: never).
+    /// The failure of an attempt: its error, and its kind if a retry may help (nil: never).
     struct Failure: Error {
         var ending: RetryState.Ending?
         var error: CKError
-        /// Something of a file came before it failed: the next attempt goes on from there.
+        /// Whether bytes of a file arrived before the failure: the next attempt continues there.
         var hasMoved = false
     }
 
@@ -248,7 +250,7 @@ struct Conversation: Sendable {
 
     private static let callerPath = "users/caller"
 
-    /// What an answer about the account's own data shows of the account.
+    /// Tells the account watch what an answer about the account's own data reveals of the account.
     private func note(_ ending: Result<TransportAnswer, Failure>, _ address: ServerAddress) {
         guard address.settings.accountToken != nil else { return }
         switch ending {
@@ -257,7 +259,7 @@ struct Conversation: Sendable {
         }
     }
 
-    /// What came of an attempt: an answer to work with, or why there is none.
+    /// Returns the answer of an attempt if it is a success, otherwise the failure.
     func answered(
         _ result: Result<TransportAnswer, TransportFailure>, by address: ServerAddress, hasMoved: Bool = false
     ) -> Result<TransportAnswer, Failure> {
@@ -280,7 +282,7 @@ struct Conversation: Sendable {
         let retryAfter = answer.headers["retry-after"].flatMap(Double.init)
         guard var error = (try? ErrorResponse(json: answer.body))?.error else {
             let error = CKError.unreadable(status: answer.status, retryAfter: retryAfter)
-            // A gateway that got no answer: what the server did is not known.
+            // A gateway got no answer, so it is unknown what the server did.
             if answer.status == 502 || answer.status == 504 { return Failure(ending: .answerLost, error: error) }
             return Failure(ending: error.code.saysLater ? .busy(retryAfter: retryAfter) : nil, error: error)
         }
@@ -294,7 +296,7 @@ struct Conversation: Sendable {
 }
 
 extension CKError.Code {
-    /// The server is there, and will do it at another time.
+    /// Whether the server is reachable and asks to try again later.
     fileprivate var saysLater: Bool {
         self == .serviceUnavailable || self == .requestRateLimited || self == .zoneBusy
     }
