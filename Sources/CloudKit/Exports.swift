@@ -1,3 +1,3 @@
-// As on Apple's platforms: who imports CloudKit has Foundation and CoreLocation too.
+// Apps that import CloudKit get Foundation and CoreLocation too, as on Apple's platforms.
 @_exported public import CoreLocation
 @_exported public import Foundation

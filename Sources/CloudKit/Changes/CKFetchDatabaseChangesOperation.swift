@@ -5,7 +5,7 @@ import NacreCloudWire
 ///
 /// A token that the server no longer knows fails with `changeTokenExpired`: start again without one.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The token to start from; nil for the beginning.
     open var previousServerChangeToken: CKServerChangeToken?
@@ -26,7 +26,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     /// Called last.
     open var fetchDatabaseChangesResultBlock:
         ((_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
-    /// The old form; not called where `fetchDatabaseChangesResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `fetchDatabaseChangesResultBlock` is set. Apple: deprecated in iOS 15.
     open var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
 
     struct Results: Sendable {
@@ -36,7 +36,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     }
 
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {

@@ -6,7 +6,7 @@ public import Foundation
 /// A record that could not be fetched appears only in the completion block's error, which is then `partialFailure`.
 /// Apple: iOS 8, deprecated in iOS 10.
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `end` and `failures` are touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `end` and `failures`.
 
     /// The zone; without one the operation fails with `invalidArguments`.
     open var recordZoneID: CKRecordZone.ID?

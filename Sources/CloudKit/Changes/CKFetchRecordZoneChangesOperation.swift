@@ -8,7 +8,7 @@ import NacreCloudWire
 /// valid whatever happens later. The assets of a record are fetched before the record is reported; `desiredKeys` can
 /// leave them out. Apple: iOS 10.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The zones; nil for those that have a configuration, in the order of their names.
     open var recordZoneIDs: [CKRecordZone.ID]?
@@ -62,7 +62,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private var results = Results()
     /// Whether to fetch only the token with which a zone begins or continues. No records are reported then.
     var wantsTokenOnly = false
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {

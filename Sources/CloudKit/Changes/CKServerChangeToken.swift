@@ -22,7 +22,7 @@ open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

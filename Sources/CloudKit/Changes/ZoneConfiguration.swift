@@ -79,7 +79,7 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
             previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
     }
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
@@ -126,7 +126,7 @@ open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying 
         return copy
     }
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

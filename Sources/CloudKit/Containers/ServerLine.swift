@@ -32,7 +32,7 @@ final class ServerLine: Sendable {
     /// Lets discretionary requests wait for others.
     let discretion = Discretion()
 
-    /// The key with which e-mail addresses are hashed for the server.
+    /// The key with which e-mail addresses and phone numbers are hashed for the server.
     let contactKey = Locked<ContactKey?>(nil)
 
     struct ContactKey: Sendable {

@@ -10,7 +10,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     /// The kind of a database. Apple: iOS 10.
     public enum Scope: Int, Sendable {
-        /// All users read it; it counts against the app's storage.
+        /// Data that all users read; it counts against the app's storage.
         case `public` = 1
         /// The user's own data.
         case `private` = 2

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// An `NSError` of CloudKit's domain is a `CKError`, and the other way round: `as? CKError`, `catch let error as CKError`, and
-/// `as? [CKRecord.ID: NSError]` of the errors of items work as on Apple's platforms, where the compiler knows the two to be one.
+/// Bridges `NSError`s of CloudKit's domain to `CKError` and back. `as? CKError`, `catch let error as CKError`, and `as?
+/// [CKRecord.ID: NSError]` of item errors work as on Apple's platforms, where the compiler unites the two types.
 ///
-/// Swift's runtime asks this protocol for casts on every platform; nobody else calls its functions.
+/// Swift's runtime calls the functions of this protocol for casts on every platform; nothing else does.
 extension CKError: _ObjectiveCBridgeable {
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
@@ -11,7 +11,7 @@ extension CKError: _ObjectiveCBridgeable {
         _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
     }
 
-    /// False for an error of another domain.
+    /// Makes a `CKError`; returns false for an error of another domain.
     @discardableResult
     public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
         guard source.domain == CKErrorDomain else { return false }

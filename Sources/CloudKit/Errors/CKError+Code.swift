@@ -1,15 +1,15 @@
 import Foundation
 
 extension CKError {
-    /// What kind of failure it is. Apple: iOS 8, later ones as said.
+    /// The kind of a failure. Apple: iOS 8, except codes that say another version.
     public enum Code: Int, Sendable {
-        /// Something went wrong inside the framework or the server; trying again does not help.
+        /// An error inside the framework or the server. A retry does not help.
         case internalError = 1
-        /// Some items failed: see `partialErrorsByItemID`. Only old completion blocks say it.
+        /// Some items failed: see `partialErrorsByItemID`. Old completion blocks and `CKSyncEngine` report it.
         case partialFailure = 2
         /// The server could not be reached; nothing was sent.
         case networkUnavailable = 3
-        /// The connection broke after it was there.
+        /// An existing connection broke.
         case networkFailure = 4
         /// The container is not known, or not configured.
         case badContainer = 5
@@ -17,7 +17,7 @@ extension CKError {
         case serviceUnavailable = 6
         /// Too many requests: wait `retryAfterSeconds`.
         case requestRateLimited = 7
-        /// Kept for source compatibility: nothing here needs an entitlement.
+        /// Exists for source compatibility: this framework needs no entitlements.
         case missingEntitlement = 8
         /// The request needs an account.
         case notAuthenticated = 9
@@ -25,27 +25,27 @@ extension CKError {
         case permissionFailure = 10
         /// There is no such record.
         case unknownItem = 11
-        /// The request is malformed; the text names what.
+        /// The request is malformed; the text names the fault.
         case invalidArguments = 12
-        /// Never returned any more.
+        /// No longer used.
         case resultsTruncated = 13
-        /// The record on the server is another version: merge into `serverRecord` and save that.
+        /// The server has another version of the record: merge into `serverRecord` and save that.
         case serverRecordChanged = 14
-        /// The server refuses such requests; trying again does not help.
+        /// The server refuses requests of this kind; a retry does not help.
         case serverRejectedRequest = 15
-        /// An asset's file is not there.
+        /// An asset's file does not exist.
         case assetFileNotFound = 16
         /// An asset's file changed while it was saved.
         case assetFileModified = 17
         /// This version of the app is too old for the server.
         case incompatibleVersion = 18
-        /// A field that must be unique is not.
+        /// The value of a unique field is already used.
         case constraintViolation = 19
         /// The app cancelled the operation.
         case operationCancelled = 20
-        /// Throw the cache away and fetch changes from the beginning, without a token.
+        /// The token is too old: discard the cache and fetch changes from the beginning, without a token.
         case changeTokenExpired = 21
-        /// Nothing is wrong with this item: another one of its atomic batch failed.
+        /// This item has no fault: another item of its atomic batch failed.
         case batchRequestFailed = 22
         /// The zone is in use: try again after a few seconds.
         case zoneBusy = 23
@@ -55,9 +55,9 @@ extension CKError {
         case quotaExceeded = 25
         /// There is no such zone: save it first.
         case zoneNotFound = 26
-        /// Too much in one request: halve it and try each half.
+        /// The request is too large: halve it and try each half.
         case limitExceeded = 27
-        /// The user deleted this zone: ask before uploading it again.
+        /// The user deleted this zone: ask the user before uploading it again.
         case userDeletedZone = 28
         /// A share has too many participants.
         case tooManyParticipants = 29
@@ -67,13 +67,13 @@ extension CKError {
         case referenceViolation = 31
         /// The account's administrator does not allow this.
         case managedAccountRestricted = 32
-        /// The invitation must be opened by the user first.
+        /// The user must verify the address of the invitation first.
         case participantMayNeedVerification = 33
-        /// The answer never came, and whether the change happened is unknown: fetch to see.
+        /// The answer got lost, so it is unknown whether the change was made: fetch to find out.
         case serverResponseLost = 34
         /// An asset's file cannot be read.
         case assetNotAvailable = 35
-        /// There is an account, but not ready: wait for `CKAccountChanged`.
+        /// There is an account that is not ready: wait for `CKAccountChanged`.
         case accountTemporarilyUnavailable = 36
         /// The participant is invited already.
         case participantAlreadyInvited = 37
@@ -156,7 +156,7 @@ extension CKError {
 }
 
 extension CKError.Code {
-    /// Lets `catch CKError.zoneBusy` match.
+    /// Matches an error with this code, as in `catch CKError.zoneBusy`.
     public static func ~= (code: CKError.Code, error: any Error) -> Bool {
         if let error = error as? CKError { return error.code == code }
         let error = error as NSError

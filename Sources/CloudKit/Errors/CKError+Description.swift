@@ -1,8 +1,8 @@
 import Foundation
 
 extension CKError: CustomStringConvertible {
-    /// As CloudKit's logs print it, without addresses and identifiers: one line, and one more for each item of a partial failure, in the order
-    /// of their text.
+    /// The error in the form of CloudKit's logs, without addresses and identifiers. A partial failure has one more line
+    /// for each item, sorted by text.
     public var description: String {
         var parts = ["<CKError: \"\(code.title)\" (\(numbers))"]
         if let text = userInfo[NSLocalizedDescriptionKey] as? String { parts.append("\"\(text)\"") }
@@ -28,7 +28,7 @@ extension CKError: CustomStringConvertible {
         }
     }
 
-    /// The code, and the finer one where there is one: 14/2004.
+    /// The code, with the finer code behind a slash if there is one: 14/2004.
     private var numbers: String {
         guard let finer = internalCode else { return "\(errorCode)" }
         return "\(errorCode)/\(finer)"
@@ -36,7 +36,7 @@ extension CKError: CustomStringConvertible {
 }
 
 extension CKError.Code {
-    /// The code's name for people, as CloudKit's logs print it.
+    /// The code's name in CloudKit's logs.
     var title: String {
         switch self {
         case .internalError: "Internal Error"

@@ -1,20 +1,20 @@
 import Foundation
 import NacreCloudWire
 
-// Every `CKError` of this framework is made here: from what the server said, from an answer without an error of the server's, and from what was wrong
-// before anything was sent. Text is static; values stand under keys of the user info.
+// This file makes every `CKError` of the framework: from the server's error, from an unreadable answer, and from faults
+// before anything was sent. Texts are static; values are in the user info.
 
 extension CKError {
-    /// The domain of the error underneath, whose code is the finer code that CloudKit's logs show behind a slash.
+    /// The domain of the underlying error. Its code is the finer code that CloudKit's logs show behind a slash.
     static let internalErrorDomain = "CKInternalErrorDomain"
 
-    /// Our keys in the user info, beside Apple's.
+    /// This framework's keys in the user info, beside Apple's.
     enum DetailKey: String, CaseIterable {
         /// The record's field or the request's key at fault.
         case field = "CKErrorField"
-        /// One line: what to do.
+        /// The remedy, in one line.
         case remedy = "CKErrorRemedy"
-        /// Where a user can sign in.
+        /// The URL where a user can sign in.
         case redirectURL = "CKErrorRedirectURL"
     }
 
@@ -22,7 +22,7 @@ extension CKError {
         (userInfo[NSUnderlyingErrorKey] as? NSError).flatMap { $0.domain == Self.internalErrorDomain ? $0.code : nil }
     }
 
-    /// - Parameter text: static; what it is about goes into `details`.
+    /// - Parameter text: a static text; values go into `details`.
     init(
         _ code: Code, text: String, internalCode: Int? = nil, details: [DetailKey: String] = [:], retryAfter: Double? = nil,
         underlying: NSError? = nil, records: [String: CKRecord] = [:]
@@ -42,9 +42,9 @@ extension CKError {
 
     // MARK: From the server
 
-    /// An error as the server said it.
+    /// Makes an error from the server's.
     ///
-    /// The framework's own code travels with the answer; one that this version does not know falls back on the web's code.
+    /// The answer contains the framework's own code. If this version does not know it, the web's code counts.
     init(_ error: ServerError, records: [String: CKRecord] = [:]) {
         var details: [DetailKey: String] = [:]
         details[.field] = error.field
@@ -55,9 +55,9 @@ extension CKError {
             retryAfter: error.retryAfter.map(Double.init), records: records)
     }
 
-    /// The server's error for a record that was to be saved: a conflict carries the three versions.
+    /// Makes the server's error for a record that was to be saved. A conflict contains the three versions.
     ///
-    /// - Parameter server: under which the URLs of shares are.
+    /// - Parameter server: the server's URL, with which the URLs of shares begin.
     init(_ error: ServerError, saving record: CKRecord, server: URL? = nil) {
         guard error.nativeCode == NativeErrorCode.serverRecordChanged.rawValue else {
             self.init(error)
@@ -73,7 +73,7 @@ extension CKError {
         self.init(error, records: records)
     }
 
-    /// An answer whose body is not an error of this server: from a proxy in between, or from another server.
+    /// Makes the error for an answer that is not this server's error, but that of a proxy or of another server.
     static func unreadable(status: Int, retryAfter: Double?) -> CKError {
         let code: Code =
             switch status {
@@ -95,7 +95,7 @@ extension CKError {
         self.init(.invalidArguments, text: "\(fault.reason.text): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])
     }
 
-    /// - Parameter text: what is wrong with what the app asked for.
+    /// - Parameter text: the fault in the app's request.
     static func malformed(_ text: String) -> CKError {
         CKError(.invalidArguments, text: text, internalCode: 1017)
     }
@@ -164,7 +164,7 @@ extension CKError {
         CKError(.assetNotAvailable, text: "The server does not have the asset's bytes", details: [.field: key])
     }
 
-    /// A fetched asset has no place on this machine.
+    /// A fetched asset cannot be stored on this machine.
     static func assetNotKept(_ cause: NSError) -> CKError {
         CKError(.assetNotAvailable, text: "The asset's bytes cannot be kept on this machine", underlying: cause)
     }
@@ -173,24 +173,24 @@ extension CKError {
         CKError(.badDatabase, text: "Only private databases can have custom zones")
     }
 
-    /// - Parameter text: "Failed to modify some records", and so on.
+    /// - Parameter text: for example "Failed to modify some records".
     static func partial(_ text: String, _ errors: [AnyHashable: any Error]) -> CKError {
         var userInfo = CKError(.partialFailure, text: text, internalCode: 1011).userInfo
         userInfo[CKPartialErrorsByItemIDKey] = errors
         return CKError(.partialFailure, userInfo: userInfo)
     }
 
-    /// A setting without which no request can be made.
+    /// A setting that requests need is missing.
     static func missing(_ setting: ServerSetting) -> CKError {
         CKError(.badContainer, text: setting.problem, details: [.remedy: setting.remedy])
     }
 
-    /// An answer that is well-formed and yet not one to what was asked.
+    /// The answer is well-formed, but does not fit the request.
     static var unexpectedAnswer: CKError {
         CKError(.internalError, text: "The server's answer does not fit the request")
     }
 
-    /// What a failed attempt is called when it will not be made again.
+    /// Makes the error of a failed attempt that is not repeated.
     init(_ failure: TransportFailure) {
         switch failure {
         case .notSent(let cause):
@@ -214,7 +214,7 @@ extension CKError {
 }
 
 extension CKError.Code {
-    /// The two enumerations are one list, so the raw value always fits.
+    /// Converts a wire code. Both enumerations have the same raw values, so the conversion always succeeds.
     init(_ native: NativeErrorCode) {
         self = CKError.Code(rawValue: native.rawValue) ?? .internalError
     }

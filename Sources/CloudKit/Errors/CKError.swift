@@ -5,32 +5,32 @@ public import Foundation
 
 /// The domain of `CKError`.
 public let CKErrorDomain: String = "CKErrorDomain"
-/// In `partialFailure`: a dictionary from record IDs or zone IDs to errors.
+/// The key of a `partialFailure`'s dictionary from record IDs or zone IDs to errors.
 public let CKPartialErrorsByItemIDKey: String = "CKPartialErrors"
-/// In `serverRecordChanged`: the record that the edit was based on; without fields if it was never fetched.
+/// The key of a `serverRecordChanged`'s record that the edit was based on; without fields if it was never fetched.
 public let CKRecordChangedErrorAncestorRecordKey: String = "AncestorRecord"
-/// In `serverRecordChanged`: what the server has. Merge into it and save it.
+/// The key of a `serverRecordChanged`'s server version. Merge into it and save it.
 public let CKRecordChangedErrorServerRecordKey: String = "ServerRecord"
-/// In `serverRecordChanged`: what was sent.
+/// The key of a `serverRecordChanged`'s record as it was sent.
 public let CKRecordChangedErrorClientRecordKey: String = "ClientRecord"
-/// In any error: an `NSNumber`, the seconds to wait before trying again.
+/// The key of an `NSNumber` in any error: the seconds to wait before trying again.
 public let CKErrorRetryAfterKey: String = "CKRetryAfter"
-/// In `zoneNotFound`: an `NSNumber`, true when the user reset their encrypted data.
+/// The key of an `NSNumber` in a `zoneNotFound`: true if the user reset their encrypted data.
 public let CKErrorUserDidResetEncryptedDataKey: String = "CKUserDidResetEncryptedData"
 
-/// Why an operation, or a part of it, failed. Every error of this framework is one.
+/// The reason why an operation, or a part of it, failed. Every error of this framework is a `CKError`.
 ///
-/// Its `description` carries what a developer needs: the code's name, code and finer code, what the server said and, for a partial failure,
-/// each item's error. Compares by code and user info. Apple: iOS 8.
+/// Its `description` has the details for developers: the code's name, code and finer code, the server's text and, for a
+/// partial failure, each item's error. Compares by code and user info. Apple: iOS 8.
 public struct CKError: Error, CustomNSError, Hashable, Sendable {
     public let _nsError: NSError
 
-    /// - Parameter error: of `CKErrorDomain`; a code that `CKError.Code` does not have reads as `internalError`.
+    /// - Parameter error: an error of `CKErrorDomain`. A code that `CKError.Code` lacks is read as `internalError`.
     public init(_nsError error: NSError) {
         _nsError = error
     }
 
-    /// An error as the framework makes it, for an app's own tests.
+    /// Makes an error like those of the framework, for an app's own tests.
     public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
         self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
@@ -38,29 +38,29 @@ public struct CKError: Error, CustomNSError, Hashable, Sendable {
     /// `CKErrorDomain`.
     public static var errorDomain: String { CKErrorDomain }
 
-    /// What kind of failure it is.
+    /// The kind of the failure.
     public var code: CKError.Code { CKError.Code(rawValue: _nsError.code) ?? .internalError }
     /// The code as a number.
     public var errorCode: Int { _nsError.code }
-    /// As `userInfo`.
+    /// The same as `userInfo`.
     public var errorUserInfo: [String: Any] { _nsError.userInfo }
-    /// What else there is to say, under the framework's keys and Foundation's.
+    /// Further details, under the framework's keys and Foundation's.
     public var userInfo: [String: Any] { _nsError.userInfo }
-    /// A sentence for people.
+    /// A sentence for the user.
     public var localizedDescription: String { _nsError.localizedDescription }
 
     // MARK: What the user info says
 
-    /// The errors of single items, in a `partialFailure`.
+    /// The errors of single items in a `partialFailure`.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
     /// The record that the edit was based on, in a `serverRecordChanged`.
     public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
-    /// What the server has, in a `serverRecordChanged`.
+    /// The server's version, in a `serverRecordChanged`.
     public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
-    /// What was sent, in a `serverRecordChanged`.
+    /// The record as it was sent, in a `serverRecordChanged`.
     public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }
 
     /// Seconds to wait before trying again.

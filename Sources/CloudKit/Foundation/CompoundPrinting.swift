@@ -1,11 +1,11 @@
 import CNacreStart
 import Foundation
 
-/// What a compound prints in place of "FALSEPREDICATE", which is all that Foundation on Linux says of one.
+/// The text of a compound predicate, which Foundation on Linux prints as "FALSEPREDICATE".
 ///
-/// No extension can come before a property of Foundation's, and apps make their compounds by Foundation's own initializers. So, before `main`,
-/// two entries in the method table of `NSCompoundPredicate` are replaced by those of this class: where they are what the class inherits, and
-/// nowhere else. A Foundation that knows better, or has another table, is left alone.
+/// An extension cannot override Foundation's properties, and apps make compounds by Foundation's own initializers.
+/// Before `main`, this class therefore replaces two entries in the method table of `NSCompoundPredicate`, if they are
+/// the inherited ones. A Foundation with overrides of its own, or with another table, stays unchanged.
 private class PrintingCompound: NSCompoundPredicate {
     override var predicateFormat: String { PredicateFormat.text(PredicateTree(self)) }
     override var description: String { PredicateFormat.text(PredicateTree(self)) }
@@ -21,9 +21,9 @@ enum CompoundPrinting {
         }
     }
 
-    /// A class as Swift lays it out where there is no Objective-C: its header, and then its methods.
+    /// The memory layout of a Swift class without Objective-C: a header, then the methods.
     private struct Table {
-        /// Bytes from the class's address to the size of the whole, and to how much of it stands before that address.
+        /// Byte offsets, from the class's address, of its total size and of the size before that address.
         private static let sizeOffset = 32, leadOffset = 36
 
         let entries: UnsafeMutablePointer<UnsafeRawPointer?>
@@ -36,7 +36,7 @@ enum CompoundPrinting {
             count = Int(bytes) / MemoryLayout<UnsafeRawPointer?>.stride
         }
 
-        /// nil where there is not exactly one.
+        /// Returns the index of a method; nil if it does not occur exactly once.
         func place(of method: UnsafeRawPointer) -> Int? {
             let places = (0..<count).filter { entries[$0] == method }
             return places.count == 1 ? places[0] : nil

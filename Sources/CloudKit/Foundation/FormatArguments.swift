@@ -1,14 +1,14 @@
-// As Objective-C has it: every object can be an argument.
+// With Objective-C, every object can be an argument.
 // swift-format-ignore-file: AvoidRetroactiveConformances
 
 public import CoreLocation
 public import Foundation
 import NacreLocks
 
-// On Apple's platforms every object can be an argument of a format, and `as CVarArg` is how apps say so of a date. Foundation on Linux knows
-// strings alone.
+// On Apple's platforms every object can be an argument of a format, and apps write `as CVarArg` behind a date.
+// Foundation on Linux accepts only strings.
 
-/// What `%@` in a predicate's format takes, written `x as CVarArg`. `String(format:)` prints its description.
+/// An argument for `%@` in a predicate's format, written `x as CVarArg`. `String(format:)` prints its description.
 public protocol __CKFormatArgument: CVarArg {}
 
 extension __CKFormatArgument {
@@ -29,9 +29,10 @@ extension CKRecordID: __CKFormatArgument {}
 extension CKReference: __CKFormatArgument {}
 extension CKRecord: __CKFormatArgument {}
 
-/// Texts that a C function reads by their addresses, kept while it may.
+/// Texts that a C function reads by address, kept alive while it may read them.
 private enum FormatTexts {
-    /// Far more than one call has. Ours: the C function gets addresses alone, and nobody says when it is done.
+    /// The most texts, far more than one call has. Own choice: the C function gets only addresses, and its end is
+    /// unknown.
     private static let maximum = 1024
 
     private struct Texts {

@@ -1,9 +1,9 @@
 import Foundation
 import NacreCloudWire
 
-/// What `NSPredicate(format:)` makes: a predicate that keeps the tree of its format.
+/// The result of `NSPredicate(format:)`: a predicate with the syntax tree of its format.
 ///
-/// `NSCompoundPredicate` keeps its parts as they are, so the tree survives inside it.
+/// `NSCompoundPredicate` keeps its parts unchanged, so the tree survives inside it.
 final class FormatPredicate: NSPredicate {
     let tree: PredicateTree
 
@@ -14,20 +14,21 @@ final class FormatPredicate: NSPredicate {
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Of records, dictionaries and the values that records hold; what cannot be evaluated is false, with a line on standard error.
+    /// Evaluates records, dictionaries and record values. If evaluation is impossible, the result is false, with a line
+    /// on standard error.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         LocalUse.matches(bindings.map { tree.substituting($0.mapValues { PredicateOperand(argument: $0) }) } ?? tree, object)
     }
 
     override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.tree == tree }
-    /// Without minus signs: 0 and -0 are equal, and are written differently.
+    /// The hash of the format without minus signs: 0 and -0 are equal, but are written differently.
     override var hash: Int { predicateFormat.filter { $0 != "-" }.hashValue }
     override var predicateFormat: String { PredicateFormat.text(tree) }
     override var description: String { PredicateFormat.text(tree) }
 }
 
 extension PredicateTree {
-    /// What can be known of any predicate. A block is a fault: no server runs it.
+    /// Makes the tree of any predicate. A block predicate is a fault: it cannot be sent to a server.
     init(_ predicate: NSPredicate) {
         self.init(predicate, depth: 0)
     }
@@ -57,7 +58,7 @@ extension PredicateTree {
 // MARK: - Arguments
 
 extension PredicateOperand {
-    /// An argument of a format, as an app gives it. Records and their IDs stand for references to them.
+    /// Makes an operand from an app's argument. Records and their IDs stand for references to them.
     init(argument: Any?) {
         guard let argument else {
             self = .null
@@ -84,13 +85,13 @@ extension PredicateOperand {
         }
     }
 
-    /// CloudKit: in predicates only the record ID of a reference is compared.
+    /// Makes an operand. CloudKit: predicates compare only the record ID of a reference.
     private static func reference(_ recordID: CKRecord.ID) -> PredicateOperand {
         .value(.reference(Reference(recordName: recordID.recordName, action: .none)))
     }
 }
 
-/// An optional that travels as `Any`.
+/// An optional inside an `Any`.
 private protocol OptionalArgument {
     var content: Any? { get }
 }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Key-value coding, as far as it can be had without Objective-C: of records, their IDs and references, and of dictionaries.
+/// Key-value coding without Objective-C, for records, their IDs and references, and dictionaries.
 enum KeyPathValue {
-    /// What is under a key or a path with dots; nil where there is nothing. Of a list it is the list of its elements' values.
+    /// Returns the value under a key or a dotted path; nil if there is none. For a list it returns the list of its
+    /// elements' values.
     static func of(_ path: String, in object: Any?) throws(PredicateFault) -> Any? {
         var value = object
         for (index, key) in path.split(separator: ".").enumerated() where index > 0 || key.uppercased() != "SELF" {
@@ -30,7 +31,7 @@ enum KeyPathValue {
         }
     }
 
-    /// What `CKRecord.SystemFieldKey` stands for.
+    /// The property names of the keys in `CKRecord.SystemFieldKey`.
     private static let properties: [String: String] = [
         CKRecord.SystemFieldKey.recordID: "recordID", CKRecord.SystemFieldKey.creatorUserRecordID: "creatorUserRecordID",
         CKRecord.SystemFieldKey.creationDate: "creationDate", CKRecord.SystemFieldKey.lastModifiedUserRecordID: "lastModifiedUserRecordID",

@@ -2,14 +2,15 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Predicates and sort descriptors, applied to objects of this process.
+/// Applies predicates and sort descriptors to objects of this process.
 enum LocalUse {
-    /// Different lines that are told before it is silent. Ours.
+    /// The most different lines that are logged. Own choice.
     private static let maximumLines = 100
 
     private static let told = Locked<Set<String>>([])
 
-    /// Says on standard error why the answer is false, or "equal": neither function can throw, and a silent answer would mislead. Each line once.
+    /// Logs to standard error why the answer is false or "equal". The caller cannot throw, and silence would mislead.
+    /// Each line is logged once.
     static func cannot(_ what: String, _ fault: PredicateFault) {
         let line = "CloudKit: \(what): \(fault.text)\n"
         let isNew = told.withLock { $0.count < maximumLines && $0.insert(line).inserted }
@@ -25,7 +26,7 @@ enum LocalUse {
         }
     }
 
-    /// By the values under a key, those without one first.
+    /// Compares objects by the values under a key; objects without a value come first.
     static func compare(_ left: Any, _ right: Any, by key: String?, isAscending: Bool) -> ComparisonResult {
         do throws(PredicateFault) {
             let values = (try value(key, in: left), try value(key, in: right))

@@ -1,22 +1,22 @@
 public import Foundation
 
-// Foundation on Linux has sort descriptors by key path alone: a Swift key path tells no field's name.
+// Foundation on Linux has only sort descriptors by key path, and a Swift key path does not reveal a field's name.
 
-/// Lets an initializer hand out a subclass, as Apple's do.
+/// Lets an initializer return a subclass, as Apple's do.
 public protocol __NSSortDescriptorKeyed {}
 
 extension NSSortDescriptor: __NSSortDescriptorKeyed {}
 
 extension __NSSortDescriptorKeyed where Self == NSSortDescriptor {
-    /// By a record's field, or by one of `CKRecord.SystemFieldKey`.
+    /// Makes a descriptor for a record's field, or for a key of `CKRecord.SystemFieldKey`.
     public init(key: String?, ascending: Bool) {
         self = KeySortDescriptor(key: key, ascending: ascending)
     }
 }
 
-// Not an extension of the class: beside Foundation's own `key`, which is unavailable, an optimized app could not tell which is meant.
+// This is not an extension of the class: in optimized apps it would conflict with Foundation's own unavailable `key`.
 extension __NSSortDescriptorKeyed where Self: NSSortDescriptor {
-    /// nil where there is none, as in descriptors by key path.
+    /// The key; nil if there is none, as in descriptors by key path.
     public var key: String? {
         switch self as NSSortDescriptor {
         case let descriptor as KeySortDescriptor: descriptor.name
@@ -26,13 +26,13 @@ extension __NSSortDescriptorKeyed where Self: NSSortDescriptor {
     }
 }
 
-/// What `NSSortDescriptor(key:ascending:)` makes.
+/// The result of `NSSortDescriptor(key:ascending:)`.
 final class KeySortDescriptor: NSSortDescriptor {
     let name: String?
 
     init(key: String?, ascending: Bool) {
         name = key
-        // Foundation wants a key path; nobody asks it for a value.
+        // Foundation requires a key path, but never reads a value through it.
         super.init(keyPath: \NSString.length, ascending: ascending)
     }
 
@@ -40,7 +40,8 @@ final class KeySortDescriptor: NSSortDescriptor {
 
     override var reversedSortDescriptor: Any { KeySortDescriptor(key: name, ascending: !ascending) }
 
-    /// Records and dictionaries by what is under the key, and values themselves where it is nil; those without a value come first.
+    /// Compares records and dictionaries by the value under the key, and values themselves if the key is nil. Objects
+    /// without a value come first.
     override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
         LocalUse.compare(object1, object2, by: name, isAscending: ascending)
     }

@@ -2,9 +2,10 @@ import CoreLocation
 import Foundation
 import NacreCloudWire
 
-/// Whether an object of this process is one that a predicate asks for: what `evaluate(with:)` of a predicate from a format answers.
+/// Evaluates a predicate from a format for an object of this process, for `evaluate(with:)`.
 ///
-/// Takes records, their IDs and references, dictionaries, and the values that records hold. What it cannot do it throws; it never guesses.
+/// It takes records, their IDs and references, dictionaries, and record values. It throws if it cannot evaluate; it
+/// never guesses.
 struct PredicateEvaluation {
     let object: Any?
     let now: Timestamp
@@ -93,7 +94,7 @@ struct PredicateEvaluation {
 
     // MARK: Words
 
-    /// `self CONTAINS 'words'` of a record, and the spellings of CloudKit for it; nil for every other comparison.
+    /// Evaluates a search for words, such as `self CONTAINS 'words'` of a record; nil for every other comparison.
     private func findsWords(_ comparison: PredicateComparison) throws(PredicateFault) -> Bool? {
         guard object is CKRecord, let search = try? PredicateFilters(.comparison(comparison), now: now).filters.first,
             search.comparator == .containsAllTokens || search.comparator == .containsAnyTokens, case .string(let text) = search.value
@@ -111,7 +112,7 @@ struct PredicateEvaluation {
 
     // MARK: Operands
 
-    /// A value, a list of values, or nothing.
+    /// Returns an operand's value: a value, a list of values, or null.
     func value(_ operand: PredicateOperand) throws(PredicateFault) -> PredicateOperand {
         switch operand {
         case .value, .null: return operand
@@ -168,7 +169,7 @@ extension PredicateComparison.Operator {
     }
 }
 
-/// `NSExpression`'s arithmetic: of two integers it is an integer, as in C.
+/// The arithmetic of `NSExpression`: two integers give an integer, as in C.
 private enum Arithmetic {
     static func call(_ name: String, _ left: PredicateOperand, _ right: PredicateOperand) -> PredicateOperand? {
         if case .value(.int64(let left)) = left, case .value(.int64(let right)) = right {
@@ -211,7 +212,7 @@ extension PredicateOperand {
     }
 }
 
-/// How texts compare: `[c]` takes case away, `[d]` diacritics.
+/// The options of text comparisons: `[c]` ignores case, `[d]` diacritics.
 struct TextOptions {
     private let options: NSString.CompareOptions
 
@@ -230,7 +231,7 @@ struct TextOptions {
         }
     }
 
-    /// nil where there is none.
+    /// Returns the order of two operands; nil if they have none.
     func order(_ left: PredicateOperand, _ right: PredicateOperand) -> ComparisonResult? {
         switch (left, right) {
         case (.value(.string(let left)), .value(.string(let right))):
@@ -251,7 +252,7 @@ struct TextOptions {
         text.range(of: part, options: options.union(`where`)) != nil
     }
 
-    /// The whole text, as `MATCHES` wants it.
+    /// Returns whether the whole text matches a pattern, as `MATCHES` requires.
     func matches(_ text: String, _ pattern: String, _ comparison: PredicateComparison) throws(PredicateFault) -> Bool {
         let fold = { (text: String) in text.folding(options: options.intersection(.diacriticInsensitive), locale: nil) }
         let (text, pattern) = options.contains(.diacriticInsensitive) ? (fold(text), fold(pattern)) : (text, pattern)
@@ -262,7 +263,7 @@ struct TextOptions {
         return expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
     }
 
-    /// The regular expression of a pattern with `?` for one character and `*` for any number of them.
+    /// Returns the regular expression of a pattern with `?` for one character and `*` for any number of them.
     static func pattern(like text: String) -> String {
         "(?s)"
             + text.map { character in

@@ -1,12 +1,13 @@
 import CNacreStart
 import Foundation
 
-/// The executable that finishes operations whose app is gone, as `nacre agent`: what `CLOUDKIT_AGENT` names, or else the first `nacre` in PATH.
+/// The executable that finishes operations of ended apps, as `nacre agent`: the one that `CLOUDKIT_AGENT` names,
+/// otherwise the first `nacre` in PATH.
 struct AgentProgram: Sendable {
-    /// Seconds for which a new agent may keep its app waiting until it runs. Ours: a start takes some hundredths.
+    /// Seconds that an app waits for a new agent to be ready. Own choice: a start takes some hundredths.
     private static let startSeconds = 10.0
     private static let reaperStackBytes = 64 << 10
-    /// nil: there is none.
+    /// The executable's path; nil if there is none.
     let path: String?
     private let named: String?
 
@@ -21,8 +22,8 @@ struct AgentProgram: Sendable {
         return path.hasPrefix("/") && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }
 
-    /// Starts it in a session of its own, so that it outlives the app; blocks until it runs.
-    /// - Returns: why it does not run; nil where it does.
+    /// Starts the agent in a session of its own, so that it outlives the app. Blocks until it runs.
+    /// - Returns: the reason why it does not run; nil if it does.
     func start() -> String? {
         guard let path else {
             return named.map { "CLOUDKIT_AGENT names \($0), which is no executable" } ?? "there is no nacre in PATH, and CLOUDKIT_AGENT names none"
@@ -31,7 +32,7 @@ struct AgentProgram: Sendable {
         let code = nacre_start_agent(path, &process, &output)
         guard code == 0 else { return "\(path) does not start: \(String(cString: strerror(code)))" }
         defer { close(output) }
-        // Somebody has to hear of its end while the app lives.
+        // A thread must reap the child if it ends while the app lives.
         let child = process
         let thread = Thread { Self.reap(child) }
         thread.stackSize = Self.reaperStackBytes

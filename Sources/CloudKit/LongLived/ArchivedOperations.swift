@@ -1,17 +1,18 @@
 import Foundation
 
-/// An operation that another process can run: all that it asks for is in an archive. Blocks are not.
+/// An operation that another process can run, because an archive holds its whole request. Blocks are not archived.
 protocol ArchivedOperation: CKDatabaseOperation {
-    /// Names it in a folder, for good.
+    /// The permanent name of the operation's type in archives.
     static var kind: String { get }
     init()
-    /// False where a part of it is of a class of the app's, which an agent does not know, and which may not have a name that an archive can hold.
+    /// Encodes the request. Returns false if a part is of the app's own class, which an agent does not know and an
+    /// archive may be unable to name.
     func encodeRequest(with coder: NSCoder) -> Bool
-    /// Takes what was encoded; false where something of it does not read.
+    /// Decodes the request; returns false if a part is invalid.
     func decodeRequest(with coder: NSCoder) -> Bool
 }
 
-/// The kinds of operations that outlive their app. A subclass of the app's comes back as the framework's class.
+/// The types of operations that outlive their app. A subclass of the app is decoded as the framework's class.
 enum ArchivedOperations {
     private static let kinds: [any ArchivedOperation.Type] = [
         CKModifyRecordsOperation.self, CKFetchRecordsOperation.self, CKQueryOperation.self, CKFetchRecordZoneChangesOperation.self,
@@ -39,7 +40,7 @@ enum ArchivedOperations {
 }
 
 extension NSCoder {
-    /// Whether all of it is of the framework's own classes; else nothing is encoded.
+    /// Encodes a list if all of it is of the framework's own classes; otherwise returns false and encodes nothing.
     fileprivate func encode<Item: NSObject>(list: [Item]?, _ key: String) -> Bool {
         guard let list else { return true }
         guard list.allSatisfy(Self.isOurs) else { return false }
@@ -59,7 +60,7 @@ extension NSCoder {
         return name.count == 2 && name[0] == "CloudKit"
     }
 
-    /// nil where there is none.
+    /// Decodes a list; nil if there is none.
     fileprivate func list<Item: NSObject & NSSecureCoding>(_ key: String, of type: Item.Type, besides: [AnyClass] = []) -> [Item]? {
         guard containsValue(forKey: key) else { return nil }
         return (decodeObject(of: [NSArray.self, type] + besides, forKey: key) as? NSArray)?.compactMap { $0 as? Item }
@@ -136,7 +137,7 @@ extension CKQueryOperation: ArchivedOperation {
 extension CKFetchRecordZoneChangesOperation: ArchivedOperation {
     static var kind: String { "fetchRecordZoneChanges" }
 
-    /// Options are the old form of configurations, and come back as these.
+    /// Encodes the request. Options, the old form of configurations, are decoded as configurations.
     func encodeRequest(with coder: NSCoder) -> Bool {
         var configurations = (optionsByRecordZoneID ?? [:]).mapValues {
             ZoneConfiguration(

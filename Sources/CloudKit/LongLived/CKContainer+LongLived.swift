@@ -1,7 +1,9 @@
 extension CKContainer {
-    /// The IDs of this container's long-lived operations that have not been told to their end, in the order in which they were added. Apple: iOS 9.3.
+    /// Calls back with the IDs of this container's long-lived operations whose end was not reported, in the order in
+    /// which they were added. Apple: iOS 9.3.
     ///
-    /// Ask at launch. On this server: those of the same server, environment and account. One that has ended is kept for 24 hours.
+    /// Call it at launch. On this server: operations of the same server, environment and account. An ended operation is
+    /// kept for 24 hours.
     @preconcurrency
     public func fetchAllLongLivedOperationIDs(completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void) {
         Task {
@@ -13,13 +15,15 @@ extension CKContainer {
         }
     }
 
-    /// The same. Apple: iOS 15.
+    /// Returns the IDs of this container's long-lived operations, as `fetchAllLongLivedOperationIDs` does. Apple: iOS
+    /// 15.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await longLivedOperationIDs()
     }
 
-    /// A long-lived operation from before, without its blocks: set these, and add it to this container. What it came to is told from the beginning, and nothing
-    /// that was done is sent again. nil for one that has ended and was told, was cancelled, or is not this container's. Apple: iOS 9.3.
+    /// Calls back with a kept long-lived operation. It has no blocks: set them, and add it to this container. All its
+    /// results are reported from the beginning, without repeating requests. nil if it was reported to its end or
+    /// cancelled, or is not this container's. Apple: iOS 9.3.
     @preconcurrency
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
@@ -33,7 +37,7 @@ extension CKContainer {
         }
     }
 
-    /// The same. Apple: iOS 15.
+    /// Returns a kept long-lived operation, as `fetchLongLivedOperation` does. Apple: iOS 15.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         try await keptOperation(operationID)
     }

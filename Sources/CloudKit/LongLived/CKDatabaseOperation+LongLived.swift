@@ -1,20 +1,20 @@
 import Foundation
 import NacreLocks
 
-/// How an operation stands to its folder.
+/// The relation of an operation to its folder.
 enum Outliving: Sendable {
-    /// It is not kept, or not yet.
+    /// The operation is not kept, or not yet.
     case no
-    /// An app has fetched it, and has not begun.
+    /// An app has fetched the operation, which has not begun.
     case found(OperationFolder, KeptOperation)
-    /// This process runs it.
+    /// This process runs the operation.
     case held(HeldOperation)
 }
 
 extension CKDatabaseOperation {
-    /// Keeps a long-lived operation, or takes a kept one over, before anything of it is sent.
+    /// Keeps a long-lived operation, or takes over a kept one, before anything of it is sent.
     ///
-    /// Where it cannot be kept, it runs as any other, and the log says so once.
+    /// If it cannot be kept, it runs like any other operation, and the log says that once.
     final func outlive() async throws(CKError) {
         switch outliving.withLock({ $0 }) {
         case .held: return
@@ -42,7 +42,7 @@ extension CKDatabaseOperation {
         }
     }
 
-    /// An agent that runs it gives it back at its next look.
+    /// Takes an operation back for its app. An agent that runs it gives it back when it next looks for work.
     private func takeBack(_ folder: OperationFolder, _ kept: KeptOperation) async throws(CKError) -> HeldOperation {
         let line = effectiveDatabase.line
         let now = (line.longLived ?? .ambient).now
@@ -58,18 +58,18 @@ extension CKDatabaseOperation {
         }
     }
 
-    /// For an app: it was fetched.
+    /// Connects an operation that an app fetched to its folder.
     final func find(_ folder: OperationFolder, _ kept: KeptOperation) {
         set(operationID: kept.operationID)
         outliving.withLock { $0 = .found(folder, kept) }
     }
 
-    /// For an agent.
+    /// Connects an operation to its folder for an agent.
     final func take(_ held: HeldOperation) {
         outliving.withLock { $0 = .held(held) }
     }
 
-    /// The operation is over for its app: it goes from the list.
+    /// Removes the operation's folder, because its app has its result.
     final func forget() {
         switch outliving.withLock({ $0 }) {
         case .no: return
@@ -81,19 +81,19 @@ extension CKDatabaseOperation {
         }
     }
 
-    /// What its steps came to before, and come to now; nil for one that ends with its process.
+    /// The journal of the operation's steps; nil for one that ends with its process.
     final var journal: OperationJournal? {
         if case .held(let held) = outliving.withLock({ $0 }) { held.journal } else { nil }
     }
 }
 
 extension LongLivedOperations {
-    /// Why an operation is not kept.
+    /// The reason why an operation is not kept.
     struct Refusal: Error {
         var text: String
     }
 
-    /// Keeps an operation, and sees to it that somebody finishes it; blocks meanwhile.
+    /// Keeps an operation and ensures that an agent runs, which can finish it. Blocks meanwhile.
     func begin(_ kept: KeptOperation) -> Result<HeldOperation, Refusal> {
         do throws(CKError) {
             let held = try keep(kept)
@@ -119,6 +119,6 @@ extension KeptFile {
 }
 
 extension CKError {
-    /// It has ended, or was cancelled, since it was fetched.
+    /// The operation has ended, or was cancelled, since it was fetched.
     static var notKeptAnyMore: CKError { CKError(.unknownItem, text: "The long-lived operation is not kept any more") }
 }

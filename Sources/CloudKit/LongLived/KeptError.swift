@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error that ended a request or a file, as a journal keeps it: all that such an error has in it.
+/// The encoded form of an error that ended a request or a file transfer, in a journal.
 struct KeptError: Codable {
     private struct Cause: Codable {
         var domain: String

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A file of this user alone that stays open: read and written at places, and lockable against other processes.
+/// An open file of this user alone, which can be read and written at offsets, and locked against other processes.
 ///
-/// A lock is held until the file is closed, which the system does for a process that is killed, too.
+/// A lock is held until the file is closed. The system closes it when the process is killed.
 final class KeptFile: Sendable {
     let descriptor: Int32
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     init(_ path: String) throws(CKError) {
         descriptor = try Self.opened(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
     }
 
-    /// Makes a new file; or opens it where there may be one.
+    /// Creates a file. With `mayBeThere`, opens an existing one.
     init(making path: String, mayBeThere: Bool = false) throws(CKError) {
         descriptor = try Self.opened(path, O_RDWR | O_CREAT | (mayBeThere ? 0 : O_EXCL) | O_NOFOLLOW | O_CLOEXEC)
     }
@@ -24,19 +24,19 @@ final class KeptFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether this process has the lock now; returns at once.
+    /// Takes the lock without waiting; returns whether this process has it now.
     func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
     func unlock() { flock(descriptor, LOCK_UN) }
 
-    /// Whether somebody else has the lock.
+    /// Whether another process has the lock.
     var isLocked: Bool {
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
         flock(descriptor, LOCK_UN)
         return false
     }
 
-    /// Whether the name leads to this file still.
+    /// Returns whether the path still leads to this file.
     func isAt(_ path: String) -> Bool {
         var (named, opened) = (stat(), stat())
         guard lstat(path, &named) == 0, fstat(descriptor, &opened) == 0 else { return false }
@@ -50,7 +50,7 @@ final class KeptFile: Sendable {
 
     func truncate(to count: Int) { _ = ftruncate(descriptor, off_t(count)) }
 
-    /// What is there of these bytes.
+    /// Returns the bytes of a range, fewer at the end of the file.
     func bytes(_ count: Int, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = 0
@@ -75,7 +75,7 @@ final class KeptFile: Sendable {
         }
     }
 
-    /// Returns when what was written is on the disk.
+    /// Returns when written data is on the disk.
     func sync() throws(CKError) {
         guard fsync(descriptor) == 0 else { throw .stateNotKept(errno) }
     }
@@ -90,7 +90,7 @@ final class KeptFile: Sendable {
 }
 
 extension CKError {
-    /// What must outlive the process cannot be written on this machine.
+    /// State that must outlive the process cannot be written on this machine.
     static func stateNotKept(_ code: Int32) -> CKError {
         CKError(
             .internalError, text: "The state of long-lived operations cannot be kept on this machine",

@@ -1,16 +1,17 @@
 import Foundation
 import NacreCloudWire
 
-/// A long-lived operation as its file keeps it: what it asks for, of whom, and how patiently. It has the account's token in it.
+/// The encoded form of a long-lived operation: its request, its server and its timeouts. It contains the account's
+/// token.
 struct KeptOperation: Codable, Sendable {
-    /// Version 1 is the first.
+    /// The newest version; version 1 is the first.
     static let currentVersion = 1
 
     var version = currentVersion
     var operationID: String
-    /// Of an `ArchivedOperation`.
+    /// The `kind` of an `ArchivedOperation`.
     var kind: String
-    /// The keyed archive of what the operation asks for.
+    /// The keyed archive of the operation's request.
     var request: Data
     var began: Date
     var scope: Int
@@ -19,16 +20,16 @@ struct KeptOperation: Codable, Sendable {
     var environment: String
     var apiToken: String?
     var accountToken: String?
-    /// Of the app, as `CLOUDKIT_CA_FILE` named it.
+    /// The app's `CLOUDKIT_CA_FILE`.
     var authorityFile: String?
     var qualityOfService: Int?
     var allowsCellularAccess: Bool?
     var timeoutIntervalForRequest: Double?
     var timeoutIntervalForResource: Double?
-    /// A keyed archive.
+    /// The keyed archive of the operation's group.
     var group: Data?
 
-    /// Whether it is of the same app and user, as far as their server tells.
+    /// Returns whether the operation belongs to the same app and user on the same server.
     func belongs(to settings: ServerSettings) -> Bool {
         server == settings.url && container == settings.container && environment == settings.environment.rawValue
             && accountToken == settings.accountToken
@@ -47,7 +48,7 @@ struct KeptOperation: Codable, Sendable {
 }
 
 extension KeptOperation {
-    /// What an operation is about to do; nil for one whose request nothing but its app can hold.
+    /// Encodes an operation; nil if its request cannot be archived.
     init?(_ operation: CKDatabaseOperation, began: Date, settings: ServerSettings) {
         guard let request = ArchivedOperations.archive(operation) else { return nil }
         let values = operation.resolvedConfiguration
@@ -61,7 +62,7 @@ extension KeptOperation {
             group: operation.group.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) })
     }
 
-    /// The operation again, on a database of its scope; nil where this version does not read it.
+    /// Returns the operation on a database of its scope; nil if this version cannot decode it.
     func operation(on container: CKContainer) -> CKDatabaseOperation? {
         guard version <= Self.currentVersion, let scope = CKDatabase.Scope(rawValue: scope),
             let operation = ArchivedOperations.operation(kind, request)

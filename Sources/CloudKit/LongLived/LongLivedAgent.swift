@@ -1,16 +1,16 @@
 import Foundation
 import NacreLocks
 
-/// What `nacre agent` does: finishes the long-lived operations of apps that are gone, and keeps what came of them.
+/// Runs as `nacre agent`: finishes the long-lived operations of ended apps, and keeps their results.
 ///
-/// There is one for a user. It ends when there is nothing left to finish; killed at any time, the next one goes on.
+/// Each user has one agent, which ends when there is nothing left to finish. If it is killed, the next one continues.
 package final class LongLivedAgent: Sendable {
-    /// What an agent prints once there is one: it, or one from before. Its app waits for it.
+    /// The line that an agent prints once an agent is running: itself or an earlier one. Its app waits for it.
     package static let readyText = "ready\n"
 
-    /// Seconds between two looks at what there is. Ours: an app that wants its operation back waits as long.
+    /// Seconds between two looks for work. Own choice: an app that takes its operation back waits as long.
     private static let lookPause = 0.5
-    /// Operations under way at a time; more wait. Ours: as few apps run beside each other.
+    /// Operations that run at a time; more are queued. Own choice: about as many apps run side by side.
     private static let runningMax = 8
 
     private let operations: LongLivedOperations
@@ -21,12 +21,12 @@ package final class LongLivedAgent: Sendable {
 
     private struct State {
         var running: [OperationFolder: CKDatabaseOperation] = [:]
-        /// Those that wait for their app alone, or that this version does not read.
+        /// Operations that ended and wait for their app, and those that this version cannot decode.
         var left: Set<OperationFolder> = []
     }
 
     /// - Parameters:
-    ///   - transport: nil: the network. Only tests choose it, and the clock.
+    ///   - transport: nil for the network. Only tests pass a transport or a clock.
     ///   - tell: takes a line for each operation that is taken over, given back or ends.
     package init(
         _ operations: LongLivedOperations, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
@@ -38,12 +38,12 @@ package final class LongLivedAgent: Sendable {
         self.tell = tell
     }
 
-    /// Returns when nothing is left to finish.
+    /// Runs until nothing is left to finish.
     ///
     /// - Parameters:
-    ///   - pause: waits so many seconds. Only tests choose it.
-    ///   - ready: is called when there is an agent: this one, or one from before.
-    /// - Returns: whether it was this one.
+    ///   - pause: waits for a number of seconds. Only tests pass it.
+    ///   - ready: called when an agent is running: this one or an earlier one.
+    /// - Returns: whether this one was the agent.
     package func run(
         pause: @Sendable (Double) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }, ready: () -> Void
     ) async throws -> Bool {
@@ -55,7 +55,8 @@ package final class LongLivedAgent: Sendable {
             hasRun = true
             while await FileWork.run({ self.look() }) { try await pause(Self.lookPause) }
             lock.unlock()
-            // An app that found the lock taken relies on this agent: it may have kept an operation after the last look.
+            // An app that found the lock taken relies on this agent, and may have kept an operation after the last
+            // look.
         } while await FileWork.run { self.isSomethingOpen() }
         return true
     }
@@ -65,8 +66,8 @@ package final class LongLivedAgent: Sendable {
         return operations.all().contains { !left.contains($0.folder) }
     }
 
-    /// Takes over what nobody runs, and gives back what its app wants or nobody wants any more.
-    /// - Returns: whether there is something that has not ended.
+    /// Takes over operations that no process runs. Gives back those that their app wants, and cancels removed ones.
+    /// - Returns: whether there is an operation that has not ended.
     private func look() -> Bool {
         operations.sweep()
         let all = operations.all()

@@ -1,18 +1,20 @@
 import Foundation
 import NacreLocks
 
-/// The long-lived operations of this user: a folder for each in `$XDG_STATE_HOME/nacre/operations`, else under `~/.local/state`.
+/// The long-lived operations of this user: a folder for each in `$XDG_STATE_HOME/nacre/operations`, otherwise under
+/// `~/.local/state`.
 ///
-/// The app that adds an operation keeps it here before its first request, and runs it; the agent takes over what a dead app has let go of.
-/// See docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
+/// An app keeps an operation here before its first request, and runs it. The agent takes over when the app has died and
+/// released its lock. See docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
 package final class LongLivedOperations: Sendable {
-    /// Operations that are kept at a time. Ours: more are more than one user's apps have on their way.
+    /// The most operations that are kept at a time. Own choice: a user's apps have fewer under way.
     static let operationsMax = 1000
-    /// Seconds for which an operation that has ended is kept for its app. Source: CloudKit, 24 hours.
+    /// Seconds for which an ended operation is kept for its app. Source: CloudKit, 24 hours.
     static let endedSeconds = 24 * 3600.0
-    /// Seconds after which one that has not ended goes: nobody has run it, and its changes are in no server's log of operations any more. On this server: 8 days.
+    /// Seconds after which an operation that has not ended is removed. By then no server's log of operations has its
+    /// changes. On this server: 8 days.
     static let unendedSeconds = 8 * 24 * 3600.0
-    /// Seconds between two looks whether a lock is free.
+    /// Seconds between two tries to take a lock.
     static let lockPause = 0.1
 
     static let ended = "ended"
@@ -25,15 +27,15 @@ package final class LongLivedOperations: Sendable {
     private let hasSaid = Locked(false)
 
     /// - Parameters:
-    ///   - agent: what finishes operations of apps that are gone.
-    ///   - now: the time as files have it.
+    ///   - agent: the executable that finishes operations of ended apps.
+    ///   - now: the current time, by the clock of the file system.
     init(folder: String, agent: AgentProgram, now: @escaping @Sendable () -> Date = { Date() }) {
         self.folder = folder
         self.agent = agent
         self.now = now
     }
 
-    /// Under XDG_STATE_HOME, which must be absolute to count, or else ~/.local/state.
+    /// Uses the folder under `XDG_STATE_HOME`, which must be absolute to count, otherwise under `~/.local/state`.
     package convenience init(environment variables: [String: String]) {
         let state = variables["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         self.init(
@@ -46,13 +48,13 @@ package final class LongLivedOperations: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps an operation, on the disk, before anything of it is sent; blocks while the system does.
+    /// Stores an operation on the disk, before anything of it is sent. Blocks the thread.
     ///
-    /// - Returns: the hold of the process that runs it.
+    /// - Returns: the hold of this process, which runs the operation.
     func keep(_ kept: KeptOperation) throws(CKError) -> HeldOperation {
         try prepare()
         guard ids().count < Self.operationsMax else { throw .stateNotKept(EDQUOT) }
-        // Under a name that nobody looks at, until it is whole and its locks are taken.
+        // The draft has a hidden name until it is complete and locked.
         let draft = OperationFolder("\(operations)/.\(kept.operationID)")
         let place = OperationFolder("\(operations)/\(kept.operationID)")
         do throws(CKError) {
@@ -89,13 +91,13 @@ package final class LongLivedOperations: Sendable {
         guard mkdir(path, 0o700) == 0 else { throw .stateNotKept(errno) }
     }
 
-    /// Sees to it that there is an agent; nil, or why there is none. Blocks until it runs.
+    /// Starts an agent if none runs, and blocks until it runs. Returns the reason if that fails.
     func startAgent() -> String? {
         if let lock = try? KeptFile(agentLock), lock.isLocked { return nil }
         return agent.start()
     }
 
-    /// Says once why operations end with their process.
+    /// Logs once the reason why operations end with their process.
     func say(_ reason: String, by log: (String) -> Void) {
         let isFirst = hasSaid.withLock { hasSaid in
             defer { hasSaid = true }
@@ -104,7 +106,7 @@ package final class LongLivedOperations: Sendable {
         if isFirst { log("notice: CloudKit: long-lived operations run in this process, and end with it: \(reason)") }
     }
 
-    /// The lock of the one agent; nil while another has it.
+    /// Takes the lock of the only agent; nil if another process has it.
     func lockAgent() throws(CKError) -> KeptFile? {
         try prepare()
         let file = try KeptFile(making: agentLock, mayBeThere: true)
@@ -118,7 +120,7 @@ package final class LongLivedOperations: Sendable {
         return names.filter { !$0.hasPrefix(".") }
     }
 
-    /// All that are kept, in the order in which they were.
+    /// Returns all kept operations, in the order in which they were added.
     func all() -> [(folder: OperationFolder, kept: KeptOperation)] {
         ids().compactMap { id in
             let folder = OperationFolder("\(operations)/\(id)")
@@ -126,14 +128,14 @@ package final class LongLivedOperations: Sendable {
         }.sorted { ($0.1.began, $0.1.operationID) < ($1.1.began, $1.1.operationID) }
     }
 
-    /// One of them; nil where it is not kept, or not any more.
+    /// Returns a kept operation; nil if it is not kept, or not any more.
     func find(_ operationID: String) -> (folder: OperationFolder, kept: KeptOperation)? {
         guard UUID(uuidString: operationID) != nil else { return nil }
         let folder = OperationFolder("\(operations)/\(operationID)")
         return folder.read().map { (folder, $0) }
     }
 
-    /// Removes what has been kept long enough, what does not read, and what a killed process left half made.
+    /// Removes expired operations, unreadable folders, and drafts of killed processes.
     func sweep() {
         let time = now()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: operations)) ?? [] {
@@ -151,22 +153,22 @@ package final class LongLivedOperations: Sendable {
         }
     }
 
-    /// Whether an operation that nobody runs has been kept long enough.
+    /// Returns whether an operation that no process runs has been kept long enough.
     static func isOver(began: Date, ended: Date?, now: Date) -> Bool {
         if let ended { return now.timeIntervalSince(ended) > endedSeconds }
         return now.timeIntervalSince(began) > unendedSeconds
     }
 }
 
-/// Where one long-lived operation is kept.
+/// The folder of one long-lived operation.
 struct OperationFolder: Hashable, Sendable {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// What the operation asks for. Its app has the lock as long as it lives, from when it wants the operation.
+    /// The file with the operation's request. The app locks it from when it wants the operation until the app ends.
     var request: String { path + "/operation" }
-    /// What its steps came to. Who runs the operation has the lock.
+    /// The file with the results of the operation's steps. The process that runs the operation locks it.
     var journal: String { path + "/journal" }
     var files: String { path + "/files" }
 
@@ -176,45 +178,46 @@ struct OperationFolder: Hashable, Sendable {
         FileManager.default.contents(atPath: request).flatMap { try? PropertyListDecoder().decode(KeptOperation.self, from: $0) }
     }
 
-    /// The hold of the one process that runs the operation; nil where another one has it, or where the operation is gone.
+    /// Takes the hold of the only process that runs the operation; nil if another process has it, or if the operation
+    /// is gone.
     ///
-    /// - Parameter request: the app's own lock, which keeps agents away; nil: this is an agent.
+    /// - Parameter request: the app's own lock, which keeps agents away; nil for an agent.
     func hold(_ kept: KeptOperation, by request: KeptFile? = nil, now: Date) -> HeldOperation? {
         guard let file = try? KeptFile(journal), file.lock(), file.isAt(journal) else { return nil }
         let age = now.timeIntervalSince(kept.began)
         let journal = OperationJournal(
             file, operationID: kept.operationID, files: files, began: kept.began,
-            // A clock that was set back does not say how old the first sending is.
+            // If the clock was set back, the age of the first request is unknown.
             takenOverAfter: age < 0 ? LongLivedOperations.unendedSeconds : age)
         return HeldOperation(folder: self, request: request, journal: journal)
     }
 
-    /// Whether its app lives and wants it.
+    /// Whether the operation's app lives and wants it.
     var isWanted: Bool { (try? KeptFile(request))?.isLocked ?? true }
 
-    /// Who runs it finds it gone.
+    /// Removes the folder. A process that runs the operation notices that.
     func remove() {
-        // First what it is found by.
+        // The file by which the operation is found is removed first.
         unlink(request)
         try? FileManager.default.removeItem(atPath: path)
     }
 }
 
-/// A long-lived operation that this process runs: others keep away from it until this is gone.
+/// A long-lived operation that this process runs. Its locks keep other processes away until it is released.
 final class HeldOperation: Sendable {
     let folder: OperationFolder
     let journal: OperationJournal
-    /// The app's own lock.
+    /// The app's own lock; nil for an agent.
     private let request: KeptFile?
 
     init(folder: OperationFolder, request: KeptFile?, journal: OperationJournal) {
         (self.folder, self.request, self.journal) = (folder, request, journal)
     }
 
-    /// Whether the operation's app runs it, and not an agent.
+    /// Whether the operation's app runs it, not an agent.
     var isApps: Bool { request != nil }
 
-    /// Lets others have it.
+    /// Releases the locks, so that other processes can take the operation.
     func release() {
         journal.release()
         request?.unlock()

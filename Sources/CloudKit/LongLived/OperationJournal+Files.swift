@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-/// What a server said of a file that was sent, and the proof.
+/// The encoded form of the server's answer to a sent file, with the receipt.
 private struct KeptAsset: Codable {
     var fileChecksum: String
     var size: Int64
@@ -25,7 +25,7 @@ extension OperationJournal {
         return "sent \(zone.ownerName)/\(zone.zoneName)/\(batch.saves[upload.save].record.recordID.recordName)/\(upload.key)/\(upload.place)"
     }
 
-    /// What became of each file in the process before; nil where nothing did.
+    /// Returns the result of each file in an earlier process; nil if it has none.
     func outcomes(of uploads: [AssetUpload], in batch: ModifyPlan.Batch) async -> [(AssetUpload, Result<Asset, CKError>?)] {
         let keys = uploads.map { Self.key(of: $0, in: batch) }
         let outcomes = await FileWork.run { keys.map { self.outcome($0, as: KeptAsset.self)?.map(\.asset) } }

@@ -1,22 +1,25 @@
 import Foundation
 import NacreLocks
 
-/// What the steps of a long-lived operation came to, in a file: a request's answer, a file's proof, or an error.
+/// The results of a long-lived operation's steps, in a file: a request's answer, a file's receipt, or an error.
 ///
-/// Who runs the operation again asks here first, so that what was done is neither asked nor sent again, and all blocks hear the same. The file is written
-/// by one process at a time, which has its lock. An entry is a head of its key's and its value's length, a check of both, the key and the value; what does
-/// not read is where a process was killed, and is cut off.
-/// See docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
+/// A process that runs the operation again reads results here first. Finished steps are therefore not repeated, and all
+/// blocks get the same results. Only the process with the file's lock writes to it.
+///
+/// An entry has a head with the lengths of key and value and their checksum, then the key and the value. An unreadable
+/// entry was left by a killed process, and is cut off. See
+/// docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
 final class OperationJournal: Sendable {
     private static let headBytes = 16
     private static let keyBytesMax = 4096
-    /// An answer with room for how a property list keeps it.
+    /// The most bytes of a value: an answer and its overhead in a property list.
     private static let valueBytesMax = NetworkTransport.answerBytesMax + 4096
 
     private struct State {
         var places: [String: Range<Int>] = [:]
         var end = 0
-        /// A value could not be written: nothing is noted any more, and what comes is asked again by the next process.
+        /// Whether a value could not be written. Nothing is noted from then on, and the next process repeats later
+        /// steps.
         var isFull = false
         var changes = 0
     }
@@ -26,17 +29,17 @@ final class OperationJournal: Sendable {
         var error: KeptError?
     }
 
-    /// When the operation was kept first.
+    /// The time at which the operation was first kept.
     let began: Date
-    /// Seconds since then at which this process took it over; nil: it is the process that kept it.
+    /// Seconds from then until this process took the operation over; nil in the process that kept it.
     let takenOverAfter: Double?
-    /// Takes files that were fetched.
+    /// The folder of fetched files.
     let files: String
     private let operationID: String
     private let file: KeptFile
     private let state: Locked<State>
 
-    /// Reads what is there. The caller has the file's lock.
+    /// Reads the existing entries. The caller has the file's lock.
     init(_ file: KeptFile, operationID: String, files: String, began: Date, takenOverAfter: Double?) {
         (self.file, self.operationID, self.files, self.began, self.takenOverAfter) = (file, operationID, files, began, takenOverAfter)
         var state = State()
@@ -49,7 +52,7 @@ final class OperationJournal: Sendable {
         self.state = Locked(state)
     }
 
-    /// The entry there, if it is whole.
+    /// Returns the entry at an offset, if it is complete.
     private static func entry(in file: KeptFile, at offset: Int, size: Int) -> (key: String, value: Range<Int>)? {
         let head = file.bytes(headBytes, at: offset)
         guard head.count == headBytes else { return nil }
@@ -65,7 +68,7 @@ final class OperationJournal: Sendable {
 
     private static func bytes(_ number: UInt64, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) } }
 
-    /// What a step came to before; nil where it has not ended yet.
+    /// Returns the earlier result of a step; nil if it has not ended.
     func outcome<Value: Codable>(_ key: String, as type: Value.Type = Value.self) -> Result<Value, CKError>? {
         guard let place = state.withLock({ $0.places[key] }),
             let entry = try? PropertyListDecoder().decode(Entry<Value>.self, from: Data(file.bytes(place.count, at: place.lowerBound)))
@@ -74,7 +77,8 @@ final class OperationJournal: Sendable {
         return entry.value.map(Result.success)
     }
 
-    /// Notes what a step came to. A cancellation is none: who takes the operation over does the step.
+    /// Notes the result of a step. A cancellation is not noted: the process that takes the operation over repeats the
+    /// step.
     func note<Value: Codable>(_ key: String, _ outcome: Result<Value, CKError>) {
         var entry = Entry<Value>()
         switch outcome {
@@ -102,7 +106,8 @@ final class OperationJournal: Sendable {
         }
     }
 
-    /// What the step came to before, or else what it comes to now. Blocks of the file system are waited for on other threads.
+    /// Returns the earlier result of a step, or runs the step now. File system calls block other threads, not the
+    /// caller's.
     func step<Value: Codable & Sendable>(_ key: String, _ body: () async throws(CKError) -> Value) async throws(CKError) -> Value {
         if let before = await FileWork.run({ self.outcome(key, as: Value.self) }) { return try before.get() }
         let outcome = await Conversation.result(body)
@@ -110,10 +115,11 @@ final class OperationJournal: Sendable {
         return try outcome.get()
     }
 
-    /// Lets another process write.
+    /// Releases the lock, so that another process can write.
     func release() { file.unlock() }
 
-    /// Names the next change: the same in each process that runs the operation, so that the server does it once.
+    /// Returns the ID of the next change. It is the same in each process that runs the operation, so that the server
+    /// makes the change once.
     func nextChange() -> String {
         state.withLock { state in
             state.changes += 1
@@ -121,23 +127,23 @@ final class OperationJournal: Sendable {
         }
     }
 
-    /// A key for a request: the same bytes to the same path are the same question.
+    /// Returns the key of a request: equal bytes to the same path are the same request.
     static func key(of path: String, _ body: [UInt8]) -> String {
         "\(path) \(body.count) \(String(Checksum.of(body), radix: 16))"
     }
 
     // MARK: Files that came
 
-    /// Keeps a file that was fetched, beside the app's own name for it.
+    /// Keeps a fetched file under a second name, which it returns.
     func keep(_ path: String) -> String? {
         let name = UUID().uuidString
         return Self.link(path, to: "\(files)/\(name)") ? name : nil
     }
 
-    /// Gives a file that was kept the app's name. Whether it is there.
+    /// Links a kept file to the app's path; returns whether that succeeded.
     func show(_ name: String, at path: String) -> Bool { Self.link("\(files)/\(name)", to: path) }
 
-    /// The same bytes under a second name; a copy where the two are on different disks.
+    /// Links a file to a second path, or copies it if the two are on different disks.
     private static func link(_ path: String, to second: String) -> Bool {
         if Foundation.link(path, second) == 0 { return true }
         guard errno == EXDEV || errno == EPERM || errno == EMLINK else { return false }
@@ -145,7 +151,8 @@ final class OperationJournal: Sendable {
     }
 }
 
-/// FNV-1a: finds what a killed process wrote in part, and tells the requests of one operation apart. Against nobody who means harm: the files are their user's.
+/// The FNV-1a hash. It finds partial writes of killed processes and distinguishes the requests of one operation. It is
+/// not for security: the files are their user's own.
 private enum Checksum {
     static func of(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

@@ -5,7 +5,7 @@ extension CKNotification {
     public typealias ID = CKNotificationID
 }
 
-/// Names the change that notifications tell of. Compares by value; immutable.
+/// The name of the change that notifications report. Compares by value; immutable.
 ///
 /// Written `CKNotification.ID`. Apple: iOS 8.
 open class CKNotificationID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -26,7 +26,7 @@ open class CKNotificationID: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

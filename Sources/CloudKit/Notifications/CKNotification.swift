@@ -1,48 +1,51 @@
 public import Foundation
 import NacreCloudWire
 
-/// Lets an initializer hand out a subclass, as Apple's does.
+/// Lets an initializer return a subclass, as Apple's does.
 public protocol __CKNotificationReading {}
 
 extension __CKNotificationReading {
-    /// A notification as it came, of the kind that it is; nil where it is none of CloudKit's, or of another class than this one.
+    /// Makes a notification of the matching subclass; nil if the dictionary is not CloudKit's, or is of another class
+    /// than this one.
     ///
-    /// - Parameter notificationDictionary: what `JSONSerialization` reads, or the like in Swift's types. Anything may be in it: this never traps.
+    /// - Parameter notificationDictionary: an object as `JSONSerialization` returns it, or a similar one of Swift
+    ///   types. Invalid content never traps.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         guard let notification = CKNotification.made(of: PayloadObject(notificationDictionary)) as? Self else { return nil }
         self = notification
     }
 }
 
-/// What a subscription has to tell: abstract, made by `init(fromRemoteNotificationDictionary:)` as one of its subclasses.
+/// The message of a subscription. Abstract: `init(fromRemoteNotificationDictionary:)` makes one of its subclasses.
 ///
-/// Notifications may be lost, come together as one, and come twice: take them as a hint to fetch what changed. Apple: iOS 8.
+/// Notifications may be lost, merged or repeated: take them as a hint to fetch changes. Apple: iOS 8.
 open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendable {
-    // Sendable: everything stored, here and in the subclasses, is a `let` of sendable types.
+    // Sendable: every stored property, here and in the subclasses, is a `let` of a sendable type.
 
-    /// Apple: iOS 8.
+    /// The kind of subscription that sent the notification. Apple: iOS 8.
     public enum NotificationType: Int, Sendable {
-        /// Of a `CKQuerySubscription`.
+        /// A `CKQuerySubscription`.
         case query = 1
-        /// Of a `CKRecordZoneSubscription`.
+        /// A `CKRecordZoneSubscription`.
         case recordZone = 2
-        /// Of notifications that were marked as read: no server sends it any more.
+        /// A notification that was marked as read. Servers no longer send it.
         case readNotification = 3
-        /// Of a `CKDatabaseSubscription`.
+        /// A `CKDatabaseSubscription`.
         case database = 4
     }
 
-    /// Which kind of subscription fired.
+    /// The kind of subscription that sent the notification.
     public let notificationType: NotificationType
-    /// Equal for all notifications of one change.
+    /// The ID of the change, equal for all its notifications.
     public let notificationID: CKNotification.ID?
-    /// The container in which something changed.
+    /// The container that changed.
     public let containerIdentifier: String?
-    /// Whose subscription fired.
+    /// The owner of the subscription.
     public let subscriptionOwnerUserRecordID: CKRecord.ID?
-    /// Something was left out, because a notification has room for so much.
+    /// Whether values were left out, because a notification's size is limited.
     public let isPruned: Bool
-    /// nil: on this server, the device was not told of everything, and should fetch all changes.
+    /// The ID of the subscription. On this server: nil means that notifications were dropped, and the device should
+    /// fetch all changes.
     public let subscriptionID: CKSubscription.ID?
     private let shown: ShownNotification
 
@@ -72,31 +75,31 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
 
     /// The text of the alert.
     open var alertBody: String? { shown.alert.body }
-    /// Names the app's text of the alert.
+    /// The key of the app's localized text of the alert.
     open var alertLocalizationKey: String? { shown.alert.key }
     /// Values for the text of the alert.
     open var alertLocalizationArgs: [String]? { shown.alert.args }
     /// The title of the alert.
     open var title: String? { shown.title.body }
-    /// Names the app's text of the title.
+    /// The key of the app's localized title.
     open var titleLocalizationKey: String? { shown.title.key }
     /// Values for the title.
     open var titleLocalizationArgs: [String]? { shown.title.args }
     /// The second line of the alert.
     open var subtitle: String? { shown.subtitle.body }
-    /// Names the app's text of the second line.
+    /// The key of the app's localized second line.
     open var subtitleLocalizationKey: String? { shown.subtitle.key }
     /// Values for the second line.
     open var subtitleLocalizationArgs: [String]? { shown.subtitle.args }
-    /// Names the app's text of the alert's button.
+    /// The key of the app's localized text of the alert's button.
     open var alertActionLocalizationKey: String? { shown.actionKey }
     /// The image that is shown while the app starts.
     open var alertLaunchImage: String? { shown.launchImage }
     /// The number on the app's icon.
     open var badge: NSNumber? { shown.badge.map { NSNumber(value: $0) } }
-    /// Names the app's sound.
+    /// The name of the app's sound.
     open var soundName: String? { shown.soundName }
-    /// Names the actions that the app offers.
+    /// The name of the app's set of actions.
     open var category: String? { shown.category }
 
     open override var description: String {
@@ -104,52 +107,52 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
     }
 }
 
-/// A record came, changed or went that a query subscription watches. Apple: iOS 8.
+/// A record that a query subscription watches was created, changed or deleted. Apple: iOS 8.
 open class CKQueryNotification: CKNotification, @unchecked Sendable {
-    // Sendable: as `CKNotification` says.
+    // Sendable: see `CKNotification`.
 
-    /// Apple: iOS 8.
+    /// The kind of change. Apple: iOS 8.
     public enum Reason: Int, Sendable {
-        /// A record is new, and matches.
+        /// A new record matches.
         case recordCreated = 1
-        /// A record that matches was changed.
+        /// A matching record was changed.
         case recordUpdated = 2
-        /// A record that matched is gone.
+        /// A record that matched was deleted.
         case recordDeleted = 3
     }
 
-    /// `recordUpdated` where the notification does not say.
+    /// The kind of change; `recordUpdated` if the notification does not contain it.
     public let queryNotificationReason: Reason
-    /// nil: left out.
+    /// The record's ID; nil if it was left out.
     public let recordID: CKRecord.ID?
-    /// The database in which the record is.
+    /// The scope of the record's database.
     public let databaseScope: CKDatabase.Scope
     private let fields: [String: FieldValue]?
 
     fileprivate init(_ payload: NotificationPayload) {
         queryNotificationReason = payload.event["fo"].integer.flatMap(Reason.init) ?? .recordUpdated
         databaseScope = payload.scope ?? .public
-        // In the public database there is one zone, and notifications that leave it out.
+        // The public database has only one zone, and its notifications leave the zone out.
         let zoneID = payload.zoneID(in: databaseScope) ?? .default
         recordID = payload.event["rid"].text.map { CKRecordID(recordName: $0, zoneID: zoneID) }
         fields = payload.event["af"].object?.fields
         super.init(payload, type: .query)
     }
 
-    /// Values of the subscription's `desiredKeys`, of a record that came or changed.
+    /// The values of the subscription's `desiredKeys` in a created or changed record.
     open var recordFields: [String: Any]? {
         let zoneID = recordID?.zoneID ?? .default
         return fields?.compactMapValues { $0.object(in: zoneID) }
     }
 }
 
-/// Something changed in a zone that a zone subscription watches. Apple: iOS 8.
+/// A zone that a zone subscription watches changed. Apple: iOS 8.
 open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
-    // Sendable: as `CKNotification` says.
+    // Sendable: see `CKNotification`.
 
-    /// nil: left out.
+    /// The zone's ID; nil if it was left out.
     public let recordZoneID: CKRecordZone.ID?
-    /// The database in which the zone is.
+    /// The scope of the zone's database.
     public let databaseScope: CKDatabase.Scope
 
     fileprivate init(_ payload: NotificationPayload) {
@@ -159,11 +162,11 @@ open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
     }
 }
 
-/// Something changed in a database that a database subscription watches. Apple: iOS 10.
+/// A database that a database subscription watches changed. Apple: iOS 10.
 open class CKDatabaseNotification: CKNotification, @unchecked Sendable {
-    // Sendable: as `CKNotification` says.
+    // Sendable: see `CKNotification`.
 
-    /// The database in which something changed.
+    /// The scope of the database that changed.
     public let databaseScope: CKDatabase.Scope
 
     fileprivate init(_ payload: NotificationPayload) {

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-/// An object of JSON that somebody else made a dictionary of: what is not as it should be is not there.
+/// A JSON object in a dictionary from an untrusted source. A member of the wrong type counts as missing.
 struct PayloadObject {
     private var members: [String: Any] = [:]
 
@@ -27,10 +27,10 @@ struct PayloadObject {
 
     subscript(name: String) -> PayloadValue { PayloadValue(any: members[name]) }
 
-    /// A record's fields as a notification carries them: texts and numbers as they are, other values as records have them on the wire.
+    /// The fields of a record in a notification: texts and numbers as they are, other values in their wire form.
     var fields: [String: FieldValue] { members.compactMapValues { PayloadValue(any: $0).fieldValue } }
 
-    /// nil: it has something in it that JSON has not.
+    /// The object as JSON; nil if it contains a value that JSON lacks.
     fileprivate var json: String? {
         guard JSONSerialization.isValidJSONObject(members), let data = try? JSONSerialization.data(withJSONObject: members) else { return nil }
         return String(decoding: data, as: UTF8.self)
@@ -42,7 +42,7 @@ struct PayloadValue {
 
     var object: PayloadObject? { PayloadObject(any: any) }
 
-    /// Neither absent nor null.
+    /// Whether the value is neither absent nor null.
     var isThere: Bool {
         guard let any else { return false }
         return !(any is NSNull)
@@ -52,7 +52,7 @@ struct PayloadValue {
 
     var integer: Int? { (any as? Int) ?? (any as? NSNumber).flatMap { Int(exactly: $0.doubleValue) } }
 
-    /// The texts of a list.
+    /// The texts in a list.
     var texts: [String]? { (any as? [Any])?.compactMap { PayloadValue(any: $0).text } }
 
     var fieldValue: FieldValue? {
@@ -64,25 +64,25 @@ struct PayloadValue {
     }
 }
 
-/// The parts of a notification, as the push services carry it; see "Notifications" in `docs/wire.md`.
+/// The parts of a notification, in the form of the push services; see "Notifications" in `docs/wire.md`.
 struct NotificationPayload {
-    /// What CloudKit says of it, under `ck`.
+    /// CloudKit's part, under `ck`.
     var cloud: PayloadObject
-    /// What happened.
+    /// The description of the change.
     var event: PayloadObject
     var shown: ShownNotification
 
     var scope: CKDatabase.Scope? { event["dbs"].integer.flatMap(CKDatabase.Scope.init) }
 
-    /// nil where it names none.
+    /// Returns the zone's ID; nil if the event has none.
     func zoneID(in scope: CKDatabase.Scope) -> CKRecordZone.ID? {
         event["zid"].text.map { CKRecordZone.ID(wire: ZoneID(zoneName: $0, ownerRecordName: event["zoid"].text), in: scope) }
     }
 }
 
-/// What a notification shows.
+/// The visible parts of a notification.
 struct ShownNotification: Sendable {
-    /// A text, or the name of one of the app's with what goes into it.
+    /// A text, or the key of one of the app's texts with its arguments.
     struct Text: Sendable {
         var body: String?
         var key: String?
@@ -98,7 +98,7 @@ struct ShownNotification: Sendable {
     let soundName: String?
     let category: String?
 
-    /// - Parameter aps: whose `alert` is a text or an object.
+    /// - Parameter aps: an object whose `alert` is a text or an object.
     init(_ aps: PayloadObject) {
         let parts = aps["alert"].object ?? PayloadObject()
         alert = Text(body: aps["alert"].text ?? parts["body"].text, key: parts["loc-key"].text, args: parts["loc-args"].texts)

@@ -3,7 +3,7 @@ import NacreLocks
 
 /// The base of operations on a database. Apple: iOS 8.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation`; what is added is in `Locked`.
+    // Sendable: see `CKOperation`; the added properties are in `Locked`.
 
     private let target = Locked<CKDatabase?>(nil)
     final let outliving = Locked(Outliving.no)
@@ -12,7 +12,8 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
-    /// nil: the private database of the configuration's container, or of the default one. Setting it sets the configuration's container too.
+    /// The database; nil for the private database of the configuration's container, or of the default one. Setting it
+    /// also sets the configuration's container.
     open var database: CKDatabase? {
         get { target.withLock { $0 } }
         set {
@@ -21,7 +22,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         }
     }
 
-    /// The database that a running operation talks with.
+    /// The database that a running operation uses.
     final var effectiveDatabase: CKDatabase {
         database ?? (resolvedConfiguration.container ?? .default()).privateCloudDatabase
     }
@@ -43,7 +44,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     open override func cancel() {
         super.cancel()
-        // What an agent runs is cancelled by its app alone.
+        // An agent's operation is cancelled by its app alone.
         forget()
     }
 }

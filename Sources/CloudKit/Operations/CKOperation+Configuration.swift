@@ -6,14 +6,14 @@ extension CKOperation {
     public typealias Configuration = CKOperationConfiguration
 }
 
-/// How an operation treats network and time. Written `CKOperation.Configuration`. Apple: iOS 11.
+/// The network and timeout settings of an operation. Written `CKOperation.Configuration`. Apple: iOS 11.
 ///
-/// Each property that was set counts as explicit, also when it was set to its default: an operation's explicit value wins over its group's,
-/// and that over the default.
+/// A property that was set is explicit, even if it was set to its default. An operation's explicit value takes
+/// precedence over its group's, which takes precedence over the default.
 open class CKOperationConfiguration: NSObject, @unchecked Sendable {
     // Sendable: the only stored property is `Locked`.
 
-    /// What was set; nil is not.
+    /// The explicit values; nil if not set.
     struct Values: Sendable {
         var container: CKContainer?
         var qualityOfService: QualityOfService?
@@ -22,7 +22,7 @@ open class CKOperationConfiguration: NSObject, @unchecked Sendable {
         var timeoutIntervalForRequest: TimeInterval?
         var timeoutIntervalForResource: TimeInterval?
 
-        /// These values, and `other`'s where there are none.
+        /// Returns these values, with those of `other` where nil.
         func over(_ other: Values?) -> Values {
             guard let other else { return self }
             return Values(
@@ -49,39 +49,43 @@ open class CKOperationConfiguration: NSObject, @unchecked Sendable {
 
     func copied() -> CKOperationConfiguration { CKOperationConfiguration(values: snapshot) }
 
-    /// nil: the default container.
+    /// The container; nil for the default container.
     open var container: CKContainer? {
         get { snapshot.container }
         set { values.withLock { $0.container = newValue } }
     }
 
-    /// `.default`. userInitiated and userInteractive never time out as a whole; utility and background ride out network errors, and
-    /// background stands back while other requests of the container are under way, for a minute at most each time. On this server: no app is in the background.
+    /// The quality of service; `.default` by default. userInitiated and userInteractive never time out as a whole.
+    /// utility and background retry network errors. background waits while other requests of the container are under
+    /// way, each time for a minute at most. On this server: no app is in the background.
     open var qualityOfService: QualityOfService {
         get { snapshot.qualityOfService ?? .default }
         set { values.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// True. On this server: kept, and without effect, since Linux does not tell cellular networks apart.
+    /// Whether cellular networks may be used; true by default. On this server: without effect, since Linux does not
+    /// distinguish cellular networks.
     open var allowsCellularAccess: Bool {
         get { snapshot.allowsCellularAccess ?? true }
         set { values.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// False. Whether the operation is done to its end when the process ends before: see `longLivedOperationWasPersistedBlock`. On this server it takes
-    /// `nacre agent`; without one, and for operations of sharing and discovery, the operation ends with the process, and the log says so.
+    /// Whether the operation is finished even if the process ends before; false by default. See
+    /// `longLivedOperationWasPersistedBlock`. On this server it needs `nacre agent`. Without one, and for operations of
+    /// sharing and discovery, the operation ends with the process, and the log says so.
     open var isLongLived: Bool {
         get { snapshot.isLongLived ?? false }
         set { values.withLock { $0.isLongLived = newValue } }
     }
 
-    /// Seconds without data after which a request is given up: 60.
+    /// Seconds without data after which a request fails; 60 by default.
     open var timeoutIntervalForRequest: TimeInterval {
         get { snapshot.timeoutIntervalForRequest ?? Self.defaultRequestTimeout }
         set { values.withLock { $0.timeoutIntervalForRequest = newValue } }
     }
 
-    /// Seconds for the whole, repetitions included: 7 days, or -1 (none) for userInitiated and userInteractive.
+    /// Seconds for the whole operation, retries included; 7 days by default, or -1 (none) for userInitiated and
+    /// userInteractive.
     open var timeoutIntervalForResource: TimeInterval {
         get { snapshot.timeoutIntervalForResource ?? Self.defaultResourceTimeout(for: qualityOfService) ?? -1 }
         set { values.withLock { $0.timeoutIntervalForResource = newValue } }
@@ -94,14 +98,14 @@ extension CKOperationConfiguration {
     /// Source: CloudKit, `timeoutIntervalForResource`: 7 days.
     static let defaultResourceTimeout: TimeInterval = 7 * 24 * 60 * 60
 
-    /// nil: none.
+    /// The default for a quality of service; nil for no limit.
     static func defaultResourceTimeout(for quality: QualityOfService) -> TimeInterval? {
         quality == .userInitiated || quality == .userInteractive ? nil : defaultResourceTimeout
     }
 }
 
 extension Patience {
-    /// - Parameter quality: where the values set none.
+    /// - Parameter quality: the quality of service if the values set none.
     init(_ values: CKOperationConfiguration.Values, quality: QualityOfService) {
         let quality = values.qualityOfService ?? quality
         let request = values.timeoutIntervalForRequest ?? CKOperationConfiguration.defaultRequestTimeout

@@ -1,16 +1,17 @@
 public import Foundation
 import NacreLocks
 
-/// The base of all operations, and the engine under them: it runs a subclass's requests, tells what became of each item, and finishes.
+/// The base of all operations. It runs a subclass's requests, reports the result of each item, and finishes.
 ///
-/// An operation is used once. Configure it, then add it to a database, a container or a queue; what is set later has no effect. All its
-/// blocks run on a serial queue of its own: those of single items first, then exactly once the one that ends it, also after `cancel()`,
-/// with `operationCancelled`. Adding or starting it a second time does nothing. Apple: iOS 8.
+/// Use an operation once: configure it, then add it to a database, a container or a queue. Later changes of its
+/// properties have no effect. All blocks run on a serial queue of the operation: first those of single items, then
+/// exactly once the final one. After `cancel()` the final block gets `operationCancelled`. Adding or starting an
+/// operation again does nothing. Apple: iOS 8.
 open class CKOperation: Operation, @unchecked Sendable {
-    // Sendable: `phase` and `settings` are `Locked`; subclasses' settings and blocks are set before the operation starts, which happens
-    // before everything that reads them, and what a running operation collects is touched on `callbackQueue` alone.
+    // Sendable: `phase` and `settings` are `Locked`. A subclass's settings and blocks are set before the operation
+    // starts, which happens before they are read. Only `callbackQueue` touches the results of a running operation.
 
-    /// Names an operation.
+    /// The type of an operation's identifier.
     public typealias ID = String
 
     private enum Phase {
@@ -31,14 +32,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let settings = Locked(Settings())
     private let callbackQueue = DispatchQueue(label: "CloudKit operation callbacks")
 
-    /// Unique to each operation; a long-lived one that was fetched has the ID that it had.
+    /// The identifier, unique to each operation. A fetched long-lived operation keeps its own.
     public var operationID: CKOperation.ID { settings.withLock { $0.operationID } }
 
     final func set(operationID: CKOperation.ID) {
         settings.withLock { $0.operationID = operationID }
     }
 
-    /// What counts where neither the operation nor its group says a quality of service.
+    /// The quality of service if neither the operation nor its group sets one.
     var builtInQuality: QualityOfService { .default }
 
     public override init() {
@@ -47,7 +48,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Configuration
 
-    /// Copied when set; nil gives a new one.
+    /// The configuration. It is copied when set; nil makes a new one.
     open var configuration: CKOperation.Configuration! {
         get { settings.withLock { $0.configuration } }
         set {
@@ -56,13 +57,13 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// The group to which the operation belongs; its defaults hold where the operation says nothing.
+    /// The operation's group. Its defaults apply where the operation sets no value.
     open var group: CKOperationGroup? {
         get { settings.withLock { $0.group } }
         set { settings.withLock { $0.group = newValue } }
     }
 
-    /// Called when a long-lived operation is kept: from then on it is done, whatever becomes of this process.
+    /// Called when a long-lived operation is stored: from then on it will be finished, even if this process ends.
     open var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { settings.withLock { Held($0.longLivedOperationWasPersistedBlock) }.value }
         set {
@@ -71,87 +72,88 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// The configuration's.
+    /// The configuration's quality of service.
     open override var qualityOfService: QualityOfService {
         get { configuration.qualityOfService }
         set { configuration.qualityOfService = newValue }
     }
 
-    /// Apple: deprecated in iOS 11 in favour of `configuration`, as are the four below.
+    /// The configuration's container. Apple: deprecated in iOS 11 in favour of `configuration`, as are the four below.
     open var container: CKContainer? {
         get { configuration.container }
         set { configuration.container = newValue }
     }
 
-    /// The configuration's.
+    /// The configuration's value.
     open var allowsCellularAccess: Bool {
         get { configuration.allowsCellularAccess }
         set { configuration.allowsCellularAccess = newValue }
     }
 
-    /// The configuration's.
+    /// The configuration's value.
     open var isLongLived: Bool {
         get { configuration.isLongLived }
         set { configuration.isLongLived = newValue }
     }
 
-    /// The configuration's.
+    /// The configuration's value.
     open var timeoutIntervalForRequest: TimeInterval {
         get { configuration.timeoutIntervalForRequest }
         set { configuration.timeoutIntervalForRequest = newValue }
     }
 
-    /// The configuration's.
+    /// The configuration's value.
     open var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
         set { configuration.timeoutIntervalForResource = newValue }
     }
 
-    /// What holds for this operation, its group's defaults included.
+    /// The explicit values of this operation and its group's defaults.
     var resolvedConfiguration: CKOperation.Configuration.Values {
         configuration.snapshot.over(group?.defaultConfiguration.snapshot)
     }
 
     // MARK: What a subclass says
 
-    /// What comes before the first request.
+    /// Prepares the operation before its first request.
     func prepare() async throws(CKError) {}
 
-    /// Everything was told. Runs on the callback queue.
+    /// Called on the callback queue when everything was reported.
     func settle() {}
 
-    /// Makes the operation's requests, and tells with `report` what became of each item. Throws what ends it as a whole.
+    /// Makes the operation's requests, and passes the result of each item to `report`. Throws an error that ends the
+    /// operation as a whole.
     func run() async throws(CKError) {}
 
-    /// Calls the blocks that end the operation. Runs on the callback queue, after everything that was reported.
+    /// Calls the final blocks. Runs on the callback queue, after everything that was reported.
     func deliver(_ error: CKError?) {}
 
-    /// Runs `blocks` on the callback queue, in the order reported.
+    /// Runs `blocks` on the callback queue, in the order of the calls.
     final func report(_ blocks: @escaping @Sendable () -> Void) {
         callbackQueue.async(execute: blocks)
     }
 
-    /// Returns when everything reported so far was told.
+    /// Returns when all blocks reported so far have run.
     final func reported() async {
         await withCheckedContinuation { continuation in report { continuation.resume() } }
     }
 
     // MARK: The engine
 
-    /// True: starting an operation does not wait for it.
+    /// Always true: `start()` does not wait for the operation's end.
     open override var isAsynchronous: Bool { true }
 
-    /// Whether it has started and not ended.
+    /// Whether the operation has started and not ended.
     open override var isExecuting: Bool {
         phase.withLock { if case .executing = $0 { true } else { false } }
     }
 
-    /// Whether its last block has returned.
+    /// Whether the operation's last block has returned.
     open override var isFinished: Bool {
         phase.withLock { if case .finished = $0 { true } else { false } }
     }
 
-    /// True the first time: the operation may go into a queue.
+    /// Returns true once: the operation may then enter a queue.
     final func enqueue() -> Bool {
         phase.withLock { phase in
             guard case .new = phase else { return false }
@@ -160,7 +162,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Returns at once.
+    /// Starts the operation and returns at once.
     open override func start() {
         willChangeValue(forKey: "isExecuting")
         let begins = phase.withLock { phase in
@@ -181,11 +183,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         phase.withLock { phase in
             if case .executing = phase { phase = .executing(task) }
         }
-        // A cancellation that came before the task was in its place did not reach it.
+        // A cancellation before the task was stored did not reach it.
         if isCancelled { task.cancel() }
     }
 
-    /// Requests under way are given up. What was done by then stays done, and is told.
+    /// Cancels the operation's requests. Finished work stays done, and is reported.
     open override func cancel() {
         super.cancel()
         let task: Task<Void, Never>? = phase.withLock { if case .executing(let task) = $0 { task } else { nil } }
@@ -214,9 +216,9 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 }
 
-/// Carries a block of the app over a lock's border.
+/// Holds a block of the app, so that a lock can return it.
 private struct Held: @unchecked Sendable {
-    // Sendable: the block is only carried, by the thread that set or asked for it.
+    // Sendable: the block is not called, only passed on by the thread that set it or asked for it.
     let value: (() -> Void)?
 
     init(_ value: (() -> Void)?) {

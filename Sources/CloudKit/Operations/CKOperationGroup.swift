@@ -2,13 +2,14 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Operations that one action of the user needs, for reports and planning; no transaction. The server's log has it beside each request. Apple: iOS 11.
+/// Operations that belong to one action of the user, for reports and planning; not a transaction. The server logs it
+/// with each request. Apple: iOS 11.
 open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: the constant is a `let`, and what changes is in `Locked`.
+    // Sendable: the constant is a `let`, and mutable state is in `Locked`.
 
-    /// About how much travels.
+    /// An estimate of the bytes to transfer.
     public enum TransferSize: Int, Sendable {
-        /// Nobody can say.
+        /// The size is not known.
         case unknown = 0
         /// Up to a megabyte.
         case kilobytes = 1
@@ -34,7 +35,7 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         var expectedReceiveSize = TransferSize.unknown
     }
 
-    /// Unique to each group.
+    /// The identifier, unique to each group.
     public let operationGroupID: String
     private let state: Locked<State>
 
@@ -50,7 +51,7 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         super.init()
     }
 
-    /// For operations of the group where they set nothing themselves; copied when set, nil gives a new one.
+    /// The default configuration of the group's operations. It is copied when set; nil makes a new one.
     open var defaultConfiguration: CKOperation.Configuration! {
         get { state.withLock { $0.configuration } }
         set {
@@ -59,38 +60,38 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         }
     }
 
-    /// For reports; must not tell who the user is.
+    /// The group's name in reports; it must not reveal the user.
     open var name: String? {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue } }
     }
 
-    /// The app's own number.
+    /// A number for the app's own use.
     open var quantity: Int {
         get { state.withLock { $0.quantity } }
         set { state.withLock { $0.quantity = newValue } }
     }
 
-    /// How much the group will send.
+    /// The expected bytes to send.
     open var expectedSendSize: TransferSize {
         get { state.withLock { $0.expectedSendSize } }
         set { state.withLock { $0.expectedSendSize = newValue } }
     }
 
-    /// How much the group will fetch.
+    /// The expected bytes to fetch.
     open var expectedReceiveSize: TransferSize {
         get { state.withLock { $0.expectedReceiveSize } }
         set { state.withLock { $0.expectedReceiveSize = newValue } }
     }
 
-    /// With the same ID.
+    /// Returns a copy with the same ID.
     open func copy(with zone: NSZone? = nil) -> Any {
         var copy = state.withLock { $0 }
         copy.configuration = copy.configuration.copied()
         return CKOperationGroup(operationGroupID: operationGroupID, state: copy)
     }
 
-    /// As requests tell it.
+    /// The group in the form that requests carry.
     var note: OperationGroupNote {
         func size(_ size: TransferSize) -> OperationGroupNote.Size { OperationGroupNote.Size.allCases[size.rawValue] }
         let state = state.withLock { $0 }
@@ -101,10 +102,10 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// A new group when the archive holds none. The configuration is not archived.
+    /// Decodes a group, or makes a new one if the archive holds none. The configuration is not archived.
     public required init(coder aDecoder: NSCoder) {
         operationGroupID = aDecoder.strings(forKeys: "operationGroupID")?.first ?? UUID().uuidString
         var decoded = State()

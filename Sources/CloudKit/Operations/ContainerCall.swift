@@ -1,8 +1,9 @@
 import Foundation
 
-/// Asks the server something about the user of a container: an operation under the functions of `CKContainer`. `notAuthenticated` without an account.
+/// Asks the server about a container's user; the operation under functions of `CKContainer`. It fails with
+/// `notAuthenticated` without an account.
 final class ContainerCall<Value: Sendable>: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation`; `value` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `value`.
 
     private let asked: CKContainer
     private let ask: @Sendable (Conversation) async throws(CKError) -> Value

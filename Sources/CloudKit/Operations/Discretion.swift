@@ -1,11 +1,12 @@
 import NacreLocks
 
-/// Has work of the quality `background` stand back while other requests of its container are under way.
+/// Holds back requests of the quality `background` while other requests of their container are under way.
 ///
-/// CloudKit: such work is discretionary, and the system does it when it suits. Between two requests of others, one of it may go; a request that has begun is
-/// not held up.
+/// CloudKit: background work is discretionary, and the system schedules it. Here waiting requests start when no other
+/// request is under way; a request that has begun is not held up.
 final class Discretion: Sendable {
-    /// Seconds for which a request stands back at most. Ours: an app that always works must not keep it from ever being done.
+    /// The most seconds that a request is held back. Own choice: an app that always has requests must not block it
+    /// forever.
     static let longestWait = 60.0
 
     private enum Waiter {
@@ -21,10 +22,10 @@ final class Discretion: Sendable {
 
     private let state = Locked(State())
 
-    /// How many stand back now.
+    /// The number of requests that are held back now.
     var waiting: Int { state.withLock { $0.waiters.count } }
 
-    /// Counts as work for which others stand back, unless it is discretionary itself.
+    /// Runs `body`. Discretionary requests wait for it, unless it is discretionary itself.
     func during<Value>(discretionary isDiscretionary: Bool, _ body: () async -> Value) async -> Value {
         if isDiscretionary { return await body() }
         state.withLock { $0.working += 1 }
@@ -39,8 +40,8 @@ final class Discretion: Sendable {
         return value
     }
 
-    /// Returns when nobody else works, after `longestWait`, or when the task is cancelled.
-    /// - Parameter pause: waits that many seconds.
+    /// Waits until no other request is under way, but at most `longestWait`, or until the task is cancelled.
+    /// - Parameter pause: waits for a number of seconds.
     func standBack(_ pause: @escaping @Sendable (Double) async throws -> Void) async {
         let place = state.withLock { state -> Int? in
             guard state.working > 0 else { return nil }

@@ -1,8 +1,9 @@
 extension Conversation {
-    /// Asks for one zone after the other.
+    /// Makes requests for one zone after the other.
     ///
-    /// What the server says of a zone as a whole is the error of its items, and the next zone follows. What would fail every request (no
-    /// network, no account) is thrown if no zone has been answered; otherwise it is the error of all items left, and nothing more is sent.
+    /// An error of a zone becomes the error of its items, and the next zone follows. An error that would fail every
+    /// request (no network, no account) is thrown if no zone was answered before. Otherwise it becomes the error of all
+    /// remaining items, and nothing more is sent.
     func eachZone<Batch>(
         _ batches: [Batch], ask: (Batch) async throws(CKError) -> Void, failed: (Batch, CKError) -> Void
     ) async throws(CKError) {
@@ -31,7 +32,7 @@ extension Conversation {
 }
 
 extension CKError.Code {
-    /// Says something of the app, its account or the way to the server, and not of what was asked for.
+    /// Whether the error concerns the app, its account or the network, and not the content of a request.
     var endsOperation: Bool {
         switch self {
         case .internalError, .networkUnavailable, .networkFailure, .badContainer, .serviceUnavailable, .requestRateLimited, .missingEntitlement,
@@ -44,7 +45,8 @@ extension CKError.Code {
 }
 
 extension CKError {
-    /// nil when nothing failed. Old completion blocks alone get it.
+    /// Returns a `partialFailure` with the items' errors; nil if there are none. Only old completion blocks and
+    /// `CKSyncEngine` report it.
     static func partial<ItemID: Hashable>(_ text: String, of errors: [ItemID: any Error]) -> CKError? {
         guard !errors.isEmpty else { return nil }
         return .partial(text, Dictionary(uniqueKeysWithValues: errors.map { (AnyHashable($0.key), $0.value) }))

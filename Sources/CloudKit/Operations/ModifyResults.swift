@@ -1,4 +1,4 @@
-/// What became of each item of an operation that saves and deletes, in the order in which it was told.
+/// The results of an operation that saves and deletes items, in the order in which they were reported.
 struct ModifyResults<ItemID: Hashable & Sendable, Item: Sendable>: Sendable {
     private(set) var saves: [ItemID: Result<Item, any Error>] = [:]
     private(set) var deletions: [ItemID: Result<Void, any Error>] = [:]

@@ -1,9 +1,9 @@
 import Foundation
 import NacreLocks
 
-/// Runs an operation for an async function: the task waits without a thread, and its cancellation cancels the operation.
+/// Runs an operation for an async function. Waiting blocks no thread, and cancelling the task cancels the operation.
 enum SingleCall {
-    /// - Parameter make: makes the operation, which calls the block it is given once.
+    /// - Parameter make: makes an operation that calls the given block once.
     static func result<Value: Sendable>(
         _ make: (_ completion: @escaping @Sendable (Value) -> Void) -> CKOperation
     ) async -> Value {
@@ -19,7 +19,7 @@ enum SingleCall {
         }
     }
 
-    /// Where the operation's result and the task that waits for it meet.
+    /// Passes the operation's result to the waiting task.
     private final class Outcome<Value: Sendable>: Sendable {
         private let waiting = Locked<CheckedContinuation<Value, Never>?>(nil)
 

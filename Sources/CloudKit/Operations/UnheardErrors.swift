@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the framework tells a developer whom no block of the app would tell: a line of its log.
+/// Logs errors that no block of the app receives, for the developer.
 ///
 /// See docs/decisions/a-result-block-says-nothing-of-items.md.
 extension CKDatabaseOperation {
-    /// One line where items failed whose errors no block heard.
+    /// Logs one line if items failed whose errors no block received.
     ///
-    /// - Parameter what: "CKModifyRecordsOperation: records to save".
+    /// - Parameter what: the operation and its items, such as "CKModifyRecordsOperation: records to save".
     final func noteUnheard(_ errors: [any Error], _ what: String) {
         guard let first = errors.first else { return }
         effectiveDatabase.line.log(

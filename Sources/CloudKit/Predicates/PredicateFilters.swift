@@ -1,15 +1,15 @@
 import NacreCloudWire
 
-/// A predicate as the server takes it: filters that must all hold. Pure.
+/// The server's form of a predicate: filters that must all match. Pure.
 ///
-/// CloudKit takes fewer predicates than Foundation can write; what it does not take is named, and nothing is sent. See
-/// `docs/decisions/a-predicate-fails-when-it-is-asked.md`.
+/// CloudKit accepts fewer predicates than Foundation can express. An unsupported part is named in the error, and
+/// nothing is sent. See `docs/decisions/a-predicate-fails-when-it-is-asked.md`.
 struct PredicateFilters: Equatable, Sendable {
     private(set) var filters: [QueryFilter] = []
-    /// FALSEPREDICATE is among them: there is no answer to ask for.
+    /// Whether the predicate includes FALSEPREDICATE: no request is needed.
     private(set) var matchesNothing = false
 
-    /// - Parameter now: what `now()` stands for.
+    /// - Parameter now: the value of `now()`.
     init(_ tree: PredicateTree, now: Timestamp) throws(PredicateFault) {
         if let fault = tree.fault { throw fault }
         try add(tree, now, isNegated: false)
@@ -41,7 +41,7 @@ private struct FilterMaker {
     let isNegated: Bool
 
     init(_ comparison: PredicateComparison, now: Timestamp, isNegated: Bool) {
-        // 5 < key is key > 5.
+        // `5 < key` becomes `key > 5`.
         self.comparison = comparison.right.isKey || comparison.right.isDistance ? comparison.turned ?? comparison : comparison
         self.now = now
         self.isNegated = isNegated
@@ -98,7 +98,7 @@ private struct FilterMaker {
         }
     }
 
-    /// Of a list's elements, at least one.
+    /// Returns the filter of a comparison with ANY: at least one element of a list must match.
     private func anyFilter() throws(PredicateFault) -> QueryFilter {
         let (left, right) = (comparison.left, comparison.right)
         switch (comparison.operator, left, right) {
@@ -114,7 +114,8 @@ private struct FilterMaker {
 
     // MARK: Words
 
-    /// `self CONTAINS 'words'` and the two other spellings that CloudKit has for it; nil for every other comparison.
+    /// Returns the filter of a search for words: `self CONTAINS 'words'` and CloudKit's two other spellings; nil for
+    /// every other comparison.
     private func tokenSearch() throws(PredicateFault) -> QueryFilter? {
         let words: PredicateOperand
         var field: String?
@@ -179,7 +180,7 @@ private struct FilterMaker {
         throw refusal("The function is not supported", part: expression)
     }
 
-    /// What a list can contain.
+    /// Returns the value of a list's element.
     private func element(_ expression: PredicateOperand) throws(PredicateFault) -> FieldValue {
         if case .list = expression { throw refusal("A list cannot contain a list: use ANY", part: expression) }
         return try value(expression)
@@ -194,7 +195,7 @@ private struct FilterMaker {
         var values: [FieldValue] = []
         for element in elements { values.append(try value(element)) }
         do throws(ValueFault.Reason) {
-            // The server takes each value once.
+            // The server accepts each value only once.
             return try FieldValue(list: values).withoutRepetitions
         } catch {
             throw refusal(error.rawValue, part: .list(elements))
@@ -207,7 +208,7 @@ extension PredicateOperand {
 
     fileprivate var isDistance: Bool { if case .function("distanceToLocation:fromLocation:", _) = self { true } else { false } }
 
-    /// The words of `tokenize('words', 'cdl')`.
+    /// The words in `tokenize('words', 'cdl')`.
     fileprivate var tokenized: PredicateOperand {
         if case .function("tokenize", let parts) = self, let first = parts.first { return first }
         if case .function("tokenize:using:", let parts) = self, let first = parts.first { return first }
@@ -216,7 +217,7 @@ extension PredicateOperand {
 }
 
 extension PredicateComparison {
-    /// With its sides exchanged; nil where that is another question.
+    /// The comparison with its sides exchanged; nil if its meaning would change.
     fileprivate var turned: PredicateComparison? {
         let turned: Operator
         switch self.operator {
@@ -231,21 +232,21 @@ extension PredicateComparison {
     }
 }
 
-/// Names of fields in predicates and sort descriptors.
+/// The names of fields in predicates and sort descriptors.
 enum QueryField {
-    /// What `CKRecord`'s properties are called in the schema; `CKRecord.SystemFieldKey` has the same.
+    /// The schema's names of `CKRecord`'s properties; `CKRecord.SystemFieldKey` uses the same.
     private static let systemFields: [String: SystemField] = [
         "recordID": .recordName, "creationDate": .createdTimestamp, "modificationDate": .modifiedTimestamp,
         "creatorUserRecordID": .createdUserRecordName, "lastModifiedUserRecordID": .modifiedUserRecordName, "parent": .parent, "share": .share,
     ]
 
-    /// As the server calls the field; nil where no field can be called so.
+    /// Returns the server's name of a field; nil if the key is not a valid name.
     static func name(_ key: String) -> String? {
         if let field = systemFields[key] ?? SystemField(rawValue: key) { return field.rawValue }
         return Names.isIdentifier(key) ? key : nil
     }
 
-    /// As an app calls the field.
+    /// Returns the app's name of a field.
     static func key(_ name: String) -> String {
         SystemField(rawValue: name).flatMap { field in systemFields.first { $0.value == field }?.key } ?? name
     }

@@ -3,11 +3,11 @@ import NacreCloudWire
 /// Writes a predicate as a format.
 struct PredicateFormat {
     private(set) var text = ""
-    /// Values of `%@` and `%K`, in their order; empty where everything is written out for people.
+    /// The values of `%@` and `%K`, in their order; empty in a format for people, which contains all values.
     private(set) var arguments: [FieldValue] = []
     private let takesArguments: Bool
 
-    /// As `predicateFormat` prints it.
+    /// Returns the text of `predicateFormat`.
     static func text(_ tree: PredicateTree) -> String {
         var format = PredicateFormat(takesArguments: false)
         format.write(tree)
@@ -24,7 +24,7 @@ struct PredicateFormat {
         return format.text
     }
 
-    /// What parses to an equal tree, unless there is a fault in it.
+    /// Returns a format that is parsed to an equal tree, if the tree has no fault.
     static func exact(_ tree: PredicateTree) -> PredicateFormat {
         var format = PredicateFormat(takesArguments: true)
         format.write(tree)
@@ -81,7 +81,7 @@ struct PredicateFormat {
 
     private mutating func write(_ expression: PredicateOperand) {
         switch expression {
-        // As an argument, this one would be the record itself.
+        // `SELF` as an argument of `%K` would mean the record itself.
         case .key(let key) where takesArguments && key.uppercased() != "SELF":
             text += "%K"
             arguments.append(.string(key))
@@ -112,12 +112,12 @@ struct PredicateFormat {
 }
 
 extension String {
-    /// `SELF.key`, where the word is not a name.
+    /// Whether the text begins with `SELF.`, which is a path and not a key.
     fileprivate var isPathOfItself: Bool { uppercased().hasPrefix("SELF.") }
 }
 
 extension FieldValue {
-    /// Strings, numbers and dates so that they can be read again.
+    /// The value as text. Strings, numbers and dates can be parsed again.
     fileprivate var predicateText: String {
         switch self {
         case .string(let text): "\"\(text.map(\.predicateText).joined())\""

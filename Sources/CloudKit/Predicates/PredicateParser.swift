@@ -1,17 +1,17 @@
 import NacreCloudWire
 
-/// Reads a predicate format, the grammar of `NSPredicate(format:)`. Takes any text and arguments; never traps.
+/// Parses a predicate format, the grammar of `NSPredicate(format:)`. It takes any text and arguments, and never traps.
 ///
-/// What the grammar knows and CloudKit does not (OR, LIKE, arithmetic and so on) is read too, so that the translation can name it.
+/// It also parses what CloudKit does not support (OR, LIKE, arithmetic and so on), so that the translation can name it.
 struct PredicateParser {
     private let bytes: [UInt8]
     private let tokens: [PredicateToken]
     private let arguments: [PredicateOperand]
     private var place = 0
     private var depth = 0
-    /// Signs of arithmetic, in all: each wraps what is left of it once more.
+    /// The number of arithmetic operators so far, since each makes the tree deeper.
     private var operators = 0
-    /// Arguments are taken in the order of their placeholders, so a token's argument is known by how many came before.
+    /// The index of each placeholder's argument, by the placeholder's token index.
     private let argumentPlaces: [Int: Int]
 
     static let tooDeep = "Too many parts inside each other"
@@ -37,7 +37,7 @@ struct PredicateParser {
 
     // MARK: Tokens
 
-    /// The last one is an end, and nobody goes past it.
+    /// The current token. The last token is an end, which is never passed.
     private var token: PredicateToken { tokens[place] }
 
     private mutating func advance() {
@@ -50,7 +50,7 @@ struct PredicateParser {
         return true
     }
 
-    /// The keyword here, in upper case.
+    /// The current keyword in upper case.
     private var keyword: String? {
         if case .word(let word) = token.kind { word.uppercased() } else { nil }
     }
@@ -101,7 +101,7 @@ struct PredicateParser {
         if take(keyword: "TRUEPREDICATE") { return .constant(true) }
         if take(keyword: "FALSEPREDICATE") { return .constant(false) }
         guard token.kind == .sign("(") else { return try comparison() }
-        // A parenthesis opens a predicate or, seldom, the left side of a comparison.
+        // A parenthesis opens a predicate or, rarely, the left side of a comparison.
         let start = place
         let inner: PredicateFault
         do throws(PredicateFault) {
@@ -158,7 +158,7 @@ struct PredicateParser {
         return isNone ? .not(comparison) : comparison
     }
 
-    /// `[cd]` after an operator.
+    /// Parses options such as `[cd]` after an operator.
     private mutating func options() throws(PredicateFault) -> String {
         guard take("[") else { return "" }
         guard case .word(let word) = token.kind, word.lowercased().allSatisfy("cdnl".contains) else {
@@ -171,7 +171,7 @@ struct PredicateParser {
 
     // MARK: Expressions
 
-    /// As `NSExpression` calls them.
+    /// The names of operators in `NSExpression`.
     private static let sums = ["+": "add:to:", "-": "from:subtract:"]
     private static let products = ["*": "multiply:by:", "/": "divide:by:", "**": "raise:toPower:"]
 
@@ -261,7 +261,7 @@ struct PredicateParser {
         }
     }
 
-    /// Up to the sign, which is taken.
+    /// Parses a list up to its closing sign, which is consumed.
     private mutating func list(closedBy sign: String) throws(PredicateFault) -> [PredicateOperand] {
         var parts: [PredicateOperand] = []
         if take(sign) { return parts }
@@ -272,7 +272,7 @@ struct PredicateParser {
         return parts
     }
 
-    /// A key or a function, or what one of the reserved words stands for.
+    /// Parses a key, a function or a reserved word.
     private mutating func named(_ word: String) throws(PredicateFault) -> PredicateOperand {
         switch word.uppercased() {
         case "TRUE", "YES":
@@ -297,7 +297,7 @@ struct PredicateParser {
         return try path(from: word)
     }
 
-    /// A call; a date where it is one in the form that dates are printed in: `CAST(12.5, "NSDate")`.
+    /// Returns a function call, or a date if it has the printed form of a date: `CAST(12.5, "NSDate")`.
     private static func function(_ name: String, _ parts: [PredicateOperand]) -> PredicateOperand {
         guard name == "CAST", parts.count == 2, parts[1] == .value(.string("NSDate")) else { return .function(name, parts) }
         switch parts[0] {
@@ -338,7 +338,7 @@ struct PredicateParser {
     }
 }
 
-/// Words that a format cannot use as keys without a `#`.
+/// The words that a format can use as keys only behind a `#`.
 enum PredicateKeyword {
     static let all: Set<String> = [
         "AND", "OR", "NOT", "IN", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN", "TOKENMATCHES", "ANY", "SOME", "ALL", "NONE",

@@ -5,7 +5,7 @@ struct PredicateToken: Equatable, Sendable {
         case word(String)
         /// A key written `#key`, which is never a keyword.
         case escapedWord(String)
-        /// `$NAME`.
+        /// A variable, written `$NAME`.
         case variable(String)
         case string(String)
         case integer(UInt64)
@@ -15,7 +15,7 @@ struct PredicateToken: Equatable, Sendable {
         case end
     }
 
-    /// What a placeholder takes.
+    /// The type of a placeholder's argument.
     enum Argument: Equatable, Sendable {
         case value
         case key
@@ -24,11 +24,11 @@ struct PredicateToken: Equatable, Sendable {
     }
 
     var kind: Kind
-    /// Of its bytes in the format.
+    /// The range of the token's bytes in the format.
     var range: Range<Int>
 }
 
-/// Reads a format's tokens one after the other. Takes any bytes; never traps.
+/// Splits a format into tokens. It takes any bytes, and never traps.
 struct PredicateTokens {
     let bytes: [UInt8]
     private var next = 0
@@ -37,12 +37,12 @@ struct PredicateTokens {
         bytes = Array(format.utf8)
     }
 
-    /// Longer ones first, so that each is read whole.
+    /// The signs, longer ones first, so that each is matched as a whole.
     private static let signs = [
         "<=", "=<", ">=", "=>", "==", "!=", "<>", "&&", "||", "**", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",", ".", "+", "-", "*", "/",
     ].map { (text: $0, bytes: Array($0.utf8)) }
 
-    /// All of them, an end last.
+    /// Returns all tokens; the last one is an end.
     static func all(of format: String) throws(PredicateFault) -> [PredicateToken] {
         var tokens = PredicateTokens(format)
         var all: [PredicateToken] = []
@@ -193,7 +193,8 @@ struct PredicateTokens {
 
     // MARK: Arguments
 
-    /// The conversions of `printf` that a number may have, without the ones for characters and C strings, which are no values here.
+    /// Parses a placeholder: `%@`, `%K` or a conversion of `printf` for numbers. Characters and C strings are not
+    /// supported.
     private mutating func argument() throws(PredicateFault) -> PredicateToken.Argument {
         let start = next
         next += 1
@@ -212,9 +213,9 @@ struct PredicateTokens {
 }
 
 extension PredicateFault {
-    /// - Parameter range: of the bytes at fault; where it is empty, the format's end is.
+    /// - Parameter range: the bytes at fault; empty for the format's end.
     init(problem: String, in bytes: [UInt8], at range: Range<Int>) {
-        // A range that cuts a character is widened to it.
+        // A range that cuts a character is extended to its end.
         var end = range.upperBound
         while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
         let before = String(decoding: bytes[..<range.lowerBound], as: UTF8.self)
@@ -226,7 +227,8 @@ extension PredicateFault {
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
     fileprivate var isHexDigit: Bool { isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20) }
-    /// A letter, an underscore, the `@` of operators on collections, or a part of a character beyond ASCII: no key, but one word to tell of.
+    /// Whether the byte is a letter, an underscore, the `@` of collection operators, or part of a character beyond
+    /// ASCII. The latter two are no valid keys, but error messages name the whole word.
     fileprivate var startsWord: Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "_") || self == UInt8(ascii: "@") || self >= 0x80
     }

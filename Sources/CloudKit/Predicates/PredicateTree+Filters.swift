@@ -1,7 +1,8 @@
 import NacreCloudWire
 
 extension PredicateTree {
-    /// The predicate that asks what these filters ask: `PredicateFilters` makes them again of it, where it can make them at all.
+    /// Makes the predicate that is equivalent to these filters. `PredicateFilters` makes the same filters from it, if
+    /// it supports them.
     init(_ filters: [QueryFilter]) {
         let parts = filters.map(PredicateTree.init)
         switch parts.count {
@@ -42,7 +43,7 @@ extension PredicateTree {
     }
 }
 
-/// A filter's field and value as sides of comparisons.
+/// The field and the value of a filter, as sides of comparisons.
 private struct FilterSide {
     private let key: PredicateOperand
     let value: PredicateOperand
@@ -60,7 +61,7 @@ private struct FilterSide {
         .comparison(PredicateComparison(left: key, operator: `operator`, right: right ?? value))
     }
 
-    /// Of some element of the field's list.
+    /// Returns a comparison that matches if some element of the field's list does.
     func test(any operator: PredicateComparison.Operator, _ right: PredicateOperand) -> PredicateTree {
         .comparison(PredicateComparison(quantifier: .any, left: key, operator: `operator`, right: right))
     }
@@ -82,7 +83,7 @@ private struct FilterSide {
 }
 
 extension FieldValue {
-    /// Of a list, each as a value of its own; of anything else, itself.
+    /// The elements of a list as values; for any other value, the value itself.
     fileprivate var elements: [FieldValue] {
         switch self {
         case .stringList(let values): values.map { .string($0) }

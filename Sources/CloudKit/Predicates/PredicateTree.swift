@@ -1,13 +1,13 @@
 import NacreCloudWire
 
-/// A predicate as a value: a format that was read, with its arguments in their places.
+/// The syntax tree of a predicate, with its arguments in place.
 indirect enum PredicateTree: Equatable, Sendable {
     case constant(Bool)
     case comparison(PredicateComparison)
     case and([PredicateTree])
     case or([PredicateTree])
     case not(PredicateTree)
-    /// What could not be read. Every query with it fails so.
+    /// A part that could not be parsed. Every query with it fails with this fault.
     case fault(PredicateFault)
 }
 
@@ -17,7 +17,7 @@ struct PredicateComparison: Equatable, Sendable {
         case all = "ALL"
     }
 
-    /// Spelled as `predicateFormat` prints it.
+    /// The operator, as `predicateFormat` prints it.
     enum Operator: String, Equatable, Sendable {
         case equal = "=="
         case notEqual = "!="
@@ -32,40 +32,40 @@ struct PredicateComparison: Equatable, Sendable {
         case endsWith = "ENDSWITH"
         case like = "LIKE"
         case matches = "MATCHES"
-        /// CloudKit's own, for words in text.
+        /// CloudKit's own operator, for words in text.
         case tokenMatches = "TOKENMATCHES"
     }
 
     var quantifier: Quantifier?
     var left: PredicateOperand
     var `operator`: Operator
-    /// Letters in lower case: c (case does not count), d (diacritics do not), and so on.
+    /// Letters in lower case: c (ignores case), d (ignores diacritics), and so on.
     var options = ""
     var right: PredicateOperand
 }
 
 indirect enum PredicateOperand: Equatable, Sendable {
-    /// A field's name, or a path of names with dots.
+    /// A field's name, or a dotted path of names.
     case key(String)
     /// `SELF`: the record.
     case itself
     case null
     case value(FieldValue)
     case list([PredicateOperand])
-    /// A name with its colons, as `distanceToLocation:fromLocation:`.
+    /// A function, by its name with colons, such as `distanceToLocation:fromLocation:`.
     case function(String, [PredicateOperand])
-    /// `$NAME`, which has no value until `withSubstitutionVariables`.
+    /// A variable, `$NAME`, which has no value until `withSubstitutionVariables`.
     case variable(String)
-    /// An argument that no field can hold, and why not.
+    /// An argument that no field can hold, with the reason.
     case unusable(ValueFault.Reason, String)
 }
 
-/// Why a query cannot take a predicate: what is wrong, with which part and where.
+/// The reason why a query does not accept a predicate: the problem, the part and its position.
 struct PredicateFault: Error, Equatable, Sendable, Codable {
     var problem: String
-    /// As written, or as `predicateFormat` prints it.
+    /// The part, as it is written or as `predicateFormat` prints it.
     var part: String
-    /// Counted from 1, in the format; nil where the format could be read.
+    /// The position in the format, counted from 1; nil if the format could be parsed.
     var place: Int?
 
     var text: String {
@@ -75,10 +75,10 @@ struct PredicateFault: Error, Equatable, Sendable, Codable {
 }
 
 extension PredicateTree {
-    /// Source: ours; parsing, printing and translating go down one call a level.
+    /// The deepest nesting. Own choice: parsing, printing and translating recurse once for each level.
     static let maximumDepth = 100
 
-    /// The first part that could not be read or filled in.
+    /// The first fault in the tree.
     var fault: PredicateFault? {
         switch self {
         case .constant: nil
@@ -89,7 +89,7 @@ extension PredicateTree {
         }
     }
 
-    /// With values in the places of variables; those that are not named stay.
+    /// Returns the tree with values in place of variables. Variables without a value stay.
     func substituting(_ variables: [String: PredicateOperand]) -> PredicateTree {
         switch self {
         case .constant, .fault: return self

@@ -1,23 +1,24 @@
 public import CoreLocation
 public import Foundation
 
-/// Sorts records by the distance of a location field from a place, nearest first; altitude does not count. Apple: iOS 8.
+/// Sorts records by the distance of a location field from a given location, nearest first; altitude does not count.
+/// Apple: iOS 8.
 open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     let name: String
-    /// From where distances count.
+    /// The location from which distances are measured.
     public let relativeLocation: CLLocation
 
-    /// The records whose place is nearest to `relativeLocation` first.
+    /// Makes a descriptor that sorts the records nearest to `relativeLocation` first.
     public init(key: String, relativeLocation: CLLocation) {
         name = key
         self.relativeLocation = relativeLocation
-        // Foundation wants a key path; nobody asks it for a value.
+        // Foundation requires a key path, but never reads a value through it.
         super.init(keyPath: \NSString.length, ascending: true)
     }
 
     open override func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Records and dictionaries by their distance; those without a location come last.
+    /// Compares records and dictionaries by their distance; those without a location come last.
     open override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
         let distances = [object1, object2].map { object in
             ((try? KeyPathValue.of(name, in: object)) as? CLLocation)?.distance(from: relativeLocation) ?? .infinity
@@ -35,10 +36,10 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// An archive without a key or a place reads as a descriptor that no query takes: its key is empty.
+    /// Decodes a descriptor. Without a key or a location in the archive, its key is empty, and queries reject it.
     public required init(coder aDecoder: NSCoder) {
         name = aDecoder.strings(forKeys: "key")?[0] ?? ""
         let place = aDecoder.containsValue(forKey: "relativeLocation") ? aDecoder.decodeObject(of: CLLocation.self, forKey: "relativeLocation") : nil

@@ -1,22 +1,24 @@
 public import Foundation
 import NacreCloudWire
 
-/// Which records to look for: of one type, that match a predicate, in an order.
+/// The description of a search: records of one type that match a predicate, in an order.
 ///
-/// The predicate and the descriptors are looked at when an operation runs: what CloudKit does not take fails it with `invalidArguments`,
-/// naming the part. Do not change the descriptors while other threads use the query. Apple: iOS 8.
+/// The predicate and the descriptors are checked when an operation runs. An unsupported part fails it with
+/// `invalidArguments`, which names the part. Do not change the descriptors while other threads use the query. Apple:
+/// iOS 8.
 open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: type and predicate are `let`s of immutable objects; the descriptors are the app's to keep from being changed in use, and
+    // Sendable: type and predicate are `let`s of immutable objects. The app must not change the descriptors in use, and
     // operations copy the query.
 
-    /// The type of the records that are looked for.
+    /// The type of the records to search.
     public let recordType: CKRecord.RecordType
-    /// From a format, a value, or a compound of these; blocks cannot be sent.
+    /// The predicate: from a format, a value, or a compound of these. Block predicates cannot be sent.
     public let predicate: NSPredicate
-    /// The first counts most. By `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`; nil: in no order that can be relied on.
+    /// The order, most significant first: `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`. nil for no
+    /// defined order.
     open var sortDescriptors: [NSSortDescriptor]?
 
-    /// A query for the records of a type that match a predicate.
+    /// Makes a query for the records of a type that match a predicate.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate
@@ -35,10 +37,10 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// An archive that holds no query reads as one that no operation takes.
+    /// Decodes a query. If the archive holds none, operations reject the result.
     public required init(coder aDecoder: NSCoder) {
         let archived = ArchivedQuery(coder: aDecoder) ?? .unreadable
         recordType = archived.recordType
@@ -56,9 +58,9 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 }
 
 extension CKQuery {
-    /// The query as the server takes it; nil where nothing can match and there is nothing to ask.
+    /// Returns the query in its wire form; nil if nothing can match and no request is needed.
     ///
-    /// - Parameter now: what `now()` in the predicate stands for.
+    /// - Parameter now: the value of `now()` in the predicate.
     func wire(now: Timestamp) throws(CKError) -> Query? {
         guard Names.isIdentifier(recordType) else {
             throw CKError(ValueFault(key: "recordType", reason: .invalidRecordType))

@@ -6,14 +6,15 @@ extension CKQueryOperation {
     public typealias Cursor = CKQueryCursor
 }
 
-/// Where a query's page ended; a new operation goes on from here.
+/// The position behind a query's page, where a new operation can continue.
 ///
-/// It has the query and the zone in it, so an operation with a cursor needs neither. A record that matches all the while and keeps its sort
-/// keys comes exactly once, whatever else changes between the pages. Written `CKQueryOperation.Cursor`. Apple: iOS 8.
+/// It contains the query and the zone, so an operation with a cursor needs neither. A record that matches throughout
+/// and keeps its sort keys comes exactly once, whatever changes between the pages. Written `CKQueryOperation.Cursor`.
+/// Apple: iOS 8.
 open class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: its one property is a `let` of a value type.
 
-    /// The query, its zone and the server's marker; no limit and no keys.
+    /// The query, its zone and the server's marker, without limit and keys.
     let request: RecordsQueryRequest
 
     init(request: RecordsQueryRequest) {
@@ -29,7 +30,7 @@ open class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendab
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

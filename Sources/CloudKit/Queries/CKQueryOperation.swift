@@ -1,40 +1,41 @@
 import Foundation
 import NacreCloudWire
 
-/// Looks for records: a page of those that a query matches, in its order, and a cursor while there may be more.
+/// Searches records: fetches a page of a query's matches, in its order, and a cursor while there may be more.
 ///
-/// Fewer results than the limit do not mean the end; only a missing cursor does. On this server an operation that finds nothing on a page
-/// goes on to the next, so no results mean that there are none. A predicate that CloudKit does not take is `invalidArguments`, and names
-/// the part. The assets of a record are fetched before it is told; leave them out by `desiredKeys`. Apple: iOS 8.
+/// Only a missing cursor means the end, not a short page. On this server an operation continues past empty pages, so no
+/// results mean that there are none. An unsupported predicate fails with `invalidArguments`, which names the part. The
+/// assets of a record are fetched before the record is reported; `desiredKeys` can leave them out. Apple: iOS 8.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
-    /// As many as the server likes to answer.
+    /// A `resultsLimit` that lets the server decide.
     public static let maximumResults: Int = 0
 
     private var ownQuery: CKQuery?
 
-    /// Copied.
+    /// The query; copied.
     open var query: CKQuery? {
         get { ownQuery?.copy() as? CKQuery }
         set { ownQuery = newValue?.copy() as? CKQuery }
     }
 
-    /// Where to go on; then the query and the zone are the cursor's.
+    /// The cursor to continue from, whose query and zone are then used.
     open var cursor: CKQueryOperation.Cursor?
-    /// nil: every zone of a private database, and the one zone of a public one. A shared database needs a zone.
+    /// The zone; nil for every zone of a private database, and for the only zone of a public one. A shared database
+    /// needs a zone.
     open var zoneID: CKRecordZone.ID?
-    /// How many records to tell; `maximumResults`: as many as the server sends at a time.
+    /// The most records to report; `maximumResults` lets the server decide.
     open var resultsLimit: Int = CKQueryOperation.maximumResults
-    /// nil: all fields; empty: system fields alone.
+    /// The fields to fetch; nil for all fields, empty for system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]?
     /// Called once for each result, in the order of the query.
     open var recordMatchedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     /// Called last; with a cursor while there may be more.
     open var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)?
-    /// The old form of `recordMatchedBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `recordMatchedBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var recordFetchedBlock: ((CKRecord) -> Void)?
-    /// The old form of `queryResultBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    /// The old form of `queryResultBlock`; not called if that is set. Apple: deprecated in iOS 15.
     open var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)?
 
     struct Results: Sendable {
@@ -43,20 +44,20 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {
         super.init()
     }
 
-    /// An operation that asks a query from its beginning.
+    /// Makes an operation that runs a query from its beginning.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
-    /// An operation that goes on where another one ended.
+    /// Makes an operation that continues where another one ended.
     public convenience init(cursor: CKQueryOperation.Cursor) {
         self.init()
         self.cursor = cursor
@@ -64,7 +65,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Asking
 
-    /// The first request; nil where nothing can match.
+    /// Returns the first request; nil if nothing can match.
     private func request() throws(CKError) -> RecordsQueryRequest? {
         if let cursor { return cursor.request }
         guard let ownQuery else { throw .malformed("A query operation needs a query or a cursor") }
@@ -85,7 +86,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             let page = try await conversation.query(request)
             try await tell(page.records, conversation)
             for failure in page.failures { tell(failure, in: conversation.scope) }
-            // A server that does not move would keep the app here for ever.
+            // A server that repeats its marker would cause an endless loop.
             guard page.continuationMarker == nil || page.continuationMarker != request.continuationMarker else { throw .unexpectedAnswer }
             request.continuationMarker = page.continuationMarker
             if page.continuationMarker == nil { return }
@@ -99,14 +100,14 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Telling
 
-    /// The zone as the app named it: the server may spell its owner in another way.
+    /// Returns the zone's ID as the app spells it: the server may spell its owner in another way.
     private func zone(_ shown: ZoneID?, in scope: CKDatabase.Scope) -> CKRecordZone.ID {
         let zone = shown.map { CKRecordZone.ID(wire: $0, in: scope) } ?? .default
         if let zoneID, zoneID.zoneName == zone.zoneName { return zoneID }
         return zone
     }
 
-    /// A record that the server met and could not answer. The old block hears of records alone.
+    /// Reports a matching record that the server could not return. The old block receives only records.
     private func tell(_ failure: RecordsQueryResponse.Failure, in scope: CKDatabase.Scope) {
         let recordID = CKRecord.ID(recordName: failure.recordName, zoneID: zone(failure.zoneID, in: scope))
         let error = CKError(failure.error)
@@ -138,7 +139,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     override func deliver(_ error: CKError?) {
-        // The old block hears of records alone.
+        // The old block receives only records.
         if error == nil, whenDone == nil, recordMatchedBlock == nil {
             noteUnheard(results.matches.compactMap(\.1.error), "CKQueryOperation: records to fetch")
         }

@@ -1,9 +1,9 @@
 import Foundation
 import NacreCloudWire
 
-/// A query as an archive keeps it: one property list under one key, as `RecordArchive` does for records.
+/// The encoded form of a query: one property list under one key, as in `RecordArchive`.
 struct ArchivedQuery: Codable {
-    /// Version 1 is the first.
+    /// The newest version; version 1 is the first.
     private static let currentVersion = 1
     private static let key = "nacre.query"
 
@@ -18,10 +18,10 @@ struct ArchivedQuery: Codable {
         self.sorts = sorts
     }
 
-    /// A query of no type, which no operation takes.
+    /// A query without a type, which operations reject.
     static let unreadable = ArchivedQuery(recordType: "", predicate: ArchivedPredicate(.constant(false)), sorts: nil)
 
-    /// nil when the archive holds no query, or one of a later version.
+    /// Decodes a query; nil if the archive holds none, or one of a later version.
     init?(coder: NSCoder) {
         guard coder.containsValue(forKey: Self.key), let data = coder.decodeObject(of: NSData.self, forKey: Self.key),
             let archived = try? PropertyListDecoder().decode(ArchivedQuery.self, from: Data(referencing: data)),
@@ -33,13 +33,13 @@ struct ArchivedQuery: Codable {
     func encode(with coder: NSCoder) {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
-        // Every part is a property list type, so this does not fail; an archive without the key reads back as no query.
+        // Encoding does not fail: every part is a property list type. An archive without the key decodes as no query.
         guard let data = try? encoder.encode(self) else { return }
         coder.encode(NSData(data: data), forKey: Self.key)
     }
 }
 
-/// A format with the values of its placeholders, which is read again; or what is wrong with it.
+/// A format with the values of its placeholders, which is parsed again, or the predicate's fault.
 struct ArchivedPredicate: Codable {
     private var format: String
     private var arguments: [ArchivedValue]

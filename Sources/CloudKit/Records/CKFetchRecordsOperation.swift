@@ -10,7 +10,7 @@ import NacreCloudWire
 /// The assets of a record are fetched before the record is reported, four at a time; `desiredKeys` can leave them out.
 /// Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The records to fetch.
     open var recordIDs: [CKRecord.ID]?
@@ -33,7 +33,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     final var fetchesCurrentUser = false
     private var results: Results = [:]
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {

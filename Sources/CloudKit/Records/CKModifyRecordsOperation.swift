@@ -20,7 +20,7 @@ import NacreCloudWire
 /// are sent. A file that is missing or changes meanwhile fails its record alone, or with `isAtomic` its zone. Apple:
 /// iOS 8.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The fields that are sent, and whether the server compares versions.
     public enum RecordSavePolicy: Int, Sendable {
@@ -59,7 +59,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     typealias Results = ModifyResults<CKRecord.ID, CKRecord>
 
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {

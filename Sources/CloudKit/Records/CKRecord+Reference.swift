@@ -55,7 +55,7 @@ open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -158,7 +158,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     /// Decodes a record, also from an archive of Apple's systems; see `docs/decisions/archives-of-apple-are-read.md`.

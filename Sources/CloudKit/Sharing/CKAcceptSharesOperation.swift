@@ -3,7 +3,7 @@ import NacreCloudWire
 /// Accepts shares: their zones are in the shared database from then on. Accepting a share again changes nothing. Apple:
 /// iOS 10.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The shares to accept, all of the operation's container.
     open var shareMetadatas: [CKShare.Metadata]?
@@ -11,15 +11,15 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     open var perShareResultBlock: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if shares failed.
     open var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `perShareResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `perShareResultBlock` is set. Apple: deprecated in iOS 15.
     open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
-    /// The old form; not called where `acceptSharesResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `acceptSharesResultBlock` is set. Apple: deprecated in iOS 15.
     open var acceptSharesCompletionBlock: (((any Error)?) -> Void)?
 
     typealias Results = [CKShare.Metadata: Result<CKShare, any Error>]
 
     private var results: Results = [:]
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public override init() {

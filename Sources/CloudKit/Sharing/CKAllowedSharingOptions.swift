@@ -111,7 +111,7 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
         static let allowsRequests = "AllowsAccessRequests"
     }
 
-    /// True: its archives are read by class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -7,7 +7,7 @@ import NacreCloudWire
 /// It is `participantMayNeedVerification` if the invitation is for an unverified address of the user's account. Apple:
 /// iOS 10.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The URLs of the shares, in the form of `CKShare.url`.
     open var shareURLs: [URL]?
@@ -19,15 +19,15 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     open var perShareMetadataResultBlock: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if URLs failed.
     open var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `perShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `perShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
     open var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
-    /// The old form; not called where `fetchShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `fetchShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
     open var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)?
 
     typealias Results = [URL: Result<CKShare.Metadata, any Error>]
 
     private var results: Results = [:]
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public override init() {

@@ -6,7 +6,7 @@ import NacreCloudWire
 /// Addresses and numbers leave the app hashed for the lookup, and in plain text when the share is saved. On this
 /// server: a phone number needs its country code. Apple: iOS 10.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The people to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
@@ -15,15 +15,15 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         ((_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked.
     open var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `perShareParticipantResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `perShareParticipantResultBlock` is set. Apple: deprecated in iOS 15.
     open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)?
-    /// The old form; not called where `fetchShareParticipantsResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `fetchShareParticipantsResultBlock` is set. Apple: deprecated in iOS 15.
     open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)?
 
     typealias Results = [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>]
 
     private var results: Results = [:]
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public override init() {

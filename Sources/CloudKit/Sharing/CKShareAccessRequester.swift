@@ -85,7 +85,7 @@ open class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @uncheck
 
     // MARK: NSSecureCoding
 
-    /// True: its archives are read by class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     /// Decodes a requester; nil if the archive does not hold one.
@@ -130,7 +130,7 @@ open class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, @uncheck
 
     // MARK: NSSecureCoding
 
-    /// True: its archives are read by class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     /// Decodes a blocked identity; nil if the archive does not hold one.

@@ -84,7 +84,7 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         static let rootRecordID = "HierarchicalRootRecordID"
     }
 
-    /// True: its archives are read by class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

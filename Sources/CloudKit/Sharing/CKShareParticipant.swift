@@ -166,7 +166,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         static let oneTimeSecret = "OneTimeSecret"
     }
 
-    /// True: its archives are read by class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

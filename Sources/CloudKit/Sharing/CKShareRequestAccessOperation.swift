@@ -9,7 +9,7 @@ import NacreCloudWire
 /// if the account has no verified address or number. If the share takes no requests, it fails as if there were no
 /// share.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The URLs of the shares, in the form of `CKShare.url`.
     open var shareURLs: [URL]?
@@ -21,7 +21,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     typealias Results = [URL: Result<Void, any Error>]
 
     private var results: Results = [:]
-    /// For the single-call function.
+    /// Receives the results; set by the single-call function.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public override init() {

@@ -2,24 +2,24 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Tells of any change in the zones of a private or shared database, its default zone excepted. Apple: iOS 10.
+/// Reports changes in any zone of a private or shared database, except the default zone. Apple: iOS 10.
 open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
-    // Sendable: as `CKSubscription` says.
+    // Sendable: see `CKSubscription`.
 
     private let watchedType: Locked<CKRecord.RecordType?>
 
-    /// A subscription under a name of the app's, by which saving it again finds it.
+    /// Makes a subscription with an ID of the app's. Saving it again replaces the one of the same ID.
     public init(subscriptionID: CKSubscription.ID) {
         watchedType = Locked(nil)
         super.init(subscriptionID: subscriptionID, type: .database)
     }
 
-    /// With an ID of its own. Apple: deprecated in iOS 10.
+    /// Makes a subscription with a new ID. Apple: deprecated in iOS 10.
     public convenience init() {
         self.init(subscriptionID: UUID().uuidString)
     }
 
-    /// nil: changes of records of any type.
+    /// The type of the records whose changes are reported; nil for any type.
     open var recordType: CKRecord.RecordType? {
         get { watchedType.withLock { $0 } }
         set { watchedType.withLock { $0 = newValue } }
@@ -35,7 +35,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: NSSecureCoding
 
-    /// An archive that holds no database subscription reads as one without an ID, which no operation takes.
+    /// Decodes a subscription. If the archive holds none, its ID is empty, and operations reject it.
     public required init(coder aDecoder: NSCoder) {
         watchedType = Locked(aDecoder.strings(forKeys: Key.recordType)?[0])
         super.init(coder: aDecoder, type: .database)

@@ -1,9 +1,10 @@
 import Foundation
 import NacreCloudWire
 
-/// Fetches subscriptions of the current user by ID, or all of a database. A missing one is `unknownItem`. Apple: iOS 8.
+/// Fetches subscriptions of the current user by ID, or all of a database. A missing one fails with `unknownItem`.
+/// Apple: iOS 8.
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The subscriptions to fetch.
     open var subscriptionIDs: [CKSubscription.ID]?
@@ -11,33 +12,33 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     open var perSubscriptionResultBlock: ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var fetchSubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `fetchSubscriptionsResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
-    /// iOS 15.
+    /// The old form; not called if `fetchSubscriptionsResultBlock` is set. Failed items make it `partialFailure`.
+    /// Apple: deprecated in iOS 15.
     open var fetchSubscriptionCompletionBlock:
         ((_ subscriptionsBySubscriptionID: [CKSubscription.ID: CKSubscription]?, _ operationError: (any Error)?) -> Void)?
 
     struct Results: Sendable {
         var byID: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
-        /// In the server's order.
+        /// The subscriptions in the server's order.
         var subscriptions: [CKSubscription] = []
     }
 
     final var fetchesAll = false
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {
         super.init()
     }
 
-    /// An operation that fetches these subscriptions.
+    /// Makes an operation that fetches these subscriptions.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs
     }
 
-    /// An operation that fetches every subscription and ignores `subscriptionIDs`.
+    /// Returns an operation that fetches every subscription and ignores `subscriptionIDs`.
     open class func fetchAllSubscriptionsOperation() -> Self {
         let operation = Self()
         operation.fetchesAll = true

@@ -3,9 +3,10 @@ import NacreCloudWire
 
 /// Saves and deletes subscriptions of the current user.
 ///
-/// Saving under an ID that is there replaces that subscription. Deleting one that is not there is `unknownItem`. Apple: iOS 8.
+/// Saving replaces an existing subscription of the same ID. Deleting a missing one fails with `unknownItem`. Apple: iOS
+/// 8.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The subscriptions to save.
     open var subscriptionsToSave: [CKSubscription]?
@@ -17,8 +18,8 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     open var perSubscriptionDeleteBlock: ((_ subscriptionID: CKSubscription.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var modifySubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `modifySubscriptionsResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
-    /// iOS 15.
+    /// The old form; not called if `modifySubscriptionsResultBlock` is set. Failed items make it `partialFailure`.
+    /// Apple: deprecated in iOS 15.
     open var modifySubscriptionsCompletionBlock:
         (
             (
@@ -29,14 +30,14 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     typealias Results = ModifyResults<CKSubscription.ID, CKSubscription>
 
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {
         super.init()
     }
 
-    /// An operation that saves and deletes subscriptions.
+    /// Makes an operation that saves and deletes subscriptions.
     public convenience init(subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil) {
         self.init()
         self.subscriptionsToSave = subscriptionsToSave
@@ -64,7 +65,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         for (id, answer) in zip(deletions, response.subscriptions.dropFirst(saves.count)) { tell(id, deleted: Self.deletion(answer)) }
     }
 
-    /// What can be sent; of all others it is told what is wrong with them.
+    /// Returns the subscriptions that can be sent, and reports the faults of the others.
     private func sendable(_ subscriptions: [CKSubscription]) -> [Subscription] {
         let now = Timestamp(secondsSince2001: Date().timeIntervalSinceReferenceDate)
         return subscriptions.compactMap { subscription in
@@ -120,7 +121,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         whenDone?(error.map(Result.failure) ?? .success(results))
     }
 
-    /// The result block says that the request as a whole worked.
+    /// Logs errors of items that no block of the app receives: the result block reports success.
     private func noteUnheard() {
         if perSubscriptionSaveBlock == nil { noteUnheard(results.saveErrors, "CKModifySubscriptionsOperation: subscriptions to save") }
         if perSubscriptionDeleteBlock == nil { noteUnheard(results.deleteErrors, "CKModifySubscriptionsOperation: subscriptions to delete") }

@@ -7,16 +7,16 @@ extension CKSubscription {
     public typealias NotificationInfo = CKNotificationInfo
 }
 
-/// What the notifications of a subscription show. With nothing of it they wake nobody; with `shouldSendContentAvailable` alone they wake the app
-/// in the background; with anything else they are shown.
+/// The visible parts of a subscription's notifications. With no value set, notifications wake no app. With only
+/// `shouldSendContentAvailable` they wake the app in the background. With any other value they are shown.
 ///
 /// Written `CKSubscription.NotificationInfo`. Compares by identity. Apple: iOS 8.
 open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: everything is in `Locked`.
+    // Sendable: all state is in `Locked`.
 
     private let values: Locked<NotificationInfo>
 
-    /// As the server takes it.
+    /// The values in their wire form.
     var wire: NotificationInfo { values.withLock { $0 } }
 
     init(wire: NotificationInfo) {
@@ -29,7 +29,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         super.init()
     }
 
-    /// What a notification shows; what is left out is not shown.
+    /// Makes an object from the values to show.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil, alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil,
         titleLocalizationKey: String? = nil, titleLocalizationArgs: [CKRecord.FieldKey] = [], subtitle: String? = nil,
@@ -61,19 +61,19 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     open func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(wire: wire) }
 
-    /// The text that is shown.
+    /// The text of the alert.
     open var alertBody: String? {
         get { values.withLock { $0.alertBody } }
         set { values.withLock { $0.alertBody = newValue } }
     }
 
-    /// Names a text of the app that is shown in place of `alertBody`.
+    /// The key of a localized text of the app, shown instead of `alertBody`.
     open var alertLocalizationKey: String? {
         get { values.withLock { $0.alertLocalizationKey } }
         set { values.withLock { $0.alertLocalizationKey = newValue } }
     }
 
-    /// Fields of the record whose values go into that text.
+    /// The record's fields whose values are the arguments of the localized text.
     open var alertLocalizationArgs: [CKRecord.FieldKey]? {
         get { values.withLock { $0.alertLocalizationArgs } }
         set { values.withLock { $0.alertLocalizationArgs = newValue } }
@@ -85,13 +85,13 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.title = newValue } }
     }
 
-    /// Names the app's text of the title, which goes first.
+    /// The key of the app's localized title, shown instead of `title`.
     open var titleLocalizationKey: String? {
         get { values.withLock { $0.titleLocalizationKey } }
         set { values.withLock { $0.titleLocalizationKey = newValue } }
     }
 
-    /// Fields whose values go into the title.
+    /// The fields whose values are the arguments of the localized title.
     open var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { values.withLock { $0.titleLocalizationArgs } }
         set { values.withLock { $0.titleLocalizationArgs = newValue } }
@@ -103,19 +103,19 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.subtitle = newValue } }
     }
 
-    /// Names the app's text of the second line, which goes first.
+    /// The key of the app's localized second line, shown instead of `subtitle`.
     open var subtitleLocalizationKey: String? {
         get { values.withLock { $0.subtitleLocalizationKey } }
         set { values.withLock { $0.subtitleLocalizationKey = newValue } }
     }
 
-    /// Fields whose values go into the second line.
+    /// The fields whose values are the arguments of the localized second line.
     open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { values.withLock { $0.subtitleLocalizationArgs } }
         set { values.withLock { $0.subtitleLocalizationArgs = newValue } }
     }
 
-    /// Names a text of the app for the button that opens it.
+    /// The key of a localized text of the app for the button that opens it.
     open var alertActionLocalizationKey: String? {
         get { values.withLock { $0.alertActionLocalizationKey } }
         set { values.withLock { $0.alertActionLocalizationKey = newValue } }
@@ -127,43 +127,44 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.alertLaunchImage = newValue } }
     }
 
-    /// Names the app's sound, or `default`.
+    /// The name of the app's sound, or `default`.
     open var soundName: String? {
         get { values.withLock { $0.soundName } }
         set { values.withLock { $0.soundName = newValue } }
     }
 
-    /// Up to three fields whose values the notification carries: strings, numbers, dates, locations and references.
+    /// The fields whose values the notification carries, three at most: strings, numbers, dates, locations and
+    /// references.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { values.withLock { $0.additionalFields } }
         set { values.withLock { $0.additionalFields = newValue } }
     }
 
-    /// Counts the app's badge up.
+    /// Whether notifications increment the app's badge.
     open var shouldBadge: Bool {
         get { values.withLock { $0.shouldBadge } }
         set { values.withLock { $0.shouldBadge = newValue } }
     }
 
-    /// Wakes the app in the background.
+    /// Whether notifications wake the app in the background.
     open var shouldSendContentAvailable: Bool {
         get { values.withLock { $0.shouldSendContentAvailable } }
         set { values.withLock { $0.shouldSendContentAvailable = newValue } }
     }
 
-    /// Lets the app change the notification before it is shown.
+    /// Whether the app can change a notification before it is shown.
     open var shouldSendMutableContent: Bool {
         get { values.withLock { $0.shouldSendMutableContent } }
         set { values.withLock { $0.shouldSendMutableContent = newValue } }
     }
 
-    /// Names the actions that the app offers.
+    /// The name of the app's set of actions.
     open var category: String? {
         get { values.withLock { $0.category } }
         set { values.withLock { $0.category = newValue } }
     }
 
-    /// A field of the record: of notifications with one value of it, a device shows the last.
+    /// A field of the record. Of the notifications with the same value of it, a device shows the last.
     open var collapseIDKey: String? {
         get { values.withLock { $0.collapseIDKey } }
         set { values.withLock { $0.collapseIDKey = newValue } }
@@ -171,7 +172,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
@@ -180,7 +181,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         super.init()
     }
 
-    /// As JSON of the wire, whose names do not change.
+    /// Encodes the values as JSON in the wire format, whose names do not change.
     open func encode(with coder: NSCoder) {
         coder.encode(NSString(string: wire.json), forKey: "info")
     }

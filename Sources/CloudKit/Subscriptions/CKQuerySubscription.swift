@@ -2,11 +2,13 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Tells of records of one type that match a predicate when they come, change or go. For public and private databases. Apple: iOS 10.
+/// Reports when records of one type that match a predicate are created, changed or deleted. For public and private
+/// databases. Apple: iOS 10.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
-    // Sendable: as `CKSubscription` says; predicates are immutable.
+    // Sendable: see `CKSubscription`; predicates are immutable.
 
-    /// Which changes it tells; at least one of creation, update and deletion, or saving it fails with `invalidArguments`.
+    /// The changes that are reported. At least one of creation, update and deletion is needed, or saving fails with
+    /// `invalidArguments`.
     public struct Options: OptionSet, Sendable {
         public let rawValue: UInt
 
@@ -16,9 +18,9 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
         /// A new record matches.
         public static var firesOnRecordCreation: Options { Options(rawValue: 1 << 0) }
-        /// A record that changed, and matches the predicate after it.
+        /// A changed record matches after the change.
         public static var firesOnRecordUpdate: Options { Options(rawValue: 1 << 1) }
-        /// A record that matched is gone.
+        /// A record that matched was deleted.
         public static var firesOnRecordDeletion: Options { Options(rawValue: 1 << 2) }
         /// The server deletes the subscription after its first notification.
         public static var firesOnce: Options { Options(rawValue: 1 << 3) }
@@ -26,9 +28,10 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     /// The type of the records.
     public let recordType: CKRecord.RecordType?
-    /// What queries take; looked at when the subscription is saved. Of one that comes from the server: the predicate that asks the same.
+    /// A predicate that queries support, checked when the subscription is saved. In a fetched subscription it is an
+    /// equivalent predicate.
     public let predicate: NSPredicate
-    /// What fires it.
+    /// The changes that are reported.
     public let querySubscriptionOptions: Options
     private let watchedZone: Locked<CKRecordZone.ID?>
 
@@ -42,7 +45,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID: id, type: .query)
     }
 
-    /// A subscription to the records of a type that match a predicate.
+    /// Makes a subscription to the records of a type that match a predicate.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: CKQuerySubscription.Options = [
@@ -52,7 +55,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         self.init(recordType: recordType, predicate: predicate, id: subscriptionID, zoneID: nil, options: querySubscriptionOptions)
     }
 
-    /// With an ID of its own. Apple: deprecated in iOS 10.
+    /// Makes a subscription with a new ID. Apple: deprecated in iOS 10.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
         options querySubscriptionOptions: CKQuerySubscription.Options = [
@@ -63,7 +66,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString, options: querySubscriptionOptions)
     }
 
-    /// nil: every zone of the database.
+    /// The zone; nil for every zone of the database.
     open var zoneID: CKRecordZone.ID? {
         get { watchedZone.withLock { $0 } }
         set { watchedZone.withLock { $0 = newValue } }
@@ -90,7 +93,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: NSSecureCoding
 
-    /// An archive that holds no query subscription reads as one that no operation takes.
+    /// Decodes a subscription. If the archive holds none, operations reject the result.
     public required init(coder aDecoder: NSCoder) {
         let query = aDecoder.object(of: CKQuery.self, forKey: Key.query)
         recordType = query?.recordType
@@ -119,6 +122,6 @@ extension CKQuerySubscription {
 }
 
 extension CKQuerySubscription.Options {
-    /// The wire has the same numbers for them.
+    /// The reported changes in their wire form, which has the same numbers.
     fileprivate var firesOn: FiresOn { FiresOn(rawValue: rawValue).intersection(.all) }
 }

@@ -2,27 +2,27 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// Tells of any change in one zone of a private database. Apple: iOS 10.
+/// Reports changes in one zone of a private database. Apple: iOS 10.
 open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
-    // Sendable: as `CKSubscription` says.
+    // Sendable: see `CKSubscription`.
 
-    /// A custom zone: the default zone has no changes to fetch.
+    /// The zone's ID. It must be a custom zone: the default zone has no changes to fetch.
     public let zoneID: CKRecordZone.ID
     private let watchedType: Locked<CKRecord.RecordType?>
 
-    /// A subscription to all changes of a zone.
+    /// Makes a subscription to all changes of a zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.zoneID = zoneID
         watchedType = Locked(nil)
         super.init(subscriptionID: subscriptionID, type: .recordZone)
     }
 
-    /// With an ID of its own. Apple: deprecated in iOS 10.
+    /// Makes a subscription with a new ID. Apple: deprecated in iOS 10.
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    /// nil: changes of records of any type.
+    /// The type of the records whose changes are reported; nil for any type.
     open var recordType: CKRecord.RecordType? {
         get { watchedType.withLock { $0 } }
         set { watchedType.withLock { $0 = newValue } }
@@ -41,7 +41,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: NSSecureCoding
 
-    /// An archive that holds no zone subscription reads as one without an ID, which no operation takes.
+    /// Decodes a subscription. If the archive holds none, its ID is empty, and operations reject it.
     public required init(coder aDecoder: NSCoder) {
         zoneID = aDecoder.object(of: CKRecordZoneID.self, forKey: Key.zoneID) ?? .default
         watchedType = Locked(aDecoder.strings(forKeys: Key.recordType)?[0])

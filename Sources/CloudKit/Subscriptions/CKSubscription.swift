@@ -2,17 +2,17 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// A user's wish to be told of changes of a database: the base of the three kinds that there are, and abstract.
+/// A user's request for notifications of changes in a database. The abstract base of the three kinds.
 ///
-/// It belongs to the user who saves it, and all devices of that user are told, except the one that made a change. Compares by identity.
-/// What is wrong with a subscription is told when it is saved, never by a trap. Apple: iOS 8.
+/// It belongs to the user who saves it. All devices of the user are notified, except the one that made the change.
+/// Compares by identity. An invalid subscription fails when it is saved; nothing traps. Apple: iOS 8.
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: the constants are `let`s, and what changes, here and in the subclasses, is in `Locked`.
+    // Sendable: the constants are `let`s, and mutable state, here and in the subclasses, is in `Locked`.
 
-    /// Names a subscription.
+    /// The type of a subscription's identifier.
     public typealias ID = String
 
-    /// Apple: iOS 8.
+    /// The kind of a subscription. Apple: iOS 8.
     public enum SubscriptionType: Int, Sendable {
         /// `CKQuerySubscription`.
         case query = 1
@@ -22,9 +22,9 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         case database = 3
     }
 
-    /// Unique among the user's subscriptions of a database, and not empty.
+    /// The identifier, unique among the user's subscriptions of a database, and not empty.
     public let subscriptionID: ID
-    /// Which of the three kinds it is.
+    /// The kind of this subscription.
     public let subscriptionType: SubscriptionType
     private let shown: Locked<CKNotificationInfo?>
 
@@ -35,20 +35,20 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         super.init()
     }
 
-    /// What its notifications show; copied when it is set. nil: they show nothing.
+    /// The visible parts of notifications; copied when set. nil: notifications show nothing.
     open var notificationInfo: CKSubscription.NotificationInfo? {
         get { shown.withLock { $0 } }
         set { shown.withLock { $0 = newValue.map { CKNotificationInfo(wire: $0.wire) } } }
     }
 
-    /// What it watches, as the server takes it.
+    /// Returns the watched changes in their wire form.
     ///
-    /// - Parameter now: what `now()` in a predicate stands for.
+    /// - Parameter now: the value of `now()` in a predicate.
     func kind(now: Timestamp) throws(CKError) -> Subscription.Kind {
         throw .malformed("CKSubscription is abstract: save one of its subclasses")
     }
 
-    /// A subscription of the same kind that watches the same.
+    /// Returns a subscription of the same kind with the same watched changes.
     func copied() -> CKSubscription {
         CKSubscription(subscriptionID: subscriptionID, type: subscriptionType)
     }
@@ -72,13 +72,13 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         static let options = "QuerySubscriptionOptions"
     }
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// nil: an archive holds subscriptions of the three kinds, none of this class.
+    /// Always nil: an archive holds subscriptions of the three kinds, none of this class.
     public required init?(coder: NSCoder) { nil }
 
-    /// An archive that holds no subscription reads as one without an ID, which no operation takes.
+    /// Decodes a subscription. If the archive holds none, its ID is empty, and operations reject it.
     init(coder: NSCoder, type: SubscriptionType) {
         subscriptionID = coder.strings(forKeys: Key.subscriptionID)?[0] ?? ""
         subscriptionType = type
@@ -93,13 +93,13 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 }
 
 extension CKSubscription {
-    /// As the server takes it.
+    /// Returns the subscription in its wire form.
     final func wire(now: Timestamp) throws(CKError) -> Subscription {
         guard !subscriptionID.isEmpty else { throw .malformed("A subscription needs an ID that is not empty") }
         return Subscription(subscriptionID: subscriptionID, kind: try kind(now: now), notificationInfo: notificationInfo?.wire)
     }
 
-    /// A subscription as the server answered it.
+    /// Makes a subscription from its wire form.
     static func make(_ wire: Subscription, in scope: CKDatabase.Scope) -> CKSubscription {
         let subscription: CKSubscription
         switch wire.kind {

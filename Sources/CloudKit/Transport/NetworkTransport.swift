@@ -25,7 +25,6 @@ enum NetworkTransport {
     /// engines.
     static let waitsPerHost = 256
 
-    /// The most bytes of an answer. Own choice: this server's answers have at most 8 MB, and a page of changes a few
-    /// more.
+    /// The most bytes of an answer. Own choice: this server's answers end at 16 MB.
     static let answerBytesMax = 256 << 20
 }

@@ -3,7 +3,7 @@ import NacreCloudWire
 import NacreLocks
 
 extension CKContainer {
-    /// What an app may ask its user for. Apple: iOS 8.
+    /// The permissions that an app may request from its user. Apple: iOS 8.
     public struct ApplicationPermissions: OptionSet, Sendable {
         public let rawValue: UInt
 
@@ -11,15 +11,16 @@ extension CKContainer {
             self.rawValue = rawValue
         }
 
-        /// Others who use this container may find the user by e-mail address or user record ID, and see their name. Apple: deprecated in iOS 17.
+        /// Lets other users of this container find the user by e-mail address, phone number or user record ID, and see
+        /// the user's name. Apple: deprecated in iOS 17.
         public static var userDiscoverability: CKContainer.ApplicationPermissions { CKContainer.ApplicationPermissions(rawValue: 1) }
     }
 
-    /// Apple: iOS 8, deprecated in iOS 17.
+    /// The user's answer to a request. Apple: iOS 8, deprecated in iOS 17.
     public enum ApplicationPermissionStatus: Int, Sendable {
         /// The user was not asked yet.
         case initialState = 0
-        /// An error says why.
+        /// The status is unknown; an error gives the reason.
         case couldNotComplete = 1
         /// The user said no.
         case denied = 2
@@ -30,7 +31,7 @@ extension CKContainer {
     /// Apple: iOS 8, deprecated in iOS 17.
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
-    /// Names of Swift's past.
+    /// Former names in Swift.
     public enum Application {
         /// Apple: transitional name.
         public typealias Permissions = CKContainer.ApplicationPermissions
@@ -40,7 +41,7 @@ extension CKContainer {
         public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
     }
 
-    /// What the user has answered, on whichever device.
+    /// Calls back with the user's answer, given on any device.
     @preconcurrency
     public func status(
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
@@ -53,7 +54,7 @@ extension CKContainer {
         }.start()
     }
 
-    /// What the user has answered, on whichever device.
+    /// Returns the user's answer, given on any device.
     public func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
@@ -67,10 +68,10 @@ extension CKContainer {
             }.get())
     }
 
-    /// Asks the user, once over all devices: who has answered is not asked again.
+    /// Asks the user, once for all devices: a user who has answered is not asked again.
     ///
-    /// On this server: what asks is the app's own, `CloudKitServer.setPermissionPrompt`. Without one nobody is asked, and the permission stays as it is:
-    /// `couldNotComplete`, with an error that says so.
+    /// On this server: the prompt is the app's own, `CloudKitServer.setPermissionPrompt`. Without one the user is not
+    /// asked and the permission does not change. The status is then `couldNotComplete`, with an error that says so.
     @preconcurrency
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions,
@@ -79,9 +80,10 @@ extension CKContainer {
         requesting(applicationPermission) { Self.tell($0, completionHandler) }.start()
     }
 
-    /// Asks the user, once over all devices: who has answered is not asked again.
+    /// Asks the user, once for all devices: a user who has answered is not asked again.
     ///
-    /// On this server: what asks is the app's own, `CloudKitServer.setPermissionPrompt`. Without one nobody is asked, and this throws.
+    /// On this server: the prompt is the app's own, `CloudKitServer.setPermissionPrompt`. Without one the user is not
+    /// asked, and the call throws.
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
@@ -142,7 +144,7 @@ public typealias CKContainer_Application_PermissionStatus = CKContainer.Applicat
 /// Apple: transitional name.
 public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock
 
-/// What asks a user for a permission, where an app has said what does.
+/// The prompts that apps set for permission requests.
 final class PermissionPrompt: Sendable {
     typealias Ask = @Sendable (_ permission: CKContainer.ApplicationPermissions, _ containerIdentifier: String) async -> Bool
 
@@ -150,7 +152,7 @@ final class PermissionPrompt: Sendable {
 
     private let asks = Locked<[String?: Ask]>([:])
 
-    /// The one for this container, or else the one for all.
+    /// Returns the prompt of this container, otherwise the one for all.
     func ask(for identifier: String) -> Ask? {
         asks.withLock { $0[identifier] ?? $0[nil] }
     }

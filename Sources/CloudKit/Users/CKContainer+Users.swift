@@ -1,10 +1,11 @@
 import Foundation
 
-/// Users of the container who may be found. Apple: all of them deprecated in iOS 17.
+/// Discovery of users of the container who allow it. Apple: all functions deprecated in iOS 17.
 extension CKContainer {
     // MARK: One user
 
-    /// nil: nobody has the address, or its user has not allowed it. The address leaves the app hashed.
+    /// Calls back with the user of an address; nil if there is none, or the user has not allowed it. The address leaves
+    /// the app hashed.
     @preconcurrency
     public func discoverUserIdentity(
         withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -12,7 +13,8 @@ extension CKContainer {
         discover(CKUserIdentity.LookupInfo(emailAddress: email), completionHandler)
     }
 
-    /// nil: nobody has the number, or its user has not allowed it. The number leaves the app hashed; one without its country is nobody's.
+    /// Calls back with the user of a number; nil if there is none, or the user has not allowed it. The number leaves
+    /// the app hashed; without its country code it finds no user.
     @preconcurrency
     public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -20,7 +22,7 @@ extension CKContainer {
         discover(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
     }
 
-    /// nil: there is no such user, or they have not allowed it.
+    /// Calls back with a user; nil if there is none, or the user has not allowed it.
     @preconcurrency
     public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -28,24 +30,26 @@ extension CKContainer {
         discover(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
     }
 
-    /// nil: nobody has the address, or its user has not allowed it. The address leaves the app hashed.
+    /// Returns the user of an address; nil if there is none, or the user has not allowed it. The address leaves the app
+    /// hashed.
     public func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentity.LookupInfo(emailAddress: email))
     }
 
-    /// nil: nobody has the number, or its user has not allowed it. The number leaves the app hashed; one without its country is nobody's.
+    /// Returns the user of a number; nil if there is none, or the user has not allowed it. The number leaves the app
+    /// hashed; without its country code it finds no user.
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
-    /// nil: there is no such user, or they have not allowed it.
+    /// Returns a user; nil if there is none, or the user has not allowed it.
     public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
     }
 
     // MARK: Several users
 
-    /// Those who were found, by the addresses as they were given.
+    /// Calls back with the users who were found, by the given addresses.
     @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String], completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -53,7 +57,7 @@ extension CKContainer {
         discovering(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { completionHandler($0.keyed { $0.emailAddress }) }.start()
     }
 
-    /// Those of the users whom these numbers find; numbers that find nobody are not in the answer.
+    /// Calls back with the users who were found, by the given numbers.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String], completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -62,7 +66,7 @@ extension CKContainer {
             .start()
     }
 
-    /// Those of the users who can be found; the others are not in the answer.
+    /// Calls back with the users who were found, by the given IDs.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -71,24 +75,24 @@ extension CKContainer {
         discovering(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { completionHandler($0.keyed { $0.userRecordID }) }.start()
     }
 
-    /// Those who were found, by the addresses as they were given.
+    /// Returns the users who were found, by the given addresses.
     public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)).keyed { $0.emailAddress }.get()
     }
 
-    /// Those of the users whom these numbers find; numbers that find nobody are not in the answer.
+    /// Returns the users who were found, by the given numbers.
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)).keyed { $0.phoneNumber }.get()
     }
 
-    /// Those of the users who can be found; the others are not in the answer.
+    /// Returns the users who were found, by the given IDs.
     public func userIdentities(forUserRecordIDs userRecordIDs: [CKRecord.ID]) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)).keyed { $0.userRecordID }.get()
     }
 
     // MARK: The address book
 
-    /// On this server: there is no address book, and nobody is found in it.
+    /// Calls back with users in the address book. On this server: there is no address book, so the list is empty.
     @preconcurrency
     public func discoverAllIdentities(completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
         discoveringAll { result in
@@ -99,7 +103,7 @@ extension CKContainer {
         }.start()
     }
 
-    /// On this server: there is no address book, and nobody is found in it.
+    /// Returns users in the address book. On this server: there is no address book, so the list is empty.
     public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         try await SingleCall.result { self.discoveringAll($0) }.get()
     }
@@ -122,7 +126,7 @@ extension CKContainer {
         return operation
     }
 
-    /// CloudKit: functions of a container run as `userInitiated`.
+    /// Gives an operation this container and its settings. CloudKit: functions of a container run as `userInitiated`.
     func prepare<Operation: CKOperation>(_ operation: Operation) -> Operation {
         var values = configuration ?? CKOperation.Configuration.Values()
         values.container = self
@@ -151,7 +155,7 @@ extension CKContainer {
 }
 
 extension Result where Failure == CKError {
-    /// By what the app named each one with.
+    /// Returns the values keyed by part of the lookup info.
     func keyed<Key: Hashable, Value>(
         _ key: (CKUserIdentity.LookupInfo) -> Key?
     ) -> Result<[Key: Value], any Error> where Success == [CKUserIdentity.LookupInfo: Value] {

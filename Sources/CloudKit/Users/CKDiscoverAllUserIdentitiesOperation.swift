@@ -1,22 +1,22 @@
 import Foundation
 import NacreCloudWire
 
-/// Finds those of the user's address book who have allowed it.
+/// Finds users in the user's address book who allow it.
 ///
-/// On this server: there is no address book, so an operation of a user who is signed in succeeds and finds nobody; see
+/// On this server: there is no address book, so a signed-in user's operation succeeds and finds no users; see
 /// `docs/decisions/users-are-found-where-they-allowed-it.md`. Apple: iOS 10, deprecated in iOS 17.
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `found` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `found`.
 
     /// Called once for each user found.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
     /// Called last.
     open var discoverAllUserIdentitiesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `discoverAllUserIdentitiesResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `discoverAllUserIdentitiesResultBlock` is set. Apple: deprecated in iOS 15.
     open var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
 
     private var found: [CKUserIdentity] = []
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<[CKUserIdentity], CKError>) -> Void)?
 
     public override init() {

@@ -1,31 +1,31 @@
 import Foundation
 import NacreCloudWire
 
-/// Finds users of a container who have allowed it, by e-mail address or user record ID. Who is not found is not told of: nobody has the address, or its
-/// user has not allowed it. Apple: iOS 10, deprecated in iOS 17.
+/// Finds users of a container who allow it, by e-mail address, phone number or user record ID. Nothing is reported for
+/// unknown users and for those who do not allow it. Apple: iOS 10, deprecated in iOS 17.
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `found` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `found`.
 
-    /// By what users are looked for.
+    /// The users to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
-    /// Called once for each lookup info by which somebody was found.
+    /// Called once for each lookup info that found a user.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
-    /// Called last; success also where nobody was found.
+    /// Called last; success even if no user was found.
     open var discoverUserIdentitiesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `discoverUserIdentitiesResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `discoverUserIdentitiesResultBlock` is set. Apple: deprecated in iOS 15.
     open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
 
     typealias Results = [CKUserIdentity.LookupInfo: CKUserIdentity]
 
     private var found: Results = [:]
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public override init() {
         super.init()
     }
 
-    /// An operation that looks for these users.
+    /// Makes an operation that looks up these users.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
@@ -54,7 +54,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKOperation {
-    /// The talk about users with the server of the operation's container. Throws `notAuthenticated` without an account.
+    /// Returns a conversation about users with the server of the operation's container. Throws `notAuthenticated`
+    /// without an account.
     func userConversation() throws(CKError) -> Conversation {
         let container = resolvedConfiguration.container ?? .default()
         guard try container.line.settings().accountToken != nil else { throw .needsAccount }
@@ -64,7 +65,7 @@ extension CKOperation {
 }
 
 extension CKUserIdentity {
-    /// A user that the server found.
+    /// Makes the identity of a user whom the server found.
     convenience init(wire user: UserIdentity, lookupInfo: CKUserIdentity.LookupInfo?) {
         self.init(
             userRecordID: CKRecord.ID(recordName: user.userRecordName), lookupInfo: lookupInfo,

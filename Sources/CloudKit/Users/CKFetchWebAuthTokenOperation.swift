@@ -1,16 +1,18 @@
 import NacreCloudWire
 
-/// Fetches a web auth token for the user, which a web page needs beside an API token of the container to act for them. Apple: iOS 9.2.
+/// Fetches a web auth token, which a web page needs beside an API token of the container to act for the user. Apple:
+/// iOS 9.2.
 ///
-/// On this server: runs on the private database and no other; the token lives as one that a page got by a sign-in, and ends when this device is signed out.
+/// On this server: only the private database provides it. The token has the lifetime of one from a page's sign-in, and
+/// ends when this device is signed out.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `token` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `token`.
 
     /// An API token of the database's container and environment: made by `nacre token create --kind api`.
     open var apiToken: String?
-    /// Called last, with the token or with why there is none.
+    /// Called last, with the token or with the reason why there is none.
     open var fetchWebAuthTokenResultBlock: ((_ operationResult: Result<String, any Error>) -> Void)?
-    /// The old form; not called where `fetchWebAuthTokenResultBlock` is set. Apple: deprecated in iOS 15.
+    /// The old form; not called if `fetchWebAuthTokenResultBlock` is set. Apple: deprecated in iOS 15.
     open var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)?
 
     private var token: String?
@@ -19,7 +21,7 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         super.init()
     }
 
-    /// An operation that fetches the token to use beside this API token.
+    /// Makes an operation that fetches the token to use beside this API token.
     public convenience init(apiToken APIToken: String) {
         self.init()
         apiToken = APIToken

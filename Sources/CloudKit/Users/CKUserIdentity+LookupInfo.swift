@@ -5,7 +5,7 @@ extension CKUserIdentity {
     public typealias LookupInfo = CKUserIdentityLookupInfo
 }
 
-/// One way to look a user up. Compares by value; immutable.
+/// A way to look a user up: an address, a number or an ID. Compares by value; immutable.
 ///
 /// Written `CKUserIdentity.LookupInfo`. Apple: iOS 10.
 open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -19,42 +19,43 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
 
     private let way: Way
 
-    /// The address by which the user is looked for.
+    /// The e-mail address; nil if the user is looked up in another way.
     open var emailAddress: String? { if case .emailAddress(let address) = way { address } else { nil } }
-    /// The number by which the user is looked for.
+    /// The phone number; nil if the user is looked up in another way.
     open var phoneNumber: String? { if case .phoneNumber(let number) = way { number } else { nil } }
-    /// The ID by which the user is looked for.
+    /// The user record ID; nil if the user is looked up in another way.
     open var userRecordID: CKRecord.ID? { if case .userRecordID(let id) = way { id } else { nil } }
 
-    /// On this server: the address leaves the app hashed.
+    /// Looks a user up by e-mail address. On this server: the address leaves the app hashed, except for invitations.
     public init(emailAddress: String) {
         way = .emailAddress(emailAddress)
         super.init()
     }
 
-    /// On this server: the number leaves the app hashed, but for invitations; one without its country is nobody's.
+    /// Looks a user up by phone number. On this server: it leaves the app hashed, except for invitations; without its
+    /// country code it finds no user.
     public init(phoneNumber: String) {
         way = .phoneNumber(phoneNumber)
         super.init()
     }
 
-    /// Looks for a user by the ID of their record.
+    /// Looks a user up by the ID of the user's record.
     public init(userRecordID: CKRecord.ID) {
         way = .userRecordID(userRecordID)
         super.init()
     }
 
-    /// One for each address.
+    /// Returns a lookup info for each address.
     open class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
         emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
     }
 
-    /// One for each number.
+    /// Returns a lookup info for each number.
     open class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
         phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
     }
 
-    /// One for each ID.
+    /// Returns a lookup info for each ID.
     open class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
         recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
     }
@@ -72,7 +73,7 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
         static let userRecordID = "UserRecordID"
     }
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -1,18 +1,19 @@
 public import Foundation
 
-/// A user as others see them. Only users who have allowed it are found: see `CKContainer.requestApplicationPermission(_:)`. Immutable. Apple: iOS 10.
+/// The public identity of a user. Only users who allow it are found: see
+/// `CKContainer.requestApplicationPermission(_:)`. Immutable. Apple: iOS 10.
 open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all properties are `let`s of value types, or of classes that are immutable.
 
-    /// Names the user's record in the public database. It is another one in another container.
+    /// The ID of the user's record in the public database. It differs between containers.
     public let userRecordID: CKRecord.ID?
-    /// How the user was looked up; nil where nobody was.
+    /// The lookup info by which the user was found; nil without a lookup.
     public let lookupInfo: CKUserIdentity.LookupInfo?
-    /// On this server: the given and the family name, where the account has any.
+    /// The user's name. On this server: the given and the family name, if the account has any.
     public let nameComponents: PersonNameComponents?
-    /// Whether there is an account.
+    /// Whether the user has an account.
     public let hasiCloudAccount: Bool
-    /// Apple: deprecated in iOS 18. On this server: empty, since a machine has no address book.
+    /// An empty list. Apple: deprecated in iOS 18. On this server: a machine has no address book.
     open var contactIdentifiers: [String] { [] }
 
     init(
@@ -40,7 +41,7 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         static let hasiCloudAccount = "HasICloudAccount"
     }
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

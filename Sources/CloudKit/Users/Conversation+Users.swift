@@ -5,9 +5,9 @@ import NacreLocks
     import NacreCrypto
 #endif
 
-/// What a discovery asks the server for, and which of the app's lookup infos each question answers.
+/// The lookups of a discovery, and the app's lookup infos that each of them answers.
 struct DiscoveryPlan {
-    /// Each once.
+    /// The lookups, each once.
     private(set) var order: [UserLookupInfo] = []
     private(set) var infos: [UserLookupInfo: [CKUserIdentity.LookupInfo]] = [:]
 
@@ -18,8 +18,9 @@ struct DiscoveryPlan {
 }
 
 extension Conversation {
-    /// E-mail addresses and phone numbers are hashed here and go no further; see `docs/decisions/addresses-leave-an-app-hashed.md`. A number without its country
-    /// is nobody's, and is not asked for.
+    /// Makes the lookups of a discovery. E-mail addresses and phone numbers are hashed here and leave the app only in
+    /// that form; see `docs/decisions/addresses-leave-an-app-hashed.md`. A number without its country code is skipped,
+    /// because it belongs to no user.
     func discoveryPlan(for asked: [CKUserIdentity.LookupInfo]) async throws(CKError) -> DiscoveryPlan {
         var plan = DiscoveryPlan()
         var seen: Set<CKUserIdentity.LookupInfo> = []
@@ -44,8 +45,8 @@ extension Conversation {
         #endif
     }
 
-    /// Finds users who have allowed it.
-    /// - Parameter found: called once for each lookup info by which somebody was found.
+    /// Finds users who allow it.
+    /// - Parameter found: called once for each lookup info that found a user.
     func discover(
         _ infos: [CKUserIdentity.LookupInfo], found: (CKUserIdentity, CKUserIdentity.LookupInfo) -> Void
     ) async throws(CKError) {
@@ -74,19 +75,21 @@ extension Conversation {
         return answer.userDiscoverability
     }
 
-    /// Saying it again changes nothing, so a lost answer does no harm.
+    /// Saves the user's answer. Saving it again changes nothing, so the request can be repeated when an answer is lost.
     func answerPermission(_ answer: Discoverability) async throws(CKError) -> Discoverability {
         let settled: UsersPermissionResponse = try await ask(
             "users/permission", UsersPermissionRequest(userDiscoverability: answer), .read)
         return settled.userDiscoverability
     }
 
-    /// Asking again is answered with a token of the same session, so a lost answer does no harm.
+    /// Fetches a web auth token. A repeated request gets a token of the same session, so it can be repeated when an
+    /// answer is lost.
     func webAuthToken(_ request: WebAuthTokenRequest) async throws(CKError) -> WebAuthTokenResponse {
         try await ask("users/web-auth-token", request, .read)
     }
 
-    /// Costs a request the first time, and again when the line goes to another server or with another account.
+    /// Returns the key of address hashes. It costs a request the first time, and again when the line changes its server
+    /// or account.
     private func contactKey() async throws(CKError) -> [UInt8] {
         let settings = try line.settings()
         if let known = line.contactKey.withLock({ $0 }), known.settings == settings { return known.bytes }
@@ -97,7 +100,7 @@ extension Conversation {
 }
 
 extension CKUserIdentity.LookupInfo {
-    /// What is hashed of an address or a number; nil: it is neither, or a number of which nobody knows the country.
+    /// The bytes to hash for an address or a number; nil for an ID, and for a number without a country code.
     fileprivate var contactMessage: [UInt8]? {
         if let emailAddress { return HashedAddress.message(emailAddress: emailAddress) }
         return phoneNumber.flatMap(PhoneNumber.normalised).map(HashedAddress.message(phoneNumber:))

@@ -1,9 +1,9 @@
 import Foundation
 import NacreCloudWire
 
-/// Fetches zones by name, or all of a database. A missing zone is `zoneNotFound`. Apple: iOS 8.
+/// Fetches zones by ID, or all of a database. A missing zone fails with `zoneNotFound`. Apple: iOS 8.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The zones to fetch.
     open var recordZoneIDs: [CKRecordZone.ID]?
@@ -11,32 +11,32 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     open var perRecordZoneResultBlock: ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `fetchRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
-    /// iOS 15.
+    /// The old form; not called if `fetchRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple:
+    /// deprecated in iOS 15.
     open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
 
     struct Results: Sendable {
         var byID: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        /// In the server's order.
+        /// The zones in the server's order.
         var zones: [CKRecordZone] = []
     }
 
     final var fetchesAll = false
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {
         super.init()
     }
 
-    /// An operation that fetches these zones.
+    /// Makes an operation that fetches these zones.
     public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
         self.init()
         recordZoneIDs = zoneIDs
     }
 
-    /// An operation that fetches every zone and ignores `recordZoneIDs`.
+    /// Returns an operation that fetches every zone and ignores `recordZoneIDs`.
     open class func fetchAllRecordZonesOperation() -> Self {
         let operation = Self()
         operation.fetchesAll = true

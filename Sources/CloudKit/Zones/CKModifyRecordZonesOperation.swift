@@ -3,9 +3,10 @@ import NacreCloudWire
 
 /// Makes and deletes zones of a private database. Deleting a zone deletes everything in it.
 ///
-/// Saving a zone that exists succeeds and changes nothing. Deleting one that does not is `zoneNotFound`. Apple: iOS 8.
+/// Saving an existing zone succeeds and changes nothing. Deleting a missing one fails with `zoneNotFound`. Apple: iOS
+/// 8.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+    // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
     /// The zones to save.
     open var recordZonesToSave: [CKRecordZone]?
@@ -17,21 +18,21 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     open var perRecordZoneDeleteBlock: ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     /// Called last; success if the request as a whole worked, even if items failed.
     open var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
-    /// The old form; not called where `modifyRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
-    /// iOS 15.
+    /// The old form; not called if `modifyRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple:
+    /// deprecated in iOS 15.
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
 
     typealias Results = ModifyResults<CKRecordZone.ID, CKRecordZone>
 
     private var results = Results()
-    /// For the single-call functions.
+    /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
     public required override init() {
         super.init()
     }
 
-    /// An operation that saves and deletes zones.
+    /// Makes an operation that saves and deletes zones.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave
@@ -67,7 +68,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         for (zoneID, answer) in zip(deletions, response.zones.dropFirst(saves.count)) { tell(zoneID, deleted: Self.deletion(answer)) }
     }
 
-    /// What is known to be wrong before anything is sent.
+    /// Returns the fault of a zone that is known before anything is sent.
     private static func refusal(of zone: CKRecordZone, in scope: CKDatabase.Scope) -> CKError? {
         if let fault = zone.zoneID.fault { return CKError(fault) }
         if zone.encryptionScope == .perZone { return .malformed("The encryption scope perZone is not supported by this version") }
@@ -118,7 +119,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         whenDone?(error.map(Result.failure) ?? .success(results))
     }
 
-    /// The result block says that the request as a whole worked.
+    /// Logs errors of items that no block of the app receives: the result block reports success.
     private func noteUnheard() {
         if perRecordZoneSaveBlock == nil { noteUnheard(results.saveErrors, "CKModifyRecordZonesOperation: zones to save") }
         if perRecordZoneDeleteBlock == nil { noteUnheard(results.deleteErrors, "CKModifyRecordZonesOperation: zones to delete") }

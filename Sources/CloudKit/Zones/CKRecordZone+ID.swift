@@ -4,9 +4,9 @@
 public import Foundation
 import NacreCloudWire
 
-/// The name under which an app says "the current user": as the owner of zones and as the name of their user record.
+/// The name of the current user in an app: the owner of zones, and the name of the user's record.
 public let CKCurrentUserDefaultName: String = "__defaultOwner__"
-/// Apple: iOS 8, deprecated in iOS 10 in favour of `CKCurrentUserDefaultName`.
+/// The old form of `CKCurrentUserDefaultName`. Apple: iOS 8, deprecated in iOS 10.
 public let CKOwnerDefaultName: String = "__defaultOwner__"
 
 extension CKRecordZone {
@@ -14,23 +14,24 @@ extension CKRecordZone {
     public typealias ID = CKRecordZoneID
 }
 
-/// Names a zone in a database: its name, and who owns it. Compares by value; immutable.
+/// The name of a zone in a database: its own name and its owner's. Compares by value; immutable.
 ///
 /// Written `CKRecordZone.ID`. Apple: iOS 8.
 open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: both properties are `let`s of a value type.
 
-    /// "_defaultZone": the zone that every database has.
+    /// The name of the zone that every database has: "_defaultZone".
     public static let defaultZoneName: String = ZoneID.defaultZoneName
     /// The current user's default zone.
     public static let `default` = CKRecordZoneID(zoneName: ZoneID.defaultZoneName, ownerName: CKCurrentUserDefaultName)
 
-    /// The zone's name, unique among its owner's.
+    /// The zone's name, unique among its owner's zones.
     public let zoneName: String
-    /// A user record name; `CKCurrentUserDefaultName` for zones of the current user.
+    /// The owner's user record name; `CKCurrentUserDefaultName` for zones of the current user.
     public let ownerName: String
 
-    /// A zone of a user. `zoneName` is ASCII, at most 255 characters; what breaks these rules is an error when a request carries it, never a trap.
+    /// Makes the ID of a zone. `zoneName` is ASCII with at most 255 characters. An invalid ID makes requests that carry
+    /// it fail; it never traps.
     public init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
         self.zoneName = zoneName
         self.ownerName = ownerName
@@ -61,7 +62,7 @@ open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
@@ -78,7 +79,7 @@ open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 }
 
 extension NSCoder {
-    /// The strings under these keys, or nil when one is missing or is none.
+    /// Returns the strings under these keys; nil if one is missing or not a string.
     func strings(forKeys keys: String...) -> [String]? {
         let strings = keys.compactMap { key in
             containsValue(forKey: key) ? decodeObject(of: NSString.self, forKey: key).map { String($0) } : nil
@@ -88,18 +89,18 @@ extension NSCoder {
 }
 
 extension CKRecordZoneID {
-    /// The zone as the wire says it.
+    /// The zone ID in its wire form.
     var wire: ZoneID { ZoneID(zoneName: zoneName, ownerRecordName: ownerName) }
 
-    /// - Parameter zone: without an owner it is the current user's.
+    /// - Parameter zone: the wire form; without an owner it is the current user's.
     convenience init(wire zone: ZoneID) {
         self.init(zoneName: zone.zoneName, ownerName: zone.ownerRecordName ?? CKCurrentUserDefaultName)
     }
 
-    /// A zone that the server names in a database of this scope.
+    /// Makes the ID of a zone that the server names in a database of this scope.
     ///
-    /// The server names owners by their user records. An app knows its own zones by `CKCurrentUserDefaultName`, and in a private or
-    /// public database there are no others.
+    /// The server names owners by their user records. An app uses `CKCurrentUserDefaultName` for its own zones, and
+    /// private and public databases have no others.
     convenience init(wire zone: ZoneID, in scope: CKDatabase.Scope) {
         self.init(wire: scope == .shared ? zone : ZoneID(zoneName: zone.zoneName))
     }

@@ -2,14 +2,15 @@ public import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// A part of a database that keeps records together: batches in it can be all or nothing, and its changes can be fetched.
+/// A part of a database that keeps records together. Batches in it can be all or nothing, and its changes can be
+/// fetched.
 ///
-/// Every database has a default zone; private databases can have others, which must be saved before records can be saved in them.
-/// Compares by identity. Apple: iOS 8.
+/// Every database has a default zone. Private databases can have others, which must be saved before records can be
+/// saved in them. Compares by identity. Apple: iOS 8.
 open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Sendable: the constants are `let`s, and the one thing that changes is in `Locked`.
+    // Sendable: the constants are `let`s, and mutable state is in `Locked`.
 
-    /// What a zone of the server can do.
+    /// The capabilities of a zone on the server.
     public struct Capabilities: OptionSet, Sendable {
         public let rawValue: UInt
 
@@ -17,17 +18,17 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
             self.rawValue = rawValue
         }
 
-        /// Its changes can be fetched.
+        /// The zone's changes can be fetched.
         public static var fetchChanges: Capabilities { Capabilities(rawValue: 1 << 0) }
-        /// A batch of changes in it happens as a whole or not at all.
+        /// A batch of changes in the zone can be all or nothing.
         public static var atomic: Capabilities { Capabilities(rawValue: 1 << 1) }
-        /// Hierarchies of its records can be shared.
+        /// Hierarchies of the zone's records can be shared.
         public static var sharing: Capabilities { Capabilities(rawValue: 1 << 2) }
-        /// It can be shared as a whole.
+        /// The zone can be shared as a whole.
         public static var zoneWideSharing: Capabilities { Capabilities(rawValue: 1 << 3) }
     }
 
-    /// How the keys of encrypted values are kept. Apple: iOS 26.
+    /// The scope of the keys of encrypted values. Apple: iOS 26.
     public enum EncryptionScope: Int, Sendable {
         /// Each record has keys of its own.
         case perRecord = 0
@@ -35,12 +36,12 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         case perZone = 1
     }
 
-    /// Names the zone in its database.
+    /// The zone's ID in its database.
     public let zoneID: CKRecordZone.ID
-    /// Empty until the zone came from the server.
+    /// The zone's capabilities; empty until the zone comes from the server.
     ///
-    /// On this server: custom zones have `fetchChanges` and `atomic`, those of the private database `sharing` and `zoneWideSharing` too; the default zone
-    /// has nothing.
+    /// On this server: custom zones have `fetchChanges` and `atomic`, and in the private database also `sharing` and
+    /// `zoneWideSharing`. The default zone has none.
     public let capabilities: Capabilities
     private let scopeOfEncryption: Locked<EncryptionScope>
     private let isSharedWhole: Bool
@@ -53,30 +54,30 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         super.init()
     }
 
-    /// A zone of the user's to be saved, by its name.
+    /// Makes a zone of the user's to be saved, by its name.
     public convenience init(zoneName: String) {
         self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
     }
 
-    /// A zone to be saved, by its ID.
+    /// Makes a zone to be saved, by its ID.
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, capabilities: [], encryptionScope: .perRecord)
     }
 
-    /// The default zone, which needs no saving.
+    /// Returns the default zone, which needs no saving.
     open class func `default`() -> CKRecordZone {
         CKRecordZone(zoneID: .default)
     }
 
-    /// To be set before the zone is saved for the first time.
+    /// The scope of encryption keys. Set it before the zone is saved for the first time.
     open var encryptionScope: EncryptionScope {
         get { scopeOfEncryption.withLock { $0 } }
         set { scopeOfEncryption.withLock { $0 = newValue } }
     }
 
-    /// Of a zone that was fetched and is shared as a whole: its share, the record `CKRecordNameZoneWideShare` in it. Apple: iOS 15.
+    /// The share of a fetched zone that is shared as a whole: its record `CKRecordNameZoneWideShare`. Apple: iOS 15.
     ///
-    /// On this server: what a save hands back says nothing of it, until the zone is fetched.
+    /// On this server: nil in the result of a save, until the zone is fetched.
     open var share: CKRecord.Reference? {
         isSharedWhole ? CKRecord.Reference(recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID), action: .none) : nil
     }
@@ -89,7 +90,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
 
     // MARK: NSSecureCoding
 
-    /// True: an archive is decoded by its class.
+    /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
@@ -112,7 +113,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
 }
 
 extension CKRecordZone {
-    /// A zone as the server answered it.
+    /// Makes a zone from the server's answer.
     convenience init(wire zone: Zone, id: CKRecordZone.ID, in scope: CKDatabase.Scope) {
         var capabilities: Capabilities = []
         if !zone.zoneID.isDefault && scope != .public {
