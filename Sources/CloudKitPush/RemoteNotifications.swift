@@ -1,7 +1,7 @@
 #if canImport(NacreHTTPClient)
     public import CloudKit
 
-    /// The notifications of the user's subscriptions, as an endless sequence:
+    /// The notifications of the user's subscriptions, delivered as the app asks for them:
     ///
     /// ```swift
     /// for await userInfo in RemoteNotifications(for: container) {
@@ -14,11 +14,11 @@
     /// ends. A notification counts as delivered once the next one is asked for. Notifications that were not delivered
     /// come again, with the same `notificationID`.
     ///
-    /// A delivered notification is not also pushed to an address that the device has registered: the server learns
-    /// within some seconds that the device has it.
+    /// A delivered notification is not also pushed to an address of the device. The server learns of the delivery
+    /// within some seconds.
     ///
     /// The sequence ends when its task is cancelled, and when the server says that reconnecting is of no use.
-    /// `onStateChange` hears why. The connection is closed when the iterator goes.
+    /// `onStateChange` gets the reason. The connection is closed when the iterator is released.
     public struct RemoteNotifications: AsyncSequence, Sendable {
         /// The dictionary that `CKNotification(fromRemoteNotificationDictionary:)` takes.
         public typealias Element = [AnyHashable: Any]

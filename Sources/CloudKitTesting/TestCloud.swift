@@ -7,12 +7,12 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// A whole cloud in the process of a test: a server in memory, without a port, a file or a thread, and a clock that
-/// takes no real time. See `docs/decisions/a-test-cloud-is-the-server-without-a-socket.md`.
+/// A whole cloud in the process of a test: a server in memory and a clock that takes no real time. It has no port, file
+/// or thread. See `docs/decisions/a-test-cloud-is-the-server-without-a-socket.md`.
 ///
 /// Any number of clouds live side by side, independent of each other. Each device of each user has a `CKContainer`. The
-/// framework sends it the same requests as over HTTP. `fail(next:_:by:device:inZone:with:)` orders faults, and
-/// `snapshot()` shows what is stored.
+/// framework sends the server the same requests as over HTTP. `fail(next:_:by:device:inZone:with:)` orders faults, and
+/// `snapshot()` shows the stored data.
 ///
 /// ```swift
 /// let cloud = try await TestCloud()
@@ -234,7 +234,7 @@ public final class TestCloud: Sendable {
         case encryptedDataReset
     }
 
-    // MARK: Looking
+    // MARK: Snapshots
 
     /// Returns the whole cloud as text: its users, and the zones of each database with their records and fields. The
     /// text is sorted and leaves out change tags, times and random names. Two runs of a test give the same text.

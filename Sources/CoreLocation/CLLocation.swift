@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A place with what a receiver knew of it: height, accuracies, course, speed and time. Immutable.
+/// A location as a receiver measured it: coordinate, height, accuracies, course, speed and time. Immutable.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: every stored property is a `let` of a value type.
 

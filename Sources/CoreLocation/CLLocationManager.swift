@@ -53,7 +53,7 @@ public protocol CLLocationManagerDelegate: AnyObject {
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
-    /// Apple: deprecated in iOS 14.
+    /// The older form of `locationManagerDidChangeAuthorization(_:)`. Apple: deprecated in iOS 14.
     func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus)
 }
 
@@ -66,7 +66,7 @@ extension CLLocationManagerDelegate {
     public func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus) {}
 }
 
-/// Tells an app where it is.
+/// Tells an app its location.
 ///
 /// On this server: a machine has no receiver. The only location is the environment variable `CLOUDKIT_LOCATION`, as in
 /// `48.4,9.99`. Setting it also grants the app permission to learn it. Without it, permission is denied and requests
@@ -95,7 +95,7 @@ open class CLLocationManager: NSObject {
     open class func locationServicesEnabled() -> Bool { CLLocationManager().setting != nil }
 
     open var authorizationStatus: CLAuthorizationStatus { setting == nil ? .denied : .authorizedWhenInUse }
-    /// Apple: deprecated in iOS 14.
+    /// Returns the authorization status of a new manager. Apple: deprecated in iOS 14.
     open class func authorizationStatus() -> CLAuthorizationStatus { CLLocationManager().authorizationStatus }
 
     /// Tells the delegate the current authorization, without asking the user: the setting decides it.

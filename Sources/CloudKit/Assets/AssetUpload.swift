@@ -31,7 +31,7 @@ struct SentFile: Equatable, Sendable {
         var key: String
     }
 
-    /// Seconds for which it is used. On this server: a file that no record has is kept for a day.
+    /// Seconds for which the sent file is reused. On this server: a file that no record has is kept for a day.
     static let seconds = 3600.0
 
     var purpose: Purpose

@@ -8,8 +8,8 @@ import NacreLocks
 /// To save a file, make an asset from its URL and set it in a record. The file is read when the record is saved and
 /// must not change until then; it is neither moved nor deleted. Only its bytes are sent, without name and attributes.
 ///
-/// A fetched asset names a file in a cache folder that is swept from time to time: move or copy the file before the app
-/// continues. An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
+/// A fetched asset's file is in a cache folder that is swept at times. Move or copy the file before the app continues.
+/// An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
 open class CKAsset: NSObject, @unchecked Sendable {
     // Sendable: all properties are constants of value types, except `sent`, which is `Locked`.
 

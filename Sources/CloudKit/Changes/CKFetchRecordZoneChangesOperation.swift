@@ -79,7 +79,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
-    /// Apple: deprecated in iOS 12.
+    /// Makes an operation with the old form of configurations. Apple: deprecated in iOS 12.
     @_disfavoredOverload
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]? = nil
@@ -152,7 +152,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private func tell(_ changes: [RecordResult], of zoneID: CKRecordZone.ID) async throws(CKError) {
         try await conversation.withAssets(changes) { change in

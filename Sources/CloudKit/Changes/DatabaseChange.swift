@@ -26,7 +26,7 @@ extension CKDatabase {
             /// The reason of the deletion.
             public let reason: Reason
 
-            /// Apple: deprecated in iOS 17 in favour of `reason`.
+            /// Whether the user removed the app's data. Apple: deprecated in iOS 17 in favour of `reason`.
             public var purged: Bool { reason == .purged }
         }
     }

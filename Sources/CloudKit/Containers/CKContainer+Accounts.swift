@@ -9,7 +9,7 @@ public enum CKAccountStatus: Int, Sendable {
     case available = 1
     /// The account's administrator does not allow access.
     case restricted = 2
-    /// On this server: there is no account token, or the server refuses it.
+    /// There is no account. On this server: no account token is set, or the server refuses it.
     case noAccount = 3
     /// There is an account that is not ready: keep local data, send nothing, and wait.
     case temporarilyUnavailable = 4

@@ -89,7 +89,7 @@ extension CKError {
         return CKError(code, text: "The server's answer could not be read", retryAfter: retryAfter, underlying: answer)
     }
 
-    // MARK: From this side
+    // MARK: From the framework
 
     init(_ fault: ValueFault) {
         self.init(.invalidArguments, text: "\(fault.reason.text): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])

@@ -49,7 +49,7 @@ public struct CKError: Error, CustomNSError, Hashable, Sendable {
     /// A sentence for the user.
     public var localizedDescription: String { _nsError.localizedDescription }
 
-    // MARK: What the user info says
+    // MARK: Values of the user info
 
     /// The errors of single items in a `partialFailure`.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {

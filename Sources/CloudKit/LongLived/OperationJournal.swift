@@ -132,7 +132,7 @@ final class OperationJournal: Sendable {
         "\(path) \(body.count) \(String(Checksum.of(body), radix: 16))"
     }
 
-    // MARK: Files that came
+    // MARK: Fetched files
 
     /// Keeps a fetched file under a second name, which it returns.
     func keep(_ path: String) -> String? {

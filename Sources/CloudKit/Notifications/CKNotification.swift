@@ -71,7 +71,7 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
         return nil
     }
 
-    // MARK: What is shown. Apple: deprecated in iOS 17, in favour of UserNotifications.
+    // MARK: Visible parts. Apple: deprecated in iOS 17, in favour of UserNotifications.
 
     /// The text of the alert.
     open var alertBody: String? { shown.alert.body }

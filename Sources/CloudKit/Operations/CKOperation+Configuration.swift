@@ -93,9 +93,9 @@ open class CKOperationConfiguration: NSObject, @unchecked Sendable {
 }
 
 extension CKOperationConfiguration {
-    /// Source: CloudKit, `timeoutIntervalForRequest`.
+    /// Seconds of the request timeout. Source: CloudKit, `timeoutIntervalForRequest`.
     static let defaultRequestTimeout: TimeInterval = 60
-    /// Source: CloudKit, `timeoutIntervalForResource`: 7 days.
+    /// Seconds of the timeout of the whole. Source: CloudKit, `timeoutIntervalForResource`: 7 days.
     static let defaultResourceTimeout: TimeInterval = 7 * 24 * 60 * 60
 
     /// The default for a quality of service; nil for no limit.

@@ -113,7 +113,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         configuration.snapshot.over(group?.defaultConfiguration.snapshot)
     }
 
-    // MARK: What a subclass says
+    // MARK: Overrides of subclasses
 
     /// Prepares the operation before its first request.
     func prepare() async throws(CKError) {}

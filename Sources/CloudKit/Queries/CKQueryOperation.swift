@@ -98,7 +98,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         report { self.results.cursor = cursor }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     /// Returns the zone's ID as the app spells it: the server may spell its owner in another way.
     private func zone(_ shown: ZoneID?, in scope: CKDatabase.Scope) -> CKRecordZone.ID {

@@ -13,7 +13,7 @@ import NacreCloudWire
 /// ends the whole operation (no network, no account) is the operation's result if no zone was answered before.
 /// Otherwise it is the error of the remaining items.
 ///
-/// On this server the records that one request touches may take 8 MB. A larger request is split in halves; for an
+/// On this server the records that one request touches may take 8 MB. A larger request is split in halves. For an
 /// atomic zone it fails with `limitExceeded` and changes nothing: send less at a time, as CloudKit advises.
 ///
 /// Asset files are sent before the records of their zone, four at a time. Each is sent once, however often the records

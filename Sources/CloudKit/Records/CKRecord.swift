@@ -4,12 +4,6 @@ import NacreLocks
 
 /// A typed and named set of fields under keys; databases store records.
 ///
-/// ```swift
-/// let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "groceries"))
-/// note["text"] = "bread, olives"
-/// let saved = try await database.save(note)
-/// ```
-///
 /// Changes of a record are local until it is saved. Setters never trap. A key or value that cannot be stored leaves the
 /// field as it was, and the next save fails with `invalidArguments` and the key's name. Setting the key to a valid
 /// value or to nil clears the fault.
@@ -76,7 +70,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// The record's ID in its database; never changes.
     open var recordID: CKRecord.ID { snapshot.recordID }
 
-    // MARK: What the server sets
+    // MARK: System fields
 
     /// The record's version, different after each change on the server; nil before the first save.
     open var recordChangeTag: String? { snapshot.recordChangeTag }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Share metadata, accepting shares, requesting access and looking up participants.
 extension CKContainer {
-    // MARK: What shares are to the current user
+    // MARK: Share metadata
 
     /// Calls back with the current user's metadata of the share behind a URL, or with `unknownItem` or
     /// `participantMayNeedVerification`.

@@ -8,8 +8,8 @@ import NacreLocks
 /// The record name of a share of a whole zone. Apple: iOS 15.
 public let CKRecordNameZoneWideShare: String = ShareNames.ofZone
 
-/// A record that says what is shared of a zone, and with whom. It is saved, fetched and deleted like any record, in the
-/// shared zone.
+/// A record that describes the shared part of a zone and its participants. It is saved, fetched and deleted like any
+/// record, in the shared zone.
 ///
 /// A share covers either a root record with its descendants by `CKRecord.parent`, or a whole zone. On this server: a
 /// zone is shared as a whole, or records of it are, not both.
@@ -21,9 +21,8 @@ public let CKRecordNameZoneWideShare: String = ShareNames.ofZone
 /// _ = try await database.modifyRecords(saving: [list, share], deleting: [])
 /// ```
 ///
-/// A participant who deletes the share leaves it; its owner ends it for everybody by deleting it. Where Apple's
-/// framework raises an exception for a misuse, saving the share fails with `invalidArguments` and the reason. Apple:
-/// iOS 10.
+/// A participant who deletes the share leaves it; an owner who deletes it ends it for all. A misuse for which Apple's
+/// framework raises an exception makes saving the share fail with `invalidArguments` and the reason. Apple: iOS 10.
 open class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: see `CKRecord`.
 

@@ -58,7 +58,7 @@ open class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @uncheck
 
     /// The user's name, if the account has one, and the account's verified address or number.
     public let userIdentity: CKUserIdentity
-    /// The lookup info to fetch a participant with, who can then be added to the share.
+    /// The lookup info for fetching a participant, who can then be added to the share.
     public let participantLookupInfo: CKUserIdentity.LookupInfo
 
     convenience init(_ identity: ParticipantIdentity) {

@@ -200,7 +200,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     }
 }
 
-// MARK: - On the wire
+// MARK: - Wire form
 
 extension CKShareParticipant {
     convenience init(wire participant: ShareParticipant) {
@@ -230,7 +230,7 @@ extension CKShareParticipant {
 }
 
 extension UserLookupInfo {
-    /// Makes the plain lookup info of a request. The server must know the address, because whoever has it is invited.
+    /// Makes the plain lookup info of a request. The server must know the address, because its owner is invited.
     fileprivate init(_ info: CKUserIdentity.LookupInfo) {
         if let address = info.emailAddress {
             self = .emailAddress(address)

@@ -103,7 +103,7 @@ struct ShareSheet: Sendable {
         return url.deletingLastPathComponent().appendingPathComponent(ShareKey(shortGUID: url.lastPathComponent, secret: secret).text)
     }
 
-    // MARK: What an app changes
+    // MARK: Changes by the app
 
     /// Sets the public permission. CloudKit: opening a share withdraws its pending invitations; closing it removes all
     /// participants except the owner.

@@ -94,7 +94,7 @@ extension CKSyncEngine.Event {
 
     /// The results of a batch of zones. Apple: iOS 17.
     public struct SentDatabaseChanges: Sendable, CustomStringConvertible {
-        /// Apple: iOS 17.
+        /// A zone that could not be saved. Apple: iOS 17.
         public struct FailedZoneSave: Sendable, CustomStringConvertible {
             /// The zone that was to be saved.
             public let zone: CKRecordZone
@@ -121,7 +121,7 @@ extension CKSyncEngine.Event {
 
     /// The results of a batch of records. Store the system fields of the saved ones. Apple: iOS 17.
     public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// Apple: iOS 17.
+        /// A record that could not be saved. Apple: iOS 17.
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
             /// The record as it was sent.
             public let record: CKRecord
@@ -146,15 +146,15 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// Apple: iOS 17.
+    /// The start of a fetch. Apple: iOS 17.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
-        /// Apple: iOS 17.2.
+        /// The reason and the options of the fetch. Apple: iOS 17.2.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "<WillFetchChanges: \(context)>" }
     }
 
-    /// Apple: iOS 17.
+    /// The start of the fetch of a zone. Apple: iOS 17.
     public struct WillFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone.
         public let zoneID: CKRecordZone.ID
@@ -162,7 +162,7 @@ extension CKSyncEngine.Event {
         public var description: String { "<WillFetchRecordZoneChanges: \(zoneID)>" }
     }
 
-    /// Apple: iOS 17.
+    /// The end of the fetch of a zone. Apple: iOS 17.
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone.
         public let zoneID: CKRecordZone.ID
@@ -173,15 +173,15 @@ extension CKSyncEngine.Event {
         public var description: String { "<DidFetchRecordZoneChanges: \(zoneID)\(error.map { ", \($0.code)" } ?? "")>" }
     }
 
-    /// Apple: iOS 17.
+    /// The end of a fetch. Apple: iOS 17.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
-        /// Apple: iOS 17.2.
+        /// The reason and the options of the fetch. Apple: iOS 17.2.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "<DidFetchChanges: \(context)>" }
     }
 
-    /// Apple: iOS 17.
+    /// The start of a send. Apple: iOS 17.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
         /// The reason of the send and its scope.
         public let context: CKSyncEngine.SendChangesContext
@@ -189,7 +189,7 @@ extension CKSyncEngine.Event {
         public var description: String { "<WillSendChanges: \(context)>" }
     }
 
-    /// Apple: iOS 17.
+    /// The end of a send. Apple: iOS 17.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
         /// The reason of the send and its scope.
         public let context: CKSyncEngine.SendChangesContext

@@ -68,7 +68,7 @@ extension CKSyncEngine {
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     /// Sends an event to the delegate, and returns when the delegate has handled it. Throws `operationCancelled` if the
     /// delegate is gone.
@@ -88,7 +88,7 @@ extension CKSyncEngine {
         try await tell(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: turns.home))))
     }
 
-    // MARK: What the app changes
+    // MARK: Changes by the app
 
     func appChanged(_ change: SyncState.AppChange) {
         let begins = turns.inner.withLock { inner in
@@ -124,7 +124,7 @@ extension CKSyncEngine {
         want(SyncSchedule.Due(fetch: true, send: state.held.withLock(\.hasSomethingToSend)))
     }
 
-    // MARK: By itself
+    // MARK: Scheduled work
 
     /// Schedules work to be done as soon as the schedule allows, with `automaticallySync`.
     func want(_ due: SyncSchedule.Due) {
@@ -194,7 +194,7 @@ extension CKSyncEngine {
         }
     }
 
-    // MARK: What others change
+    // MARK: Changes of other devices
 
     /// Notes that a notification reported a change: of one zone, or of any zone if `zoneID` is nil.
     func heard(of zoneID: CKRecordZone.ID?) {

@@ -1,6 +1,6 @@
 // Objective-C enumerations that Apple's Swift module exports too. No function here takes or returns one.
 
-/// Apple: iOS 17.
+/// The codes of `CKSyncEngine.Event`. Apple: iOS 17.
 public enum CKSyncEngineEventType: Int, Sendable {
     /// `CKSyncEngine.Event.stateUpdate`.
     case stateUpdate = 0
@@ -28,7 +28,7 @@ public enum CKSyncEngineEventType: Int, Sendable {
     case didSendChanges = 11
 }
 
-/// Apple: iOS 17.
+/// The codes of `CKSyncEngine.Event.AccountChange.ChangeType`. Apple: iOS 17.
 public enum CKSyncEngineAccountChangeType: Int, Sendable {
     /// `CKSyncEngine.Event.AccountChange.ChangeType.signIn`.
     case signIn = 0
@@ -38,7 +38,7 @@ public enum CKSyncEngineAccountChangeType: Int, Sendable {
     case switchAccounts = 2
 }
 
-/// Apple: iOS 17.
+/// The codes of `CKDatabase.DatabaseChange.Deletion.Reason`. Apple: iOS 17.
 public enum CKSyncEngineZoneDeletionReason: Int, Sendable {
     /// `CKDatabase.DatabaseChange.Deletion.Reason.deleted`.
     case deleted = 0
@@ -48,7 +48,7 @@ public enum CKSyncEngineZoneDeletionReason: Int, Sendable {
     case encryptedDataReset = 2
 }
 
-/// Apple: iOS 17.
+/// The codes of `CKSyncEngine.PendingRecordZoneChange`. Apple: iOS 17.
 public enum CKSyncEnginePendingRecordZoneChangeType: Int, Sendable {
     /// `CKSyncEngine.PendingRecordZoneChange.saveRecord`.
     case saveRecord = 0
@@ -56,7 +56,7 @@ public enum CKSyncEnginePendingRecordZoneChangeType: Int, Sendable {
     case deleteRecord = 1
 }
 
-/// Apple: iOS 17.
+/// The codes of `CKSyncEngine.PendingDatabaseChange`. Apple: iOS 17.
 public enum CKSyncEnginePendingDatabaseChangeType: Int, Sendable {
     /// `CKSyncEngine.PendingDatabaseChange.saveZone`.
     case saveZone = 0
@@ -64,7 +64,7 @@ public enum CKSyncEnginePendingDatabaseChangeType: Int, Sendable {
     case deleteZone = 1
 }
 
-/// Apple: iOS 17.
+/// The codes of `CKSyncEngine.SyncReason`. Apple: iOS 17.
 public enum CKSyncEngineSyncReason: Int, Sendable {
     /// `CKSyncEngine.SyncReason.scheduled`.
     case scheduled = 0

@@ -11,7 +11,7 @@ struct CurrentUser: Sendable {
 
     private static let alias = CKCurrentUserDefaultName
 
-    // MARK: What goes out
+    // MARK: Requests
 
     func spellingOut(_ request: RecordsModifyRequest) -> RecordsModifyRequest {
         guard recordName != nil else { return request }
@@ -112,7 +112,7 @@ struct CurrentUser: Sendable {
         name == Self.alias && zone.isDefault ? recordName ?? name : name
     }
 
-    // MARK: What comes back
+    // MARK: Answers
 
     /// - Parameter names: the names that the app used for the records, in the order of the results.
     func showing(_ results: [RecordResult], askedAs names: [String?]) -> [RecordResult] {

@@ -28,7 +28,7 @@ extension CKContainer {
         case granted = 3
     }
 
-    /// Apple: iOS 8, deprecated in iOS 17.
+    /// The handler of a permission's status. Apple: iOS 8, deprecated in iOS 17.
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
     /// Former names in Swift.

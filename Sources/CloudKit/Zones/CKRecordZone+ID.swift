@@ -38,7 +38,7 @@ open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         super.init()
     }
 
-    /// Apple: deprecated in iOS 10.
+    /// Makes the ID of a zone; a nil owner stands for the current user. Apple: deprecated in iOS 10.
     @_disfavoredOverload
     public convenience init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String? = CKOwnerDefaultName) {
         self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)

@@ -32,7 +32,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     public enum EncryptionScope: Int, Sendable {
         /// Each record has keys of its own.
         case perRecord = 0
-        /// On this server: saving such a zone fails with `invalidArguments`.
+        /// Not supported on this server: saving the zone fails with `invalidArguments`.
         case perZone = 1
     }
 
