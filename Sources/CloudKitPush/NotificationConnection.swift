@@ -36,7 +36,7 @@
         private var reader = EventStreamReader()
         private var events: [EventStreamReader.Event] = []
         private var pause = ReconnectPause()
-        /// The ID of the last event that was read; it is the `Last-Event-ID` of the next connection.
+        /// The ID of the last event that was delivered or skipped: the next `Last-Event-ID`.
         private var lastID: String?
         private var isOver = false
         private let acknowledger: Acknowledger

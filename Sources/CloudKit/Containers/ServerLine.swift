@@ -74,7 +74,7 @@ final class ServerLine: Sendable {
         return AmbientSettings.process.container
     }
 
-    /// Returns the settings. Throws `badContainer`, with the setting's name, if one is missing.
+    /// Returns the settings. Throws `badContainer`, with the remedy, if one is missing.
     func settings() throws(CKError) -> ServerSettings {
         switch source {
         case .explicit(let server):

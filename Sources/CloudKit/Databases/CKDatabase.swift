@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The records and zones of one scope of a container, which makes its databases.
+/// The records and zones of one scope of a container. A `CKContainer` provides its databases.
 ///
 /// Each function is one operation with the quality of service `userInitiated`, unless `configuredWith` sets another.
 /// Functions for a single item throw the item's error. Functions for several items return a result for each, and throw

@@ -69,7 +69,7 @@ extension CKDatabaseOperation {
         outliving.withLock { $0 = .held(held) }
     }
 
-    /// Removes the operation's folder, because its app has its result.
+    /// Removes the operation's folder, because the operation is over for its app.
     final func forget() {
         switch outliving.withLock({ $0 }) {
         case .no: return

@@ -9,7 +9,7 @@ extension CKRecord {
     public enum ReferenceAction: UInt, Sendable {
         /// The reference stays, without a target.
         case none = 0
-        /// The record with the reference is deleted too, and in turn records that refer to it.
+        /// The record with the reference is deleted too, and in turn records that refer to it with this action.
         case deleteSelf = 1
     }
 }

@@ -113,7 +113,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     open var currentUserParticipant: CKShare.Participant? { sheet.currentUserParticipant?.duplicate() }
 
     /// Invites a participant with the next save. A participant who is in the share already gets the new permission and
-    /// role. Nobody can be added to a share with a public permission.
+    /// role. Participants cannot be added to a share with a public permission.
     open func addParticipant(_ participant: CKShare.Participant) {
         change { sheet throws(ValueFault.Reason) in try sheet.add(participant) }
     }

@@ -33,7 +33,7 @@ extension CKSyncEngine {
             case .notAuthenticated:
                 try await signedOut()
                 throw error
-            // The account exists, but its state must not be revealed.
+            // The account exists, but its state cannot be determined.
             case .permissionFailure: throw CKError(.notAuthenticated, userInfo: error.userInfo)
             default: throw error
             }
