@@ -1,10 +1,11 @@
 import CNacreOpenSSL
 
-/// Why a cryptographic operation gave no answer. The text is static and nothing here comes from a key, a password or a plaintext, so it may be
-/// logged.
+/// The reason why a cryptographic operation failed. The text is static. Nothing in it comes from a key, a password or a
+/// plaintext, so it may be logged.
 package struct CryptoError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable {
-        /// OpenSSL or libsodium refused an operation that cannot fail on valid input: no memory, or a broken installation.
+        /// OpenSSL or libsodium refused an operation that cannot fail on valid input: no memory, or a broken
+        /// installation.
         case libraryFailure
         /// The system gave no randomness.
         case randomnessUnavailable
@@ -21,14 +22,14 @@ package struct CryptoError: Error, Equatable, Sendable {
         /// A stored password hash that is damaged, of another algorithm, or dearer than the server is willing to pay.
         case malformedPasswordHash
         case passwordTooLong
-        /// Argon2id found no memory to work in.
+        /// Argon2id could not allocate the memory that it works in.
         case outOfMemory
-        /// As many passwords wait as may wait; the caller tries later (HTTP 503).
+        /// The queue of passwords is full. The caller tries again later (HTTP 503).
         case busy
     }
 
     package let code: Code
-    /// OpenSSL's packed error number, for `openssl errstr`; 0 when OpenSSL was not asked or gave none.
+    /// OpenSSL's packed error number, for `openssl errstr`; 0 if OpenSSL was not asked or gave none.
     package let libraryError: UInt
 
     package init(_ code: Code, libraryError: UInt = 0) {
@@ -36,8 +37,8 @@ package struct CryptoError: Error, Equatable, Sendable {
         self.libraryError = libraryError
     }
 
-    /// The error for an OpenSSL call that just failed on this thread. Empties the thread's error queue, so that a later failure is not blamed on
-    /// this one.
+    /// Returns the error for an OpenSSL call that just failed on this thread. Empties the thread's error queue, so that
+    /// a later failure is not blamed on this call.
     static func fromOpenSSL(_ code: Code) -> CryptoError {
         let number = ERR_peek_last_error()
         ERR_clear_error()

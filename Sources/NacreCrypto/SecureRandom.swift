@@ -1,10 +1,9 @@
 import CNacreOpenSSL
 
-/// Unpredictable bytes from OpenSSL's generator, which the kernel seeds and which is the thread's own: no lock, about 0.6 µs a call.
-///
-/// Where no good randomness is to be had it throws; it never answers with something weaker.
+/// Unpredictable bytes from OpenSSL's generator, which the kernel seeds. Each thread has its own: no lock, about 0.6 µs
+/// a call. If no good randomness is available it throws. It never returns weaker bytes.
 package enum SecureRandom {
-    /// - Parameter count: how many bytes; 0 gives none.
+    /// - Parameter count: The number of bytes; 0 returns none.
     package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         try draw(count, from: RAND_bytes)
     }
@@ -18,8 +17,8 @@ package enum SecureRandom {
         return value
     }
 
-    /// Bytes that stay secret. They come from a second generator, so that what `bytes` shows to the world tells nothing of keys even if a
-    /// generator's state leaked.
+    /// Returns bytes that stay secret, from a second generator. The bytes that `bytes` shows to the world tell nothing
+    /// about keys, even if the state of its generator leaks.
     package static func keyBytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         try draw(count, from: RAND_priv_bytes)
     }

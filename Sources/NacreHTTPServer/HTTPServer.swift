@@ -2,14 +2,13 @@ import Glibc
 import NacreLocks
 package import NacreTelemetry
 
-/// HTTP/1.1 on one address: accepts connections, has the router answer their requests, and bears what clients do.
-///
-/// Each of its loops is a thread with its own listening socket and its own connections. Handlers run on their connection's loop.
+/// HTTP/1.1 on one address: accepts connections and has the router answer their requests. Each loop is a thread with
+/// its own listening socket and its own connections. Handlers run on their connection's loop.
 package final class HTTPServer: Sendable {
     private enum State {
         case new
         case running([EventLoop])
-        /// Until the last loop has ended; then those who wait go on.
+        /// The state until the last of `left` loops has ended; then the `waiting` callers of `shutdown` go on.
         case stopping(left: Int, waiting: [CheckedContinuation<Void, Never>])
         case stopped
     }
@@ -27,10 +26,10 @@ package final class HTTPServer: Sendable {
         self.logger = logger
     }
 
-    /// Binds and serves; returns when connections are accepted. Once in a server's life. SIGPIPE is ignored from here on in the whole process, or a
-    /// client that closes early could end it.
-    /// - Returns: the host as configured, and the port, which the system has chosen where 0 was configured.
-    /// - Throws: `ServerStartError`, where the address is taken or is none of this machine.
+    /// Binds and serves; returns when connections are accepted. Call it once in a server's life. From here on SIGPIPE
+    /// is ignored in the whole process, because a client that closes early could end it.
+    /// - Returns: The host as configured, and the port. The system chooses the port if 0 is configured.
+    /// - Throws: `ServerStartError`, for example if the address is taken or does not belong to this machine.
     @discardableResult
     package func start() async throws -> (host: String, port: Int) {
         signal(SIGPIPE, SIG_IGN)
@@ -41,7 +40,7 @@ package final class HTTPServer: Sendable {
         return (configuration.host, port)
     }
 
-    /// A loop for each socket, which belongs to it from then on.
+    /// Makes a loop for each socket. The loop owns the socket from then on.
     private func makeLoops(_ sockets: [Int32]) throws -> [EventLoop] {
         let metrics = ServerMetrics(telemetry)
         let overload = OverloadLog(logger, telemetry)
@@ -56,7 +55,7 @@ package final class HTTPServer: Sendable {
             }
             return loops
         } catch {
-            // The loop that failed has closed its own.
+            // The loop that failed has closed its own socket.
             for socket in sockets.dropFirst(loops.count + 1) { close(socket) }
             throw error
         }
@@ -78,8 +77,9 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Accepts nothing more, lets the requests under way finish for at most `grace`, cancels the rest, closes all and returns. Idle connections close
-    /// at once. May be called more than once; every call returns when the server has stopped, and a shorter grace counts from its own call.
+    /// Stops accepting, lets the requests under way finish for at most `grace`, cancels the rest, and returns when all
+    /// connections are closed. Idle connections close at once. May be called more than once; a shorter grace counts
+    /// from its own call.
     package func shutdown(grace: Duration) async {
         let deadline = MonotonicTime.now &+ grace.nanoseconds
         await withCheckedContinuation { continuation in

@@ -6,14 +6,26 @@
 
 /// A value that one thread at a time may touch.
 ///
-/// Never call out of `withLock` to code that may take the same lock, and never suspend inside it: the body is synchronous.
-/// Built with `-D THREAD_SANITIZER` it is an `NSLock`, because ThreadSanitizer does not see the futex under `Mutex` and reports false races.
+/// Never call out of `withLock` to code that may take the same lock, and never suspend inside it: the body is
+/// synchronous.
 ///
-/// `@inlinable`, and so `@usableFromInline`: the body is the caller's, and a request takes dozens of locks.
+/// ```swift
+/// let counts = Locked<[String: Int]>([:])
+/// let count = counts.withLock { counts in
+///     counts[name, default: 0] += 1
+///     return counts[name]
+/// }
+/// ```
+///
+/// With `-D THREAD_SANITIZER` the lock is an `NSLock`: ThreadSanitizer does not see the futex under `Mutex` and reports
+/// false races.
+///
+/// `@inlinable`, and therefore `@usableFromInline`: the body is compiled into the caller, and a request takes dozens of
+/// locks.
 @usableFromInline
 package final class Locked<Value>: @unchecked Sendable {
-    // Sendable: `value` is only reached inside `withLock`, and only sendable results and inputs cross its border. Unchecked: who comes again within the
-    // body meets the lock before the value.
+    // Sendable: `value` is only reached inside `withLock`, and only sendable inputs and results cross its border.
+    // Unchecked: a body that re-enters the lock stops at the lock, before it reaches the value.
     @exclusivity(unchecked) @usableFromInline var value: Value
     #if THREAD_SANITIZER
         @usableFromInline let lock = NSLock()
@@ -37,7 +49,7 @@ package final class Locked<Value>: @unchecked Sendable {
         #endif
     }
 
-    /// The same where no other thread is in there; nil, at once, where one is.
+    /// Runs the body if no other thread holds the lock; otherwise returns nil at once.
     @inlinable
     package func withLockIfAvailable<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result? {
         #if THREAD_SANITIZER

@@ -1,4 +1,5 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): a seed gives the same choices on every machine. What others do with them in time is their own.
+/// SplitMix64 (Steele, Lea, Flood 2014): one seed gives the same numbers on every machine. Only the numbers repeat:
+/// tasks that use them at once may still run in another order.
 package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible, Sendable {
     package let seed: UInt64
     private var state: UInt64
@@ -8,7 +9,7 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible, Sen
         state = seed
     }
 
-    /// For the message of a failed test, which this seed repeats.
+    /// The seed, as the message of a failed test states it. The test repeats with this seed.
     package var description: String { "NACRE_SEED=\(seed)" }
 
     package mutating func next() -> UInt64 {
@@ -19,10 +20,10 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible, Sen
         return value ^ (value >> 31)
     }
 
-    /// A generator of its own for one of several tasks.
+    /// Returns a new generator for one of several tasks.
     package mutating func branch() -> SeededRandom { SeededRandom(seed: next()) }
 
-    /// True once in so many times.
+    /// Returns true once in `times` calls on average.
     package mutating func happens(onceIn times: UInt64) -> Bool {
         next() % times == 0
     }

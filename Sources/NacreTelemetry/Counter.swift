@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that only rises. One atomic addition a count; any thread.
+/// A number that only rises. A count is one atomic addition, from any thread.
 package final class Counter: Sendable {
     private let count = Atomic<UInt64>(0)
 
@@ -13,7 +13,7 @@ package final class Counter: Sendable {
     package var value: UInt64 { count.load(ordering: .relaxed) }
 }
 
-/// A number that rises and falls. One atomic operation a change; any thread.
+/// A number that rises and falls. A change is one atomic operation, from any thread.
 package final class Gauge: Sendable {
     private let level = Atomic<Int>(0)
 

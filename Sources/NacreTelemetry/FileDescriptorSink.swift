@@ -6,17 +6,19 @@ import NacreLocks
     import Musl
 #endif
 
-/// Writes lines to an open descriptor, in order, without ever waiting for a reader: what a full pipe or a stopped terminal does not take within
-/// `patience` is dropped, and a later line says how many were.
+/// Writes lines to an open descriptor, in order, and waits at most `patienceMilliseconds` for the reader of each piece.
+/// A line that a full pipe or a stopped terminal does not take in that time is dropped. A later line says how many
+/// were.
 package final class FileDescriptorSink: LogSink {
-    /// How long a line may wait for a slow reader, in milliseconds. Long enough for a busy journald, short enough for a request.
+    /// The longest wait of a piece of a line for a slow reader. Long enough for a busy journald, short enough for a
+    /// request.
     private static let patienceMilliseconds: Int32 = 5
-    /// A pipe that polls writable takes this much without blocking (`PIPE_BUF`, pipe(7)).
+    /// The bytes of a piece: a pipe that polls writable takes this many without blocking (`PIPE_BUF`, pipe(7)).
     private static let pieceBytesMax = 4096
 
     private struct State {
         var dropped = 0
-        /// The last line was cut by a reader that stopped in the middle.
+        /// Whether the last line was cut because its reader stopped in the middle.
         var isCut = false
     }
 

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// How often values of each size occurred, in buckets whose bounds are powers of two.
-///
-/// Two atomic additions a value, any thread, no lock; the memory is fixed.
+/// The number of values of each size, in buckets whose bounds are powers of two. A value costs two atomic additions,
+/// from any thread and without a lock. The memory is fixed.
 package final class Histogram: Sendable {
     package let unit: MetricUnit
     private let buckets: Buckets
@@ -10,11 +9,11 @@ package final class Histogram: Sendable {
 
     package init(unit: MetricUnit) {
         self.unit = unit
-        // One for each bound, and one for what is above the last.
+        // One bucket for each bound, and one for values above the last bound.
         buckets = Buckets(count: unit.exponents.count + 1)
     }
 
-    /// Records a value, in nanoseconds where the unit is seconds.
+    /// Records a value, in nanoseconds if the unit is seconds.
     package func record(_ value: UInt64) {
         buckets.add(bucket(of: value))
         total.wrappingAdd(value, ordering: .relaxed)
@@ -25,19 +24,19 @@ package final class Histogram: Sendable {
         record(UInt64(clamping: seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000))
     }
 
-    /// The smallest bucket whose bound is not below the value: bounds are inclusive, as Prometheus' `le` is.
+    /// Returns the smallest bucket whose bound is not below the value. Bounds are inclusive, like Prometheus' `le`.
     private func bucket(of value: UInt64) -> Int {
         let exponent = value <= 1 ? 0 : UInt64.bitWidth - (value - 1).leadingZeroBitCount
         return min(max(exponent - unit.exponents.lowerBound, 0), unit.exponents.count)
     }
 
-    /// What was recorded so far. Counts that arrive meanwhile may be in one part and not yet in another.
+    /// The values recorded up to now. A value that arrives meanwhile may be in one part and not yet in another.
     package var snapshot: Snapshot {
         Snapshot(bounds: unit.exponents.map { UInt64(1) << UInt64($0) }, counts: buckets.counts, sum: total.load(ordering: .relaxed))
     }
 
     package struct Snapshot: Sendable {
-        /// The inclusive upper bounds; `counts` has one more, for what lies above.
+        /// The inclusive upper bounds. `counts` has one more element, for values above the last bound.
         package let bounds: [UInt64]
         package let counts: [UInt64]
         package let sum: UInt64
@@ -48,7 +47,8 @@ package final class Histogram: Sendable {
 
 /// A fixed row of atomic counters.
 private final class Buckets: @unchecked Sendable {
-    // Sendable: the pointer never changes, and what it points to is only touched by atomic operations until the last reference is gone.
+    // Sendable: the pointer never changes, and its memory is only touched by atomic operations until the last reference
+    // is gone.
     private let storage: UnsafeMutablePointer<Atomic<UInt64>>
     private let count: Int
 

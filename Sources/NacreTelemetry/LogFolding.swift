@@ -1,9 +1,9 @@
 import NacreLocks
 
-/// Keeps a log readable, and its disk free, when one thing happens again and again: of each message the first lines of a span of time are written,
-/// and the rest is told as a number.
+/// Keeps a log readable, and its disk free, when one event repeats. The first `linesPerSpan` lines of each message in a
+/// span of time are written. The rest is reported as a number.
 final class LogFolding: Sendable {
-    /// Lines of one message and level in a span.
+    /// The lines of one message and level that a span writes.
     static let linesPerSpan = 20
     static let spanSeconds = 10
 
@@ -12,7 +12,7 @@ final class LogFolding: Sendable {
         var message: String
     }
 
-    /// Lines that were not written.
+    /// The number of lines of one kind that were not written.
     struct Folded {
         var kind: Kind
         var count: Int
@@ -26,7 +26,7 @@ final class LogFolding: Sendable {
 
     private let spans = Locked<[Kind: Span]>([:])
 
-    /// Whether a line is written, and what is to be told of lines that were not.
+    /// Counts a line. Returns whether it is written, and the unreported lines of spans that are over.
     func admit(_ level: LogLevel, _ message: StaticString, _ now: LogTime) -> (isWritten: Bool, folded: [Folded]) {
         let kind = Kind(level: level, message: message.description)
         let second = now.milliseconds / 1000
@@ -40,7 +40,7 @@ final class LogFolding: Sendable {
         }
     }
 
-    /// What is to be told of spans that are over.
+    /// Removes the spans that are over and returns their unreported lines.
     func due(_ now: LogTime) -> [Folded] {
         spans.withLock { Self.close(&$0, now.milliseconds / 1000) }
     }

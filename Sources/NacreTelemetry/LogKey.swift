@@ -1,4 +1,5 @@
-/// What a log line may tell besides its message. An enum, so that a name is spelt once and a search finds all its uses; add a case when you need one.
+/// The names of the values that a log line may carry besides its message. An enum, so that a name is spelt once and a
+/// search finds all its uses. Add a case when you need one.
 package enum LogKey: String, Sendable {
     case address
     case answerBytes = "answer_bytes"
@@ -70,7 +71,7 @@ package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
         }
     }
 
-    /// The level of this name, or nil; for configuration.
+    /// Creates the level of this name, for configuration; nil if there is none.
     package init?(name: String) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = level

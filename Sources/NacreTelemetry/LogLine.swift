@@ -19,7 +19,7 @@ package struct LogTime: Sendable {
         return LogTime(milliseconds: time.tv_sec * 1000 + time.tv_nsec / 1_000_000)
     }
 
-    /// RFC 3339 in UTC, with milliseconds.
+    /// The moment as RFC 3339 in UTC, with milliseconds.
     var text: String {
         var seconds = milliseconds / 1000
         var parts = tm()
@@ -34,7 +34,7 @@ package struct LogTime: Sendable {
     }
 }
 
-/// The two ways a line is written.
+/// The two forms of a log line: JSON and human.
 enum LogLine {
     static func json(_ time: LogTime, _ level: LogLevel, _ message: StaticString, _ values: [(LogKey, LogValue)]) -> [UInt8] {
         var line = "{\"ts\":\"\(time.text)\",\"level\":\"\(level.name)\",\"msg\":"
@@ -59,7 +59,7 @@ enum LogLine {
         for (key, value) in values {
             line += " \(key.rawValue)="
             switch value {
-            // Escaped as in JSON, so that no value can begin a line of its own or move the cursor.
+            // Escape as in JSON, so that no value can begin a line of its own or move the terminal's cursor.
             case .string(let text): appendJSON(text, to: &line)
             case .int(let number): line += String(number)
             case .double(let number): line += String(number)

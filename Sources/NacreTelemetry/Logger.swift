@@ -4,14 +4,20 @@
     import Musl
 #endif
 
-/// Writes log lines: a static message and values that the caller names one by one, nothing else.
+/// Writes log lines: a static message and values that the caller names one by one, nothing more.
 ///
-/// A line below `level` costs one comparison. A copy may carry values of its own (`with`), such as the request's id.
+/// A line below `level` costs one comparison. A copy may carry values of its own (`with`), for example the request's
+/// id.
+///
+/// ```swift
+/// let logger = Logger.standardError(level: .info).with(.requestID, .string(id))
+/// logger.log(.warning, "The file is missing", [.file: .string(name)])
+/// ```
 package struct Logger: Sendable {
     package enum Format: Sendable {
         /// One JSON object a line: `ts`, `level`, `msg`, then the values.
         case json
-        /// One line for a person, with colours where the terminal takes them.
+        /// One line for a person, with or without colours.
         case human(colours: Bool)
     }
 
@@ -21,7 +27,7 @@ package struct Logger: Sendable {
     let now: @Sendable () -> LogTime
     private var values: [(LogKey, LogValue)] = []
     private var folding: LogFolding?
-    /// Keeps the last lines for who looks at the running server.
+    /// The buffer of the last lines, for the operator who looks at the running server.
     private var recent: RecentLog?
 
     package init(level: LogLevel, format: Format, sink: any LogSink, now: @escaping @Sendable () -> LogTime = { .now }) {
@@ -31,7 +37,8 @@ package struct Logger: Sendable {
         self.now = now
     }
 
-    /// The logger of a command: standard error, human on a terminal (plain where `NO_COLOR` is set), JSON elsewhere.
+    /// Returns the logger of a command, which writes to standard error. Lines are human on a terminal (plain if
+    /// `NO_COLOR` is set), and JSON elsewhere.
     package static func standardError(level: LogLevel) -> Logger {
         let colours = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
         let format = isatty(STDERR_FILENO) == 1 ? Format.human(colours: colours) : .json
@@ -41,32 +48,35 @@ package struct Logger: Sendable {
     /// A logger that writes nothing.
     package static let silent = Logger(level: .critical, format: .json, sink: NoSink())
 
-    /// The same logger, whose lines all carry this value.
+    /// Returns the same logger, whose lines all carry this value.
     package func with(_ key: LogKey, _ value: LogValue) -> Logger {
         var copy = self
         copy.values.append((key, value))
         return copy
     }
 
-    /// The same logger, whose lines are kept as well, and made for who follows them where it does not write them.
+    /// Returns the same logger, whose lines are also kept in `recent`. Followers of `recent` may get lines below the
+    /// logger's level.
     package func keeping(_ recent: RecentLog) -> Logger {
         var copy = self
         copy.recent = recent
         return copy
     }
 
-    /// Whether a line of this level goes anywhere.
+    /// Whether a line of this level is written or kept.
     package func takes(_ level: LogLevel) -> Bool { level >= self.level || recent?.wants(level) == true }
 
-    /// The same logger, which writes no message of level `notice` or above more than twenty times in ten seconds, and tells how often it was left out.
-    /// Lines below that level are written always: who wants them wants all.
+    /// Returns the same logger, which writes a message of level `notice` or above at most twenty times in ten seconds.
+    /// A later line tells how many were left out. Lines below that level are always written: an operator who wants them
+    /// wants all.
     package func foldingRepeats() -> Logger {
         var copy = self
         copy.folding = LogFolding()
         return copy
     }
 
-    /// Tells of lines that were left out, where it is time: to be called now and then, because after a storm no line may come.
+    /// Reports lines that were left out, if their span is over. Call it now and then, because after a storm no line may
+    /// come.
     package func tellFolded() {
         guard let folding else { return }
         let time = now()
@@ -79,7 +89,8 @@ package struct Logger: Sendable {
         }
     }
 
-    /// Writes a line. `message` is static, so that equal events count as equal; what differs goes into the values, which are only built if needed.
+    /// Writes a line. `message` is static, so that equal events count as equal. The values carry the differences. They
+    /// are only built if the line is written.
     package func log(_ level: LogLevel, _ message: StaticString, _ values: @autoclosure () -> KeyValuePairs<LogKey, LogValue> = [:]) {
         guard takes(level) else { return }
         let time = now()
@@ -101,7 +112,8 @@ package struct Logger: Sendable {
     }
 }
 
-/// Where lines go. `write` is called from any thread with one whole line and its line feed; it must not block for long.
+/// The destination of lines. Any thread calls `write` with one whole line and its line feed. It must not block for
+/// long.
 package protocol LogSink: Sendable {
     func write(_ line: [UInt8])
 }

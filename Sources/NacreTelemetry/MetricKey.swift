@@ -1,12 +1,14 @@
 /// The name of something that is counted or measured.
 ///
-/// Keys are static members of an extension beside the code that counts (`extension MetricKey { static let requests = … }`), so the set is open and a
-/// misspelt name does not compile. Names follow Prometheus: snake case, the unit last (`_seconds`, `_bytes`), `_total` on counters.
+/// Keys are static members of an extension beside the code that counts, for example `extension MetricKey { static let
+/// requests = … }`. The set is therefore open, and a misspelt name does not compile.
+///
+/// Names follow Prometheus: snake case, the unit last (`_seconds`, `_bytes`), `_total` on counters.
 package struct MetricKey: Sendable, Hashable {
     package let name: String
     /// One sentence for the person who reads the metric.
     package let help: String
-    /// The name of the one label, where the metric has one.
+    /// The name of the only label; nil if the metric has none.
     package let label: String?
     package let unit: MetricUnit
 
@@ -22,7 +24,7 @@ package struct MetricKey: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// What a histogram's whole numbers stand for, and how they are written.
+/// The unit of a histogram's whole numbers, and the way they are written.
 package enum MetricUnit: Sendable {
     case none
     /// Recorded in nanoseconds, written in seconds.
@@ -30,7 +32,7 @@ package enum MetricUnit: Sendable {
     /// Recorded and written in bytes.
     case bytes
 
-    /// The exponents of two of the first and the last bucket's bound: 16 µs … 69 s, 64 B … 64 MB, 1 … 1 Mi.
+    /// The exponents of two of the first and the last bucket's bound: 1 … 1 Mi, 16 µs … 69 s, 64 B … 64 MiB.
     var exponents: ClosedRange<Int> {
         switch self {
         case .none: 0...20

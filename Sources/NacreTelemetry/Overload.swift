@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// What of a server may be full. A client that is refused gets 503 or 429; the operator gets this in the log.
+/// The limits of a server that may be reached. A refused client gets 503 or 429. The log tells the operator.
 package enum Overload: String, Sendable, CaseIterable {
     case requests
     case bodies
@@ -40,9 +40,10 @@ extension MetricKey {
         "nacre_overloaded_total", help: "What was refused, or closed early, because something was full, by what was full.", label: "kind")
 }
 
-/// Tells the operator that something is full: at once, and while it goes on once a minute with a count. Any thread.
+/// Tells the operator that a limit is reached: at once, and then once a minute with a count while it goes on. Any
+/// thread.
 package final class OverloadLog: Sendable {
-    /// Between two lines of one kind.
+    /// Seconds between two lines of one kind.
     private static let secondsBetweenLines = 60
 
     private struct Told {
@@ -59,7 +60,7 @@ package final class OverloadLog: Sendable {
         counters = Dictionary(uniqueKeysWithValues: Overload.allCases.map { ($0, telemetry.counter(.overloaded, $0.rawValue)) })
     }
 
-    /// Tells nobody.
+    /// A log that writes nothing.
     package static let silent = OverloadLog(.silent)
 
     package func tell(_ kind: Overload, count: Int = 1) {

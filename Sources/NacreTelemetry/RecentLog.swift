@@ -1,40 +1,41 @@
 import NacreLocks
 import Synchronization
 
-/// The last lines of a log, as JSON, for who looks at a running server: by their numbers, so that a reader goes on where it was. Bounded; any thread.
-///
-/// While somebody follows the log in more detail than the server writes it, lines of that level are made, too, and kept here alone.
+/// The last lines of a log, as JSON, for an operator who looks at a running server. Bounded; any thread. Lines are
+/// numbered, so that a reader continues after the last one that it got. A follower may ask for more detail than the
+/// server writes. Lines of that level are then made, too, and kept here alone.
 package final class RecentLog: Sendable {
-    /// Ours: an hour of a server that has little to say, and at most `linesMax * lineBytesMax` of memory.
+    /// The number of lines that are kept, our choice: an hour of a server with little to say. Memory is at most
+    /// `linesMax * lineBytesMax`.
     package static let linesMax = 1000
-    /// Longer lines are left out: they would not be JSON any more if they were cut.
+    /// The longest line that is kept. A longer one is left out, because a cut line would not be JSON.
     static let lineBytesMax = 4096
-    /// How long a follower counts as one after it has asked.
+    /// The time for which a follower counts after its last request.
     static let followSeconds = 5
 
     package struct Page: Sendable {
         package var lines: [String]
-        /// Of the last line that there is: ask from here on.
+        /// The number of the last line that exists. Ask for the next page after it.
         package var last: Int
-        /// Lines after the number asked for that are gone.
+        /// The number of lines after the requested number that are gone.
         package var missed: Int
     }
 
     private struct State {
         var lines: [[UInt8]] = []
-        /// The place of the oldest line, once there are `linesMax`.
+        /// The index of the oldest line in `lines`, once there are `linesMax`.
         var start = 0
         var count = 0
         var followed: (level: LogLevel, until: Int)?
     }
 
     private let state = Locked(State())
-    /// The raw value of the level from which on lines are wanted; beyond all: none but those that are written anyway.
+    /// The raw value of the lowest level that a follower wants; `Int.max` if nobody follows.
     private let wanted = Atomic(Int.max)
 
     package init() {}
 
-    /// Whether a line is wanted that the server itself does not write. One load where nobody follows.
+    /// Whether a follower wants lines of this level. One atomic load if nobody follows.
     func wants(_ level: LogLevel) -> Bool { level.rawValue >= wanted.load(ordering: .relaxed) }
 
     func add(_ line: [UInt8], at time: LogTime) {
@@ -55,10 +56,11 @@ package final class RecentLog: Sendable {
         if isOver { wanted.store(.max, ordering: .relaxed) }
     }
 
-    /// The lines behind a number, oldest first.
+    /// Returns the lines after a number, oldest first.
     /// - Parameters:
-    ///   - number: nil: all that are kept.
-    ///   - level: lines of this level and above are made for the next seconds; nil: those that are written alone.
+    ///   - number: The number of the last line that the reader has; nil for all lines that are kept.
+    ///   - level: Lines of this level and above are made for the next `followSeconds`; nil adds none to those that the
+    ///     server writes.
     package func page(after number: Int?, following level: LogLevel?, at time: LogTime) -> Page {
         state.withLock { state in
             if let level {
@@ -67,7 +69,7 @@ package final class RecentLog: Sendable {
                 wanted.store(state.followed?.level.rawValue ?? .max, ordering: .relaxed)
             }
             let oldest = state.count - state.lines.count
-            // A number of another run of the server is one of nothing here.
+            // A number above the count comes from an earlier run of the server: start at the first line.
             let from = number.map { $0 > state.count ? 0 : $0 } ?? oldest
             let first = max(from, oldest)
             let lines = (first..<state.count).map { place in

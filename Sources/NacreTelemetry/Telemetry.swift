@@ -1,11 +1,10 @@
 import NacreLocks
 
-/// The metrics of one process (or of one test): asked for by key, kept by the part that counts, written as text for Prometheus.
-///
-/// Asking takes a lock; counting does not. Ask once and keep the counter where it is used often.
+/// The metrics of one process (or of one test), which are written as text for Prometheus. A part of the server asks for
+/// a metric by key and keeps it. To ask takes a lock; to count does not.
 package final class Telemetry: Sendable {
-    /// The values of one label that are kept apart; what comes later is counted as `other`. Prometheus' advice: keep a metric below ten where
-    /// possible, and never let a client choose the number.
+    /// The number of values of one label that are kept apart. Later values are counted as `other`. Prometheus' advice:
+    /// keep a metric below ten if possible, and never let a client choose the number.
     package static let labelValuesMax = 64
 
     private enum Metric: Sendable {
@@ -20,31 +19,31 @@ package final class Telemetry: Sendable {
 
     package init() {}
 
-    /// The counter of this key and label value; made at the first call, the same one afterwards.
+    /// Returns the counter of this key and label value. The first call creates it.
     package func counter(_ key: MetricKey, _ label: String = "") -> Counter {
         let metric = metric(key, label) { .counter(Counter()) }
         guard case .counter(let counter) = metric else {
-            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a counter")
         }
         return counter
     }
 
-    /// The gauge of this key and label value; made at the first call, the same one afterwards.
+    /// Returns the gauge of this key and label value. The first call creates it.
     package func gauge(_ key: MetricKey, _ label: String = "") -> Gauge {
         let metric = metric(key, label) { .gauge(Gauge()) }
         guard case .gauge(let gauge) = metric else {
-            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a gauge")
         }
         return gauge
     }
 
-    /// The histogram of this key and label value; made at the first call, the same one afterwards.
+    /// Returns the histogram of this key and label value. The first call creates it.
     package func histogram(_ key: MetricKey, _ label: String = "") -> Histogram {
         let metric = metric(key, label) { .histogram(Histogram(unit: key.unit)) }
         guard case .histogram(let histogram) = metric else {
-            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a histogram")
         }
         return histogram
@@ -62,7 +61,7 @@ package final class Telemetry: Sendable {
         }
     }
 
-    /// All metrics in Prometheus' text format, sorted by name and label.
+    /// Returns all metrics in Prometheus' text format, sorted by name and label.
     package func prometheusText() -> String {
         let all = metrics.withLock { $0 }
         var text = ""

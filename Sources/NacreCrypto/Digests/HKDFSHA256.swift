@@ -1,9 +1,10 @@
 /// Derives keys from a secret (HKDF, RFC 5869) with SHA-256.
 package enum HKDFSHA256 {
+    /// Returns `count` bytes that are derived from the secret.
     /// - Parameters:
-    ///   - count: 1 to 8160 bytes; else `invalidLength`.
-    ///   - salt: may be empty.
-    ///   - info: what the bytes are for.
+    ///   - count: 1 to 8160 bytes; any other count throws `invalidLength`.
+    ///   - salt: May be empty.
+    ///   - info: The purpose of the bytes. Another purpose gives other bytes.
     package static func bytes(_ count: Int, from secret: [UInt8], salt: [UInt8], info: [UInt8]) throws(CryptoError) -> [UInt8] {
         let length = HMACSHA256.codeLength
         guard count > 0, count <= 255 * length else { throw CryptoError(.invalidLength) }

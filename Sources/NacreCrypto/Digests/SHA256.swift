@@ -6,10 +6,11 @@ package enum SHA256 {
     /// The length of a digest, in bytes.
     package static let digestLength: Int = 32
 
-    // Safe to share: an EVP_MD is immutable once fetched. Fetching looks it up by name under a lock, so it happens once and is never freed.
+    // Safe to share: an EVP_MD is immutable once fetched. A fetch looks the name up under a lock, so it happens once.
+    // The algorithm is never freed.
     nonisolated(unsafe) fileprivate static let algorithm: OpaquePointer? = EVP_MD_fetch(nil, "SHA256", nil)
 
-    /// The digest of a message that is in memory. Never fails; about 0.2 µs for a short message and 2 GB/s for a long one.
+    /// The digest of a message in memory. Never fails; about 0.2 µs for a short message and 2 GB/s for a long one.
     package static func digest(_ message: [UInt8]) -> [UInt8] {
         message.withUnsafeBytes { digest($0) }
     }
@@ -23,7 +24,8 @@ package enum SHA256 {
         return isDigested ? digest : portableDigest(message)
     }
 
-    /// libsodium's digest: four times slower, but it allocates nothing and cannot fail. It stands in when OpenSSL has no memory or no provider.
+    /// Digests with libsodium: four times slower than OpenSSL, but it allocates nothing and cannot fail. Stands in when
+    /// OpenSSL has no memory or no provider.
     static func portableDigest(_ message: UnsafeRawBufferPointer) -> [UInt8] {
         ERR_clear_error()
         var digest = [UInt8](repeating: 0, count: digestLength)
@@ -33,11 +35,11 @@ package enum SHA256 {
 }
 
 extension SHA256 {
-    /// The digest of a message that arrives in pieces.
-    ///
-    /// It has one owner and no lock: it may move between threads, and is used by one at a time.
+    /// The digest of a message that arrives in pieces. A stream has one owner and no lock. It may move between threads,
+    /// but one thread at a time uses it.
     package struct Stream: ~Copyable, @unchecked Sendable {
-        // Sendable: the context is reached through this value only, which cannot be copied, and OpenSSL ties it to no thread.
+        // Sendable: the context is reached through this value only, which cannot be copied, and OpenSSL ties it to no
+        // thread.
         private let context: OpaquePointer
         private var isIntact = true
 
@@ -64,7 +66,7 @@ extension SHA256 {
             piece.withUnsafeBytes { update($0) }
         }
 
-        /// The digest of everything since the start or the last `finish`; then a new message begins.
+        /// Returns the digest of everything since the start or the last `finish`, and begins a new message.
         package mutating func finish() throws(CryptoError) -> [UInt8] {
             var digest = [UInt8](repeating: 0, count: SHA256.digestLength)
             let isFinished = isIntact && EVP_DigestFinal_ex(context, &digest, nil) == 1

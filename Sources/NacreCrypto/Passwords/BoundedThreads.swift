@@ -1,12 +1,14 @@
 import Glibc
 import NacreLocks
 
-/// Runs blocking work on at most so many threads of its own, with at most so many jobs waiting for one, first come first served.
+/// Runs blocking work on at most `threadsMaximum` threads, with at most `waitingMaximum` jobs in the queue, first come
+/// first served.
 ///
-/// A thread is started when a job finds fewer than the maximum and ends when none waits: idle, this costs nothing and needs no shutdown.
-/// Starting one takes some 20 µs, so it suits work of milliseconds. Its threads yield to others: what they do is long, and others are waited for.
+/// A thread starts when a job finds fewer than the maximum, and ends when the queue is empty. An idle pool costs
+/// nothing and needs no shutdown. A start takes some 20 µs, so the pool suits work of milliseconds. The threads run at
+/// a lower priority, because their work is long.
 final class BoundedThreads: Sendable {
-    /// One of `run` and `abandon` is called, once, whatever happens to the job.
+    /// A unit of work. Either `run` or `abandon` is called, once, whatever happens to the job.
     struct Job: Sendable {
         let id: UInt64
         let run: @Sendable () -> Void
@@ -23,7 +25,7 @@ final class BoundedThreads: Sendable {
         case startThread, waits, refused
     }
 
-    /// Behind what answers requests, and before what nobody waits for, in the terms of `nice`.
+    /// The `nice` value of the threads: behind the threads that answer requests, and before background work.
     private static let priority: Int32 = 10
 
     private let threadsMaximum: Int
@@ -35,10 +37,9 @@ final class BoundedThreads: Sendable {
         self.waitingMaximum = max(0, waitingMaximum)
     }
 
-    /// Runs the body on one of the threads and answers what it answers.
-    ///
-    /// - Throws: what the body throws; `CryptoError.busy` if too many wait; `CancellationError` if the task was cancelled before a thread took the
-    /// job.
+    /// Runs the body on one of the threads and returns its result.
+    /// - Throws: The error of the body; `CryptoError.busy` if the queue is full; `CancellationError` if the task was
+    ///   cancelled before a thread took the job.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let id = newID()
         return try await withTaskCancellationHandler {
@@ -63,8 +64,8 @@ final class BoundedThreads: Sendable {
 
     /// Starts the job, queues it, or abandons it at once.
     func submit(_ job: Job) {
-        // A cancellation sets the task's flag before it calls `cancel`. So either `cancel` finds the job in the queue, or it came first and the flag
-        // is seen here.
+        // A cancellation sets the task's flag before it calls `cancel`. Either `cancel` finds the job in the queue, or
+        // the flag is already set here.
         let admission: Admission? = state.withLock { state in
             if Task.isCancelled { return nil }
             if state.running < threadsMaximum {
@@ -99,7 +100,8 @@ final class BoundedThreads: Sendable {
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                // Of this thread alone: on Linux each has a priority of its own. Where it is not allowed the work is only less polite.
+                // On Linux the priority belongs to this thread alone. If the call is not permitted, the thread keeps
+                // its normal priority.
                 _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, BoundedThreads.priority)
                 work.threads.work(from: work.first)
                 return nil
@@ -125,7 +127,8 @@ final class BoundedThreads: Sendable {
         }
     }
 
-    /// The system gives no more threads. If another of ours is running it will come to those who wait; otherwise nobody will.
+    /// Abandons the job because the system gives no more threads. If another thread of the pool runs, it takes the
+    /// waiting jobs later. If none runs, they are abandoned, too.
     private func abandonForWantOfThread(_ job: Job) {
         let stranded: [Job] = state.withLock { state in
             state.running -= 1
@@ -136,7 +139,7 @@ final class BoundedThreads: Sendable {
         for job in [job] + stranded { job.abandon(CryptoError(.busy)) }
     }
 
-    /// What a new thread is given.
+    /// The argument of a new thread.
     private final class Work: Sendable {
         let threads: BoundedThreads
         let first: Job

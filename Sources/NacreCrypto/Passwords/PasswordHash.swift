@@ -3,32 +3,33 @@ import Glibc
 
 /// Passwords as Argon2id hashes (RFC 9106), in the text form that carries its own salt and cost.
 ///
-/// At the usual cost everything here blocks its thread for 50 to 100 ms and takes 64 MiB of memory: go through `PasswordHasher`, which keeps both within bounds.
-/// A password is its UTF-8 bytes; a caller that wants two spellings of one letter to be one password normalizes first.
+/// At the usual cost every call blocks its thread for 50 to 100 ms and takes 64 MiB of memory. Call through
+/// `PasswordHasher`, which bounds both. A password is its UTF-8 bytes. A caller that wants two spellings of one letter
+/// to be one password normalizes first.
 package enum PasswordHash {
-    /// The longest password, in bytes of UTF-8. Argon2id would take 4 GiB, and reading that much would be a free way to keep the server busy.
+    /// The longest password, in bytes of UTF-8. Argon2id would take 4 GiB, which would let anybody keep the server busy
+    /// for free.
     package static let passwordBytesMaximum: Int = 1_024
 
-    /// The dearest hash that `verify` will compute, in KiB and in passes: a few times what we write, so the limits above can be raised and lowered
-    /// again,
-    /// while a hash that comes in with an archive cannot claim all of the machine.
+    /// The dearest hash that `verify` computes, in KiB and in passes: a few times the usual cost. The usual cost can
+    /// therefore be raised and lowered again, while a hash from an imported archive cannot claim the whole machine.
     static let verifiedMemoryKiBMaximum = 256 << 10
     static let verifiedPassesMaximum = 8
 
-    /// A new hash under a new salt; less than 128 bytes of ASCII.
+    /// Returns a new hash under a new salt: less than 128 bytes of ASCII.
     package static func hash(_ password: String, at cost: Cost = .usual) throws(CryptoError) -> String {
         let password = try characters(of: password)
         try Sodium.start()
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
         let result = crypto_pwhash_str(&text, password, UInt64(password.count), UInt64(cost.passes), cost.memoryKiB << 10)
-        // Its only failure is memory that could not be had.
+        // The only failure is memory that could not be allocated.
         guard result == 0 else { throw CryptoError(.outOfMemory) }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Whether the password is the one that was hashed.
-    ///
-    /// - Throws: `malformedPasswordHash` if `stored` is not such a hash, and `outOfMemory`, after which the password may be right or wrong.
+    /// - Throws: `malformedPasswordHash` if `stored` is no Argon2id hash or too dear; `outOfMemory`, after which the
+    ///   password may be right or wrong.
     package static func verify(_ password: String, against stored: String) throws(CryptoError) -> Bool {
         let password = try characters(of: password)
         guard let cost = Cost(of: stored), cost.isBearable else { throw CryptoError(.malformedPasswordHash) }
@@ -40,19 +41,19 @@ package enum PasswordHash {
         switch failure {
         case nil: return true
         case EINVAL: return false
-        // libsodium says EINVAL for another password; whatever else it failed of, it did not compare.
+        // libsodium sets EINVAL for a wrong password. After any other error it did not compare.
         default: throw CryptoError(.outOfMemory)
         }
     }
 
-    /// Spends what verifying a password against a hash of this cost spends, and answers false: for a user who does not exist,
-    /// so that the time of an answer does not tell who does.
+    /// Spends what it costs to verify a password against a hash of this cost, and returns false. For a user who does
+    /// not exist, so that the time of an answer does not tell which users exist.
     package static func verifyUnknown(_ password: String, at cost: Cost = .usual) throws(CryptoError) -> Bool {
         _ = try verify(password, against: decoy(of: cost))
         return false
     }
 
-    /// A hash of this cost, with a salt and a digest of zeros.
+    /// Returns a hash of this cost, with a salt and a digest of zeros.
     static func decoy(of cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.memoryKiB),t=\(cost.passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
     }
@@ -64,16 +65,17 @@ package enum PasswordHash {
 }
 
 extension PasswordHash {
-    /// What a hash asks of the machine, as `$argon2id$v=19$m=65536,t=2,p=1$salt$digest` says it.
+    /// The memory and time that a hash takes, as `$argon2id$v=19$m=65536,t=2,p=1$salt$digest` states it.
     package struct Cost: Hashable, Sendable {
         var memoryKiB: Int
-        /// How often that memory is filled.
+        /// The number of times that the memory is filled.
         var passes: Int
         var lanes = 1
 
-        /// libsodium's "interactive" limits; RFC 9106 §4 recommends as much where memory is short.
+        /// libsodium's "interactive" limits. RFC 9106 §4 recommends as much where memory is short.
         package static let usual = Cost(memoryKiB: 64 << 10, passes: 2)
-        /// libsodium's least, for passwords that protect nothing and are gone with their process: of emulators, and of tests.
+        /// libsodium's least cost, for the passwords of emulators and tests, which protect nothing and end with their
+        /// process.
         package static let least = Cost(memoryKiB: 8, passes: 1)
 
         private init(memoryKiB: Int, passes: Int) { (self.memoryKiB, self.passes) = (memoryKiB, passes) }

@@ -2,20 +2,21 @@ import Glibc
 
 /// Hashes and verifies passwords on threads of its own, a few at a time.
 ///
-/// A caller suspends until its turn is over and never blocks Swift's pool. When `waitingMaximum` callers already wait, the next one is refused with
-/// `busy` at once.
-/// A caller whose task is cancelled while it waits leaves the queue and gets `CancellationError`. One hasher serves the whole process.
+/// A caller suspends until its hash is done and never blocks Swift's pool. If `waitingMaximum` callers already wait,
+/// the next one is refused with `busy` at once. A caller whose task is cancelled while it waits leaves the queue and
+/// gets `CancellationError`. One hasher serves the whole process.
 package final class PasswordHasher: Sendable {
-    /// How many hashes are computed at once: on half of the cores, because who guesses passwords must not have all of them, and two at most, which bounds the
-    /// memory at twice that of a hash.
+    /// The number of hashes that are computed at once: one for every two cores, 1 to 2. Half of the cores stay free of
+    /// password guessers, and memory is bounded at twice that of a hash.
     package static let threadsMaximum: Int = min(2, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2))
-    /// How many callers may wait: at one hash each 70 ms the last one waits less than five seconds, far within any client's patience.
+    /// The number of callers that may wait. At 70 ms a hash the last one waits less than five seconds, within any
+    /// client's patience.
     package static let waitingMaximum: Int = 64
 
     private let threads: BoundedThreads
     private let cost: PasswordHash.Cost
 
-    /// - Parameter cost: of hashes that are made. Others are verified at their own.
+    /// - Parameter cost: The cost of new hashes. A stored hash is verified at its own cost.
     package init(
         cost: PasswordHash.Cost = .usual, threadsMaximum: Int = PasswordHasher.threadsMaximum, waitingMaximum: Int = PasswordHasher.waitingMaximum
     ) {
@@ -23,17 +24,17 @@ package final class PasswordHasher: Sendable {
         threads = BoundedThreads(threadsMaximum: threadsMaximum, waitingMaximum: waitingMaximum)
     }
 
-    /// `PasswordHash.hash`, in its turn.
+    /// Queues a `PasswordHash.hash`.
     package func hash(_ password: String) async throws -> String {
         try await threads.run { [cost] in try PasswordHash.hash(password, at: cost) }
     }
 
-    /// `PasswordHash.verify`, in its turn.
+    /// Queues a `PasswordHash.verify`.
     package func verify(_ password: String, against stored: String) async throws -> Bool {
         try await threads.run { try PasswordHash.verify(password, against: stored) }
     }
 
-    /// `PasswordHash.verifyUnknown`, in its turn: waits and costs like `verify`, and answers false.
+    /// Queues a `PasswordHash.verifyUnknown`: waits and costs like `verify`, and returns false.
     package func verifyUnknown(_ password: String) async throws -> Bool {
         try await threads.run { [cost] in try PasswordHash.verifyUnknown(password, at: cost) }
     }

@@ -1,13 +1,13 @@
 import CNacreSodium
 
-/// A key for encrypting values that are stored, each time to other bytes: XChaCha20-Poly1305, whose random nonce of 24 bytes never repeats in
-/// practice.
-///
-/// For a value whose sealed form must repeat, use `SealingKey`. Any number of threads may use one key at once.
+/// A key for encrypting stored values with XChaCha20-Poly1305. Each call gives other bytes. The random nonce of 24
+/// bytes never repeats in practice. For a value whose sealed form must repeat, use `SealingKey`. Any number of threads
+/// may use one key at once.
 package struct AEADKey: Sendable {
     /// The length of a key, in bytes.
     package static let keyLength: Int = 32
-    /// How much longer than its plaintext a sealed value is, in bytes: a nonce of 24 before it and a tag of 16 after it.
+    /// The bytes by which a sealed value is longer than its plaintext: a nonce of 24 before it and a tag of 16 after
+    /// it.
     package static let overhead: Int = nonceLength + tagLength
 
     static let nonceLength = 24
@@ -22,19 +22,18 @@ package struct AEADKey: Sendable {
         self.key = key
     }
 
-    /// Bytes for a new key.
+    /// Returns random bytes for a new key.
     package static func newKeyBytes() throws(CryptoError) -> [UInt8] {
         try SecureRandom.keyBytes(keyLength)
     }
 
-    /// - Returns: nonce, ciphertext and tag; `overhead` bytes more than the plaintext, which may be empty.
+    /// - Returns: The nonce, the ciphertext and the tag: `overhead` bytes more than the plaintext, which may be empty.
     package func seal(_ plaintext: [UInt8], associated: [UInt8]) throws(CryptoError) -> [UInt8] {
         try seal(plaintext, associated: associated, nonce: SecureRandom.bytes(Self.nonceLength))
     }
 
-    /// The plaintext of a value that this key sealed with the same associated data.
-    ///
-    /// - Throws: `notAuthentic` for everything else, whatever is wrong with it.
+    /// Returns the plaintext of a value that this key sealed with the same associated data.
+    /// - Throws: `notAuthentic` for any other value, whatever is wrong with it.
     package func open(_ sealed: [UInt8], associated: [UInt8]) throws(CryptoError) -> [UInt8] {
         let count = sealed.count - Self.overhead
         guard count >= 0 else { throw CryptoError(.notAuthentic) }
@@ -73,7 +72,7 @@ package struct AEADKey: Sendable {
 }
 
 extension AEADKey: CustomStringConvertible, CustomReflectable {
-    // A key that ends in a log line or a failed expectation shows nothing of itself.
+    // A key that ends in a log line or a failed expectation must not show its bytes.
     package var description: String { "AEADKey" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

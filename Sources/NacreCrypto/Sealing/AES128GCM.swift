@@ -1,13 +1,14 @@
 import CNacreOpenSSL
 
-/// AES-128 in Galois/Counter Mode (NIST SP 800-38D), for protocols that ask for it; what this server keeps is sealed by `AEADKey`.
+/// AES-128 in Galois/Counter Mode (NIST SP 800-38D), for protocols that ask for it. Stored values are sealed by
+/// `AEADKey`.
 enum AES128GCM {
     static let keyLength = 16
     static let nonceLength = 12
     static let tagLength = 16
 
-    /// - Parameter nonce: that this key never sealed with before.
-    /// - Returns: ciphertext and tag.
+    /// - Parameter nonce: 12 bytes that this key never sealed with before.
+    /// - Returns: The ciphertext and the tag.
     static func seal(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard key.count == keyLength else { throw CryptoError(.invalidKeyLength) }
         guard nonce.count == nonceLength, let count = Int32(exactly: plaintext.count) else { throw CryptoError(.invalidLength) }

@@ -2,25 +2,26 @@ import CNacreOpenSSL
 
 /// A key for sealing values that outsiders carry: change tokens, query cursors, web auth tokens.
 ///
-/// AES-SIV (RFC 5297), which encrypts, authenticates and is deterministic: one value with one associated data always gives one sealed value, and
-/// besides that only its length shows.
-/// There is no nonce that could be used twice. Sealing or opening a hundred bytes takes about a microsecond. Any number of threads may use one key
-/// at once.
+/// AES-SIV (RFC 5297) encrypts, authenticates and is deterministic: one value with one associated data always gives one
+/// sealed value. An outsider sees only equality and length. There is no nonce that could be used twice.
+///
+/// Sealing or opening a hundred bytes takes about a microsecond. Any number of threads may use one key at once.
 package final class SealingKey: @unchecked Sendable {
-    // Sendable: both contexts are keyed in `init` and from then on only read, as the source of copies; OpenSSL counts references to what copies
-    // share atomically.
+    // Sendable: both contexts are keyed in `init`. After that they are only read, as the source of copies, and OpenSSL
+    // counts references to shared parts atomically.
 
-    /// The key of AES-256-SIV, in bytes: 32 to authenticate and 32 to encrypt.
+    /// The length of an AES-256-SIV key, in bytes: 32 to authenticate and 32 to encrypt.
     package static let keyLength: Int = 64
-    /// The key of AES-128-SIV, in bytes. RFC 5297's examples use it.
+    /// The length of an AES-128-SIV key, in bytes. RFC 5297's examples use it.
     package static let shortKeyLength: Int = 32
-    /// How much longer than its plaintext a sealed value is, in bytes: the synthetic IV, which comes first.
+    /// The bytes by which a sealed value is longer than its plaintext: the synthetic IV, which comes first.
     package static let overhead: Int = 16
 
     private let sealing: OpaquePointer
     private let opening: OpaquePointer
 
-    /// - Parameter key: `keyLength` or `shortKeyLength` secret random bytes. They stay in OpenSSL's memory and are wiped when the key goes.
+    /// - Parameter key: `keyLength` or `shortKeyLength` secret random bytes. OpenSSL holds them, and wipes them when
+    ///   the key is freed.
     package init(_ key: [UInt8]) throws(CryptoError) {
         let name: String
         switch key.count {
@@ -49,15 +50,16 @@ package final class SealingKey: @unchecked Sendable {
         EVP_CIPHER_CTX_free(opening)
     }
 
-    /// Bytes for a new key.
+    /// Returns random bytes for a new key.
     package static func newKeyBytes() throws(CryptoError) -> [UInt8] {
         try SecureRandom.keyBytes(keyLength)
     }
 
     /// - Parameters:
-    ///   - plaintext: at least one byte: OpenSSL leaves an empty one unauthenticated, so it is refused here.
-    ///   - associated: what the value is bound to and is not part of it (kind, caller); the same bytes must be given to `open`.
-    /// - Returns: the synthetic IV and the ciphertext; `overhead` bytes more than the plaintext.
+    ///   - plaintext: At least one byte. OpenSSL leaves an empty one unauthenticated, so it is refused here.
+    ///   - associated: The bytes that the value is bound to without containing them (kind, caller). `open` must get the
+    ///     same bytes.
+    /// - Returns: The synthetic IV and the ciphertext: `overhead` bytes more than the plaintext.
     package func seal(_ plaintext: [UInt8], associated: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let length = Int32(exactly: plaintext.count), length > 0 else { throw CryptoError(.invalidLength) }
         let context = try message(from: sealing)
@@ -79,9 +81,8 @@ package final class SealingKey: @unchecked Sendable {
         return sealed
     }
 
-    /// The plaintext of a value that this key sealed with the same associated data.
-    ///
-    /// - Throws: `notAuthentic` for everything else, whatever is wrong with it.
+    /// Returns the plaintext of a value that this key sealed with the same associated data.
+    /// - Throws: `notAuthentic` for any other value, whatever is wrong with it.
     package func open(_ sealed: [UInt8], associated: [UInt8]) throws(CryptoError) -> [UInt8] {
         let count = sealed.count - Self.overhead
         guard count > 0, let length = Int32(exactly: count) else { throw CryptoError(.notAuthentic) }
@@ -107,8 +108,8 @@ package final class SealingKey: @unchecked Sendable {
         return plaintext
     }
 
-    /// A context for one message, which is all that an AES-SIV context serves. A copy takes a third of the time that giving the key to a new context
-    /// does.
+    /// Returns a context for one message; an AES-SIV context serves no second one. A copy takes a third of the time
+    /// that it takes to give the key to a new context.
     private func message(from keyed: OpaquePointer) throws(CryptoError) -> OpaquePointer {
         guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL(.libraryFailure) }
         guard EVP_CIPHER_CTX_copy(context, keyed) == 1 else {
@@ -118,11 +119,11 @@ package final class SealingKey: @unchecked Sendable {
         return context
     }
 
-    /// Always exactly one component of RFC 5297's vector, also when it is empty.
+    /// Adds the associated data as exactly one component of RFC 5297's vector, even if it is empty.
     private func take(_ associated: [UInt8], into context: OpaquePointer) throws(CryptoError) {
         guard let length = Int32(exactly: associated.count) else { throw CryptoError(.invalidLength) }
         var written: Int32 = 0
-        // For a null output OpenSSL takes the input as associated data, in whichever direction the context works.
+        // OpenSSL takes the input as associated data if the output is null, whether the context seals or opens.
         guard EVP_CipherUpdate(context, nil, &written, associated, length) == 1 else { throw .fromOpenSSL(.libraryFailure) }
     }
 }

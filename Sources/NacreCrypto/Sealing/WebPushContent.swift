@@ -1,13 +1,13 @@
-/// Messages that only one browser can read, whatever carries them: `aes128gcm` (RFC 8188) under keys as RFC 8291 agrees on them.
+/// Messages that only one browser can read, whatever carries them: `aes128gcm` (RFC 8188) with keys agreed by RFC 8291.
 package enum WebPushContent {
-    /// What fits into the 4,096 bytes that every push service takes (RFC 8291, section 4).
+    /// The longest plaintext that fits into the 4,096 bytes that every push service takes (RFC 8291, section 4).
     package static let plaintextLength: Int = recordLength - headerLength - 1 - AES128GCM.tagLength
 
     private static let recordLength = 4096
     private static let saltLength = 16
     private static let headerLength = saltLength + 4 + 1 + P256.PublicKey.pointLength
 
-    /// Whom a message is for: what a browser gives with its subscription.
+    /// The recipient of a message: the keys that a browser gives with its subscription.
     package struct Receiver: Sendable {
         fileprivate let key: P256.PublicKey
         fileprivate let point: [UInt8]
@@ -24,17 +24,16 @@ package enum WebPushContent {
         }
     }
 
-    /// A message for one receiver, each time under other keys.
-    ///
-    /// - Parameter plaintext: at most `plaintextLength` bytes; else `invalidLength`.
-    /// - Returns: the body of a request with `Content-Encoding: aes128gcm`.
+    /// Returns a message for one receiver, under new keys at each call.
+    /// - Parameter plaintext: At most `plaintextLength` bytes; a longer one throws `invalidLength`.
+    /// - Returns: The body of a request with `Content-Encoding: aes128gcm`.
     package static func seal(_ plaintext: [UInt8], for receiver: Receiver) throws(CryptoError) -> [UInt8] {
         try seal(plaintext, for: receiver, under: P256.PrivateKey(), salt: SecureRandom.bytes(saltLength))
     }
 
     /// - Parameters:
-    ///   - sender: for this message alone. Only tests choose it.
-    ///   - salt: 16 bytes, likewise.
+    ///   - sender: A key for this message alone. Only tests choose it.
+    ///   - salt: 16 bytes. Only tests choose them.
     static func seal(
         _ plaintext: [UInt8], for receiver: Receiver, under sender: P256.PrivateKey, salt: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
@@ -46,7 +45,7 @@ package enum WebPushContent {
         let key = try HKDFSHA256.bytes(
             AES128GCM.keyLength, from: agreed, salt: salt, info: Array("Content-Encoding: aes128gcm\u{0}".utf8))
         let nonce = try HKDFSHA256.bytes(AES128GCM.nonceLength, from: agreed, salt: salt, info: Array("Content-Encoding: nonce\u{0}".utf8))
-        // The one record is the last: its padding begins with a 2, and ends there.
+        // The only record is also the last one: its padding is a single byte 2.
         let record = try AES128GCM.seal(plaintext + [2], key: key, nonce: nonce)
         let length = [
             UInt8(recordLength >> 24 & 0xff), UInt8(recordLength >> 16 & 0xff), UInt8(recordLength >> 8 & 0xff), UInt8(recordLength & 0xff),

@@ -2,8 +2,8 @@
 enum DER {
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { tagged(0x30, parts.flatMap(\.self)) }
 
-    /// A number that is not negative.
-    /// - Parameter bytes: the highest first.
+    /// Writes a number that is not negative.
+    /// - Parameter bytes: The number, highest byte first.
     static func integer(_ bytes: [UInt8]) -> [UInt8] {
         let digits = bytes.drop { $0 == 0 }
         let isHigh = (digits.first ?? 0) & 0x80 != 0
@@ -19,7 +19,7 @@ enum DER {
         return [tag, 0x82, UInt8(count >> 8 & 0xff), UInt8(count & 0xff)] + content
     }
 
-    /// The two numbers of a sequence, each as this many bytes, the highest first; nil for anything else.
+    /// Returns the two numbers of a sequence, each as `count` bytes, highest byte first; nil for anything else.
     static func pair(_ sequence: [UInt8], of count: Int) -> [UInt8]? {
         guard sequence.count >= 2, sequence[0] == 0x30, sequence[1] < 0x80, sequence.count == 2 + Int(sequence[1]) else { return nil }
         var rest = sequence[2...]

@@ -1,17 +1,17 @@
 import CNacreOpenSSL
 
 extension P256.PublicKey {
-    /// The length of a point that is not compressed, in bytes: a 4, and the two coordinates.
+    /// The length of an uncompressed point, in bytes: a 4 and the two coordinates.
     package static let pointLength: Int = 65
 
-    /// - Parameter point: as SEC 1 writes it, not compressed.
+    /// - Parameter point: The point in the uncompressed form of SEC 1.
     /// - Throws: `malformedKey` for other bytes, and for a point that is not on the curve.
     package convenience init(point: [UInt8]) throws(CryptoError) {
         guard point.count == Self.pointLength, point[0] == 4 else { throw CryptoError(.malformedKey) }
         try self.init(x: Array(point[1..<33]), y: Array(point[33...]))
     }
 
-    /// The key as SEC 1 writes its point, not compressed.
+    /// Returns the key's point in the uncompressed form of SEC 1.
     package func point() throws(CryptoError) -> [UInt8] {
         var point = [UInt8](repeating: 0, count: Self.pointLength)
         var length = 0
@@ -23,7 +23,8 @@ extension P256.PublicKey {
 }
 
 extension P256.PrivateKey {
-    /// What this key and another one's private half both come to (ECDH, NIST SP 800-56A): 32 bytes, from which keys are to be derived. About 60 µs.
+    /// Returns the 32 bytes that this key and the other party's private key both arrive at (ECDH, NIST SP 800-56A).
+    /// Derive keys from them. About 60 µs.
     package func sharedSecret(with other: P256.PublicKey) throws(CryptoError) -> [UInt8] {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil) else { throw .fromOpenSSL(.libraryFailure) }
         defer { EVP_PKEY_CTX_free(context) }
@@ -35,7 +36,7 @@ extension P256.PrivateKey {
         return secret
     }
 
-    /// A signature as JSON Web Signatures write it (RFC 7518, 3.4): two numbers of 32 bytes.
+    /// Returns a signature as JSON Web Signatures write it (RFC 7518, 3.4): two numbers of 32 bytes.
     package func signPair(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let pair = DER.pair(try sign(message), of: 32) else { throw CryptoError(.libraryFailure) }
         return pair

@@ -8,9 +8,10 @@ extension P256 {
         case privateKey, publicKey
     }
 
-    /// OpenSSL's key, on P-256 for certain.
+    /// An OpenSSL key that is verified to be on P-256.
     final class Key: @unchecked Sendable {
-        // Sendable: the key is not changed after `init`, and OpenSSL locks what it caches inside a key, so signing and verifying may run at once.
+        // Sendable: the key is not changed after `init`, and OpenSSL locks what it caches inside a key, so signing and
+        // verifying may run at once.
         let pointer: OpaquePointer
 
         init(owning pointer: OpaquePointer) {
@@ -27,11 +28,11 @@ extension P256 {
             guard let pointer = bytes.withUnsafeBytes({ Self.read($0, part) }) else { throw .fromOpenSSL(.malformedKey) }
             self.init(owning: pointer)
             guard isOnP256, isConsistent(part) else { throw .fromOpenSSL(.malformedKey) }
-            // Reading tries several formats, and the ones that did not fit leave their errors behind.
+            // OpenSSL tries several formats, and each that did not fit leaves an error in the queue.
             ERR_clear_error()
         }
 
-        /// - Parameter subjectPublicKeyInfo: DER.
+        /// - Parameter subjectPublicKeyInfo: The key in DER.
         convenience init(subjectPublicKeyInfo: [UInt8]) throws(CryptoError) {
             guard let pointer = nacre_read_public_key(subjectPublicKeyInfo, subjectPublicKeyInfo.count) else {
                 throw .fromOpenSSL(.malformedKey)
@@ -49,7 +50,8 @@ extension P256 {
             }
         }
 
-        /// OpenSSL's own name of the curve. A key that spells the curve out in parameters instead of naming it has none and is refused.
+        /// Whether OpenSSL's name of the curve is P-256's. A key that spells the curve out in parameters has no name
+        /// and is refused.
         private var isOnP256: Bool {
             var name = [CChar](repeating: 0, count: 64)
             guard EVP_PKEY_get_group_name(pointer, &name, name.count, nil) == 1 else { return false }
@@ -65,7 +67,7 @@ extension P256 {
             }
         }
 
-        /// What `write` writes of the key, as text.
+        /// Returns the text that `write` writes for the key.
         func text(_ write: (OpaquePointer, OpaquePointer) -> Int32) throws(CryptoError) -> String {
             // Secure memory is wiped when it is freed.
             guard let sink = BIO_new(BIO_s_secmem()) else { throw .fromOpenSSL(.libraryFailure) }

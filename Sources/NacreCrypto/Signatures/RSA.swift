@@ -1,25 +1,25 @@
 import CNacreOpenSSL
 
-/// RSA with SHA-256 and the padding of PKCS #1 v1.5 (RFC 8017, 8.2): what OpenID Connect calls RS256.
+/// RSA with SHA-256 and the padding of PKCS #1 v1.5 (RFC 8017, 8.2): RS256 in OpenID Connect.
 package enum RSA {
-    /// Bytes of a modulus: 2,048 to 4,096 bits. Shorter ones are broken, longer ones cost too much.
+    /// The permitted bytes of a modulus: 2,048 to 4,096 bits. Shorter ones are broken, longer ones cost too much.
     private static let modulusBytes = 256...512
-    /// Bytes of an exponent: a long one costs as much as a secret key's.
+    /// The permitted bytes of an exponent. A long exponent makes a verification as costly as a signature.
     private static let exponentBytes = 1...4
     /// `rsaEncryption` with its absent parameters, as `SubjectPublicKeyInfo` names it.
     private static let algorithm: [UInt8] = [
         0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
     ]
 
-    /// A key that verifies. Any number of threads may use one at once.
+    /// A public key. Any number of threads may use one at once.
     package final class PublicKey: @unchecked Sendable {
-        // Sendable: the key is not changed after `init`, and OpenSSL locks what it caches inside it.
+        // Sendable: the key is not changed after `init`, and OpenSSL locks the caches inside it.
         private let pointer: OpaquePointer
 
         /// - Parameters:
-        ///   - modulus: the highest byte first, as JWK writes it.
-        ///   - exponent: likewise; odd, and 3 at least.
-        /// - Throws: `malformedKey` for others.
+        ///   - modulus: The modulus, highest byte first, as JWK writes it.
+        ///   - exponent: The exponent, highest byte first; odd, and 3 at least.
+        /// - Throws: `malformedKey` for other numbers.
         package init(modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) {
             let (modulus, exponent) = (
                 Array(modulus.drop { $0 == 0 }), Array(exponent.drop { $0 == 0 })
@@ -40,7 +40,7 @@ package enum RSA {
             EVP_PKEY_free(pointer)
         }
 
-        /// Whether the private half made this signature of this message. Takes about 100 µs.
+        /// Whether the private key made this signature of this message. Takes about 100 µs.
         /// - Throws: `libraryFailure`, after which the signature may be right or wrong.
         package func isValid(_ signature: [UInt8], for message: [UInt8]) throws(CryptoError) -> Bool {
             try Verification.isValid(signature, for: message, under: pointer)
@@ -48,7 +48,7 @@ package enum RSA {
     }
 }
 
-/// A signature under a key of OpenSSL's, over a SHA-256 digest.
+/// Verifies a signature over a SHA-256 digest with an OpenSSL key.
 enum Verification {
     static func isValid(_ signature: [UInt8], for message: [UInt8], under key: OpaquePointer)
         throws(CryptoError) -> Bool
@@ -60,7 +60,7 @@ enum Verification {
         }
         let isValid =
             EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-        // 0 is a wrong signature and less than 0 a malformed one; either leaves errors in the thread's queue.
+        // 0 is a wrong signature, less than 0 a malformed one. Both leave errors in the thread's queue.
         if !isValid { ERR_clear_error() }
         return isValid
     }

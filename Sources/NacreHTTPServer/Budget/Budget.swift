@@ -1,14 +1,14 @@
 import NacreLocks
 
-/// Whose bytes or places they are, as far as that is known.
+/// The owner of bytes or places, as far as that is known.
 package struct Holder: Hashable, Sendable {
-    /// How much is known of who asks; each kind has a part of the budget that no other kind can fill.
+    /// How much is known of the caller. Each kind has a part of the budget that no other kind can fill.
     package enum Kind: String, Sendable, CaseIterable {
         /// No credential was looked at yet, or there is none.
         case stranger
-        /// A credential that everybody may have: it lies in an app or a page.
+        /// A credential that everybody may have, because it lies in an app or a page.
         case guest
-        /// Somebody who has signed in.
+        /// A signed-in user.
         case user
     }
 
@@ -21,11 +21,9 @@ package struct Holder: Hashable, Sendable {
     }
 }
 
-/// Units of something that a server has only so much of, bytes of memory or places, with a part for each kind of holder. Thread-safe; a dictionary
-/// access a change.
-///
-/// In its part a holder gets as much as would still be left for all others: alone it has half at most, and there is always something for who comes
-/// next, however many there are. See `docs/decisions/a-share-is-what-is-left-for-others.md`.
+/// Bounded units of bytes or places, with a part for each kind of holder. Thread-safe; one or two dictionary accesses a
+/// change. In its part a holder gets at most as much as would still be left for all others. One holder alone has half
+/// at most, and there is always room for the next one. See `docs/decisions/a-share-is-what-is-left-for-others.md`.
 package final class Budget: Sendable {
     /// The most that the holders of one kind may have together.
     package struct Parts: Sendable, Hashable {
@@ -68,8 +66,9 @@ package final class Budget: Sendable {
         self.parts = parts
     }
 
-    /// Takes units for a holder, or answers false and takes none.
-    /// - Parameter own: what an answer has of its part already. Where nothing else is taken of it, any number may be. nil: the part's bound always holds.
+    /// Takes units for a holder, or returns false and takes none.
+    /// - Parameter own: The units that an answer has already. If nothing else is taken of the part, the answer may take
+    ///   any number. nil: the part's bound always holds.
     package func take(_ units: Int, for holder: Holder, besides own: Int? = nil) -> Bool {
         state.withLock { state in
             let taken = state.taken[holder.kind, default: 0]
@@ -85,32 +84,32 @@ package final class Budget: Sendable {
         state.withLock { $0.add(units, holder) }
     }
 
-    /// Gives back what was taken or counted.
+    /// Gives back units that were taken or counted.
     func give(_ units: Int, for holder: Holder) {
         state.withLock { $0.add(-units, holder) }
     }
 
-    /// What a holder has now, and what is left in its part.
+    /// Returns the units that a holder has, and the units left in its part.
     func room(of holder: Holder) -> (held: Int, free: Int) {
         state.withLock { ($0.held[holder, default: 0], parts.of(holder.kind) - $0.taken[holder.kind, default: 0]) }
     }
 
-    /// Whether more than half of a part is taken: time to be less patient.
+    /// Whether more than half of a part is taken, which shortens the server's patience.
     func isShort(_ kind: Holder.Kind) -> Bool {
         state.withLock { $0.taken[kind, default: 0] * 2 > parts.of(kind) }
     }
 
-    /// All that is taken.
+    /// The units that all holders have.
     package var taken: Int { state.withLock { $0.taken.values.reduce(0, +) } }
 
-    /// The rule of a share: nobody gets more than is left for all others.
+    /// The rule of a share: no holder gets more than is left for all others.
     static func mayTake(_ units: Int, held: Int, free: Int) -> Bool {
         units <= free && held + units <= free
     }
 }
 
-/// The budgets of one server: of bodies from their first byte to the end of their handler, of answers until they are sent, and of requests whose
-/// handlers work.
+/// The budgets of one server: `bodies` from their first byte to the end of their handler, `answers` until they are
+/// sent, and `places` for requests whose handlers work.
 package struct Budgets: Sendable {
     package let bodies: Budget
     package let answers: Budget

@@ -1,24 +1,24 @@
 import NacreLocks
 import NacreTelemetry
 
-/// What one request takes of its server: bytes of memory, and a place among the requests whose handlers work. All goes back when the request ends,
-/// however it ends. Thread-safe.
-///
-/// Bodies and answers below `ServerLimits.uncountedBytesMax` are not counted: they are less than their connection.
+/// The bytes of memory that one request takes, and its place among the requests whose handlers work. All go back when
+/// the request ends, however it ends. Thread-safe. Bodies and answers up to `ServerLimits.uncountedBytesMax` are not
+/// counted: they are smaller than their connection.
 package final class RequestAccount: Sendable {
     private enum Place {
-        /// The request was refused one, has not come so far, or is over.
+        /// The request has no place: it was refused one, has not come to it, or is over.
         case none
         case held
         /// Given back while the request only waits.
         case lent
     }
 
-    /// What a request waits for that is no work of the server.
+    /// A wait during which the server does no work for the request.
     package enum Wait: Hashable, Sendable {
-        /// A change that somebody else makes. The wait ends with the server.
+        /// The request waits for another client's change. The wait ends with the server.
         case change
-        /// The client: the rest of the body, or its reading of the answer. The request is under way.
+        /// The request waits for its client: for the rest of the body, or for the reading of the answer. It counts as
+        /// under way.
         case client
     }
 
@@ -36,7 +36,7 @@ package final class RequestAccount: Sendable {
     private let budgets: Budgets?
     private let overload: OverloadLog
     private let state: Locked<State>
-    /// Told on any thread what the request begins to wait for; nil: it goes on.
+    /// Called on any thread when the request begins to wait, and with nil when it goes on.
     private let onWait: @Sendable (Wait?) -> Void
 
     init(_ budgets: Budgets?, _ holder: Holder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Wait?) -> Void = { _ in }) {
@@ -46,7 +46,7 @@ package final class RequestAccount: Sendable {
         state = Locked(State(holder: holder))
     }
 
-    /// Takes a place for the handler, or answers false.
+    /// Takes a place for the handler, or returns false.
     func hasTakenPlace() -> Bool {
         guard let budgets else { return true }
         let isTaken = state.withLock { state in
@@ -58,8 +58,8 @@ package final class RequestAccount: Sendable {
         return isTaken
     }
 
-    /// Whose request it is, as soon as that is known; what it holds already moves to that share.
-    /// - Throws: 503 with `Retry-After` where the holder has too much there already, or does not read its answers.
+    /// Moves what the request holds to the share of its holder, once the holder is known.
+    /// - Throws: 503 with `Retry-After` if the holder has too much there already, or does not read its answers.
     package func belong(to holder: Holder) throws {
         guard let budgets else { return }
         let lacking = state.withLock { state -> Overload? in
@@ -80,21 +80,21 @@ package final class RequestAccount: Sendable {
         if held > 0, held >= free { throw refused(.answers) }
     }
 
-    /// How much is known of who asks.
+    /// How much is known of the caller.
     var kind: Holder.Kind { state.withLock { $0.holder.kind } }
 
-    /// Who asks, where somebody has signed in: the name of a share of memory, and so of a user.
+    /// The name of the signed-in caller's share of memory, and therefore of the user; nil for other callers.
     package var userName: String? {
         state.withLock { $0.holder.kind == .user ? $0.holder.name : nil }
     }
 
-    /// The part of a database that the request is about, once that is known: for the log.
+    /// The zone that the request is about, once it is known: for the log.
     package var zone: String? {
         get { state.withLock { $0.zone } }
         set { state.withLock { $0.zone = newValue } }
     }
 
-    /// The handler took too long and is cancelled. False: that was known.
+    /// Marks the handler as overdue: it took too long and is cancelled. Returns false if it was marked before.
     func becomeOverdue() -> Bool {
         state.withLock { state in
             defer { state.isOverdue = true }
@@ -104,13 +104,13 @@ package final class RequestAccount: Sendable {
 
     var isOverdue: Bool { state.withLock { $0.isOverdue } }
 
-    /// Takes bytes for the body, before they are read.
-    /// - Throws: 503 with `Retry-After`.
+    /// Takes bytes for the body before they are read.
+    /// - Throws: 503 with `Retry-After` if the budget has no room.
     func takeBody(_ bytes: Int) throws {
         guard hasTakenBody(bytes) else { throw refused(.bodies) }
     }
 
-    /// Takes bytes for the body, or answers false.
+    /// Takes bytes for the body, or returns false.
     func hasTakenBody(_ bytes: Int) -> Bool {
         guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return true }
         return state.withLock { state in
@@ -120,17 +120,17 @@ package final class RequestAccount: Sendable {
         }
     }
 
-    /// Asked before a large answer is made.
-    /// - Throws: 503 with `Retry-After` where answers that nobody reads fill what the holder may have.
+    /// Checks that there is room for an answer. Call it before a large answer is made.
+    /// - Throws: 503 with `Retry-After` if unread answers fill the holder's share.
     package func requireAnswerRoom() throws {
         guard let budgets else { return }
         let (held, free) = budgets.answers.room(of: state.withLock { $0.holder })
         if held >= free { throw refused(.answers) }
     }
 
-    /// Takes room for an answer that is about to be made, as much as it can need. `countAnswer` gives back what it did not need. An answer that is
-    /// larger than all the room there is can be made alone.
-    /// - Throws: 503 with `Retry-After` where answers that are being made, or that nobody reads, leave the holder no such room.
+    /// Takes room for an answer that is about to be made, as much as it can need. `countAnswer` gives back the rest. An
+    /// answer that is larger than the whole budget can be made if it is alone.
+    /// - Throws: 503 with `Retry-After` if unread or unfinished answers leave the holder no such room.
     package func takeAnswer(_ bytes: Int) throws {
         guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return }
         let isTaken = state.withLock { state in
@@ -142,7 +142,8 @@ package final class RequestAccount: Sendable {
         guard isTaken else { throw refused(.answers) }
     }
 
-    /// The answer lies in memory with so many bytes now: made, compressed, sent in part. It is there already, so it is counted whatever is left.
+    /// Sets the bytes of the answer in memory after it was made, compressed or sent in part. They exist already, so
+    /// they are counted whatever is left.
     package func countAnswer(_ bytes: Int) {
         guard let budgets else { return }
         let bytes = bytes > ServerLimits.uncountedBytesMax ? bytes : 0
@@ -159,8 +160,8 @@ package final class RequestAccount: Sendable {
         return budgets.answers.isShort(state.withLock { $0.holder.kind })
     }
 
-    /// Runs what only waits: meanwhile the request has no place among those under way, whose
-    /// number is bounded. Afterwards it has one again, whatever is left: nobody is refused in the middle.
+    /// Runs a body that only waits. Meanwhile the request has no place among those under way, whose number is bounded.
+    /// Afterwards it has one again, whatever is left: no request is refused in the middle.
     package func whileWaiting<Value>(for wait: Wait = .change, _ body: () async throws -> Value) async rethrows -> Value {
         guard lendPlace() else { return try await body() }
         onWait(wait)
@@ -171,7 +172,7 @@ package final class RequestAccount: Sendable {
         return try await body()
     }
 
-    /// - Returns: whether the request waits for one thing only; a wait inside another one changes nothing.
+    /// - Returns: true if this is the outermost wait; a wait inside another one changes nothing.
     private func lendPlace() -> Bool {
         state.withLock { state in
             guard state.place != .lent else { return false }
@@ -189,7 +190,7 @@ package final class RequestAccount: Sendable {
         }
     }
 
-    /// The handler is done, and with it the body.
+    /// Gives back the body and the place, because the handler is done.
     func endWork() {
         let (holder, bytes, hadPlace) = state.withLock { state in
             defer { (state.body, state.isBodyOver, state.place) = (0, true, .none) }
@@ -199,7 +200,7 @@ package final class RequestAccount: Sendable {
         if hadPlace { budgets?.places.give(1, for: holder) }
     }
 
-    /// The answer is sent, or nobody wants it any more.
+    /// Gives back the answer's bytes: it is sent, or its client is gone.
     func endAnswer() {
         let (holder, bytes) = state.withLock { state in
             defer { (state.answer, state.isAnswerOver) = (0, true) }

@@ -1,12 +1,11 @@
 import Glibc
 
-/// The bytes of a large answer, whose memory goes back to the system as the client reads.
-///
-/// They stay where they were written: to copy eight megabytes into pieces that can be given up one by one kept the loop for three milliseconds.
+/// The bytes of a large answer, whose memory goes back to the system as the client reads. The bytes stay where they
+/// were written. A copy of eight megabytes into releasable pieces kept the loop for three milliseconds.
 final class UnsentAnswer {
     private var bytes: [UInt8]
     private var sent = 0
-    /// Up to where the memory has gone back.
+    /// The offset up to which the memory has gone back.
     private var returned = 0
 
     init(_ bytes: [UInt8]) {
@@ -15,9 +14,9 @@ final class UnsentAnswer {
 
     var left: Int { bytes.count - sent }
 
-    /// Hands out what comes next.
-    /// - Parameter body: gets at most so many bytes, and returns how many of them it took; the others come again.
-    /// - Returns: what the body returned.
+    /// Hands out the next bytes.
+    /// - Parameter body: Gets at most `most` bytes, and returns the number that it took. The others come again.
+    /// - Returns: The result of the body.
     func take(upTo most: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         let count = bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[sent..<sent + min(most, left)])) }
         guard count > 0 else { return count }
@@ -26,7 +25,7 @@ final class UnsentAnswer {
         return count
     }
 
-    /// Gives back the whole pages of what was sent, which nobody reads again: they are zeros from then on.
+    /// Gives back the whole pages of the sent bytes, which are not read again. They read as zeros from then on.
     private func returnSent() {
         let sent = sent
         let (first, page) = (returned, Int(getpagesize()))

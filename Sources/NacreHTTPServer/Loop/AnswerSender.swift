@@ -1,18 +1,18 @@
 import CNacreSockets
 import Glibc
 
-/// Sends one response over a socket that takes some of it at a time.
+/// Sends one response over a non-blocking socket that takes part of it at a time.
 struct AnswerSender {
     enum Progress {
-        /// All is sent.
+        /// All bytes are sent.
         case done
         /// The socket takes no more for now.
         case full
-        /// The handler's stream has nothing for now, and tells when it has.
+        /// The handler's stream has no bytes for now, and calls back when it has.
         case starved
-        /// So much was sent that others have a turn.
+        /// The turn's bytes are sent: other connections come first.
         case pausing
-        /// The client is gone, or the body came to no good end.
+        /// The client is gone, or the body is longer or shorter than announced.
         case failed
     }
 
@@ -20,29 +20,30 @@ struct AnswerSender {
         case none
         case bytes(UnsentAnswer)
         case file(OpenFile, offset: UInt64, left: UInt64)
-        /// Bytes that a handler writes. Of a known length, in chunks, or up to the end of the connection.
+        /// Bytes that a handler writes: of a known length, in chunks, or up to the end of the connection.
         case stream(HTTPStreamWriter, ResponseHead.Framing)
     }
 
     /// Bytes of one response that are sent before other connections have their turn.
     private static let turnBytes = 256 * 1024
-    /// How much of a streamed body is taken at once.
+    /// The largest piece of a streamed body that is taken at once, in bytes.
     private static let pieceBytes = 64 * 1024
-    /// Room for a streamed body that has nothing yet: as much as comes while that is being seen.
+    /// The least room for a piece of a streamed body: bytes may arrive after `readyBytes` was read.
     private static let leastPieceBytes = 1024
-    /// For a chunk's size, and the line ends around it.
+    /// The bytes for a chunk's size and the line end behind it.
     private static let frameBytes = 10
 
-    /// What goes out before the rest of the body.
+    /// The bytes that go out before the rest of the body.
     private var text: [UInt8]
     private var sentOfText = 0
     private var body: Body
-    /// Since this was made.
+    /// Bytes sent since this sender was made.
     private(set) var sentBytes = 0
-    /// Whether the client takes the body in pieces, each in its time: it is long, and its length is known.
+    /// Whether the client must take the body in pieces, each before a deadline: the body's length is known and it is
+    /// not in `text`.
     let hasPieces: Bool
 
-    /// - Parameter head: with the body behind it where that is short.
+    /// - Parameter head: The head, with the body behind it if the body is short.
     init(_ head: [UInt8], _ body: Body) {
         text = head
         self.body = body
@@ -53,18 +54,18 @@ struct AnswerSender {
             }
     }
 
-    /// Bytes of the body that wait in memory, where all of it does.
+    /// The unsent bytes of a body that lies in memory; 0 for other bodies.
     var waitingBytes: Int {
         if case .bytes(let answer) = body { return answer.left }
         return 0
     }
 
-    /// Sends as much as goes. Never blocks, but for the disk where a file is sent.
+    /// Sends as much as the socket takes. Never blocks, except for the disk when a file is sent.
     mutating func send(to socket: Int32) -> Progress {
         let start = sentBytes
         while true {
             if sentOfText < text.count {
-                // The head shares its packet with what follows at once.
+                // The head shares its packet with the first bytes of the body.
                 let flags = isBodyThere ? Int32(MSG_NOSIGNAL) | Int32(MSG_MORE) : Int32(MSG_NOSIGNAL)
                 let sentBefore = sentOfText
                 let count = text.withUnsafeBytes { Glibc.send(socket, $0.baseAddress.map { $0 + sentBefore }, $0.count - sentBefore, flags) }
@@ -89,7 +90,7 @@ struct AnswerSender {
         }
     }
 
-    /// - Returns: nil: there may be more to send.
+    /// - Returns: nil if there may be more to send.
     private mutating func sendBody(to socket: Int32) -> Progress? {
         switch body {
         case .none: return .done
@@ -103,7 +104,7 @@ struct AnswerSender {
             var place = off_t(clamping: offset)
             let most = min(left, UInt64(Self.turnBytes))
             let count = sendfile(socket, file.descriptor, &place, Int(most))
-            // Shorter than it was when its length was told.
+            // The file is shorter than it was when its length was sent.
             if count == 0, left > 0 { return .failed }
             guard let count = took(count) else { return failure }
             let rest = left - UInt64(count)
@@ -113,11 +114,11 @@ struct AnswerSender {
         }
     }
 
-    /// Gets what the writer has as the next text.
+    /// Makes the writer's next bytes the next text.
     private mutating func take(of writer: HTTPStreamWriter, _ framing: ResponseHead.Framing) -> Progress? {
         var supply = HTTPStreamWriter.Supply.empty
         var start = 0
-        // An event of a stream is some hundred bytes: of room for the largest piece each would be made and thrown away.
+        // An event of a stream is some hundred bytes, so a buffer for the largest piece would be wasteful.
         let pieceBytes = min(Self.pieceBytes, max(writer.readyBytes ?? Self.pieceBytes, Self.leastPieceBytes))
         let piece = [UInt8](unsafeUninitializedCapacity: pieceBytes + 2 * Self.frameBytes) { buffer, count in
             let room = UnsafeMutableRawBufferPointer(buffer)[Self.frameBytes..<Self.frameBytes + pieceBytes]
@@ -126,7 +127,7 @@ struct AnswerSender {
             (start, count) = (Self.frameBytes, Self.frameBytes + taken)
             for place in 0..<start { buffer[place] = 0 }
             guard case .chunked = framing else { return }
-            // The size stands right before the bytes, whatever its length.
+            // The size ends right before the bytes, however long it is.
             let line = Array((String(taken, radix: 16) + "\r\n").utf8)
             start -= line.count
             for (place, byte) in line.enumerated() { buffer[start + place] = byte }
@@ -137,7 +138,7 @@ struct AnswerSender {
         case .bytes(let taken):
             (text, sentOfText) = (piece, start)
             guard case .length(let left) = framing else { return nil }
-            // More bytes than were told.
+            // The handler wrote more bytes than it announced.
             guard UInt64(taken) <= left else { return .failed }
             body = left == UInt64(taken) ? .none : .stream(writer, .length(left - UInt64(taken)))
             return nil
@@ -145,7 +146,7 @@ struct AnswerSender {
         case .failed: return .failed
         case .end:
             switch framing {
-            // Fewer bytes than were told.
+            // The handler wrote fewer bytes than it announced.
             case .length(let left) where left > 0: return .failed
             case .length, .none: break
             case .chunked: text = Array("0\r\n\r\n".utf8)
@@ -155,14 +156,14 @@ struct AnswerSender {
         }
     }
 
-    /// Counts what a call has sent; nil where it has sent nothing.
+    /// Counts the bytes that a call has sent; nil if the call failed.
     private mutating func took(_ count: Int) -> Int? {
         guard count >= 0 else { return nil }
         sentBytes += count
         return count
     }
 
-    /// What it means that a call has sent nothing.
+    /// The progress that `errno` of a failed call stands for.
     private var failure: Progress {
         switch errno {
         case EAGAIN: .full

@@ -1,40 +1,40 @@
-/// Takes the chunks of a body apart (RFC 9112 §7.1). Extensions and trailers are read over.
+/// Takes the chunks of a body apart (RFC 9112 §7.1). Skips extensions and trailers.
 struct ChunkReader {
     enum Outcome {
-        /// More has to come.
+        /// More bytes have to come.
         case unfinished
-        /// The body is over.
+        /// The body is complete.
         case finished
         case malformed
     }
 
     private enum State: Equatable {
-        /// In the digits of a size; so many have come.
+        /// In the digits of a chunk's size, of which `digits` have come.
         case size(digits: Int)
-        /// Behind the digits.
+        /// In the rest of the line, after the digits.
         case line
-        /// A line feed has to come: behind a size, or behind a chunk's bytes.
+        /// A line feed has to come: after a size, or after a chunk's bytes.
         case lineFeed, endOfChunk
         case bytes
         case endOfBytes
-        /// At the beginning of a line behind the last chunk.
+        /// At the beginning of a line after the last chunk.
         case trailer
         case trailerLine, trailerLineFeed, lastLineFeed
     }
 
-    /// For a line before a chunk, and for all trailers together: nobody we know sends any.
+    /// The longest line before a chunk, and the bytes of all trailers together. No client that we know sends any.
     static let lineBytesMax = 4 * 1024
-    /// More digits would not fit.
+    /// More digits would overflow.
     private static let digitsMax = 15
 
     private var state = State.size(digits: 0)
-    /// Of the chunk, and how much of it has not come.
+    /// The bytes of the chunk that have not come.
     private var left = 0
     private var lineBytes = 0
 
-    /// Reads what has come, up to the end of the body.
-    /// - Parameter body: gets the bytes of the chunks.
-    /// - Returns: how many bytes were read, and what is to come.
+    /// Reads the bytes that have come, up to the end of the body.
+    /// - Parameter body: Gets the bytes of the chunks.
+    /// - Returns: The number of bytes read, and whether the body is complete.
     mutating func read(_ bytes: UnsafeRawBufferPointer, into body: inout [UInt8]) -> (count: Int, outcome: Outcome) {
         var place = 0
         while place < bytes.count {
@@ -54,7 +54,8 @@ struct ChunkReader {
         return (place, .unfinished)
     }
 
-    /// The state behind one byte of what frames the chunks; nil where it may not stand here. Behind the body's last one it is that of another body.
+    /// Returns the state after one byte of a chunk's frame; nil if the byte is malformed. After the body's last byte it
+    /// is the start state.
     private mutating func step(_ byte: UInt8) -> State? {
         lineBytes += 1
         guard lineBytes <= Self.lineBytesMax else { return nil }

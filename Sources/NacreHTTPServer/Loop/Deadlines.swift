@@ -8,9 +8,9 @@ struct Deadlines: Sendable {
     let shortPiece: UInt64
     let work: UInt64
     let stall: UInt64
-    /// For what a client still sends after an early answer. nginx's `lingering_timeout`.
+    /// Nanoseconds for the bytes that a client still sends after an early answer: nginx's `lingering_timeout`.
     let lingering: UInt64 = 5_000_000_000
-    /// How often connections are looked through for late ones: an eighth of the shortest deadline, within reason.
+    /// Nanoseconds between two searches for late connections: an eighth of the shortest deadline, 5 ms to 1 s.
     let tick: UInt64
 
     init(_ configuration: HTTPServerConfiguration) {

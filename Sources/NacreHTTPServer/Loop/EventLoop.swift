@@ -6,10 +6,12 @@ import Synchronization
 
 /// One thread that serves its share of connections: their sockets, the tasks of their handlers, and the deadlines.
 ///
-/// It is the task executor of the handlers, so a request that needs nobody else is read, handled and answered without changing threads. A handler
-/// that computes for long holds up all connections of its loop; work that blocks belongs elsewhere.
+/// It is the task executor of the handlers. A request whose handler does not wait is read, handled and answered without
+/// changing threads. A handler that computes for long holds up all connections of its loop; blocking work must run on
+/// other threads.
 final class EventLoop: TaskExecutor, @unchecked Sendable {
-    // Sendable: `inbox`, `thread` and the constants may be reached from any thread; all else is touched on the loop's thread alone.
+    // Sendable: `inbox`, `thread` and the constants may be reached from any thread. All other state is touched on the
+    // loop's thread alone.
     private enum Message {
         case job(UnownedJob)
         case call(@Sendable () -> Void)
@@ -21,24 +23,26 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         var isClosed = false
     }
 
-    /// What an event of the loop's epoll is about; from `firstConnection` on it is a connection's id.
+    /// The source of an epoll event. From `firstConnection` on it is a connection's id.
     private enum Source {
         static let wake: UInt64 = 0
         static let newcomers: UInt64 = 1
         static let firstConnection: UInt64 = 2
     }
 
-    /// A connection's events come once for each change: it is asked for them once in its life.
+    /// The events of a connection, edge-triggered: the socket is registered once in its life.
     private static let connectionEvents = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-    /// Jobs that run before sockets get their turn again.
+    /// The number of jobs that run before sockets get their turn again.
     private static let jobsAtOnce = 1024
-    /// Requests that come together from which on each is one of many. On this server: two or three are answered faster one after the other.
+    /// The number of requests begun together from which on each is one of many. On this server: two or three are
+    /// answered faster one after the other.
     private static let crowd = 4
-    /// Turns of connections that go on by themselves before the kernel is asked again.
+    /// The number of rounds of connections that go on without an event before the kernel is asked again.
     private static let roundsAtOnce = 16
-    /// Time for such turns, of which each may send much. On this server: who has asked something small does not wait noticeably.
+    /// Nanoseconds for those rounds, because each turn may send much. On this server: a small request does not wait
+    /// noticeably.
     private static let turnsNanoseconds: UInt64 = 2_000_000
-    /// Connections that are accepted before those that are there get their turn.
+    /// The number of connections that are accepted before existing ones get their turn.
     private static let newcomersAtOnce = 64
 
     let router: Router
@@ -55,23 +59,24 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let wakeDescriptor: Int32
     private let pollDescriptor: Int32
-    /// What is read of a socket comes here first, so that a connection that waits holds no room.
+    /// The buffer that every socket is read into first, so that a waiting connection holds no memory.
     let room: UnsafeMutableRawBufferPointer
     private let onStopped: @Sendable () -> Void
 
-    /// -1 once nobody is accepted any more.
+    /// The listening socket; -1 once the loop drains.
     private var listenSocket: Int32
-    /// Whether the kernel tells of newcomers. Not where there is no place for them.
+    /// Whether the kernel reports new connections. False while there is no place for them.
     private var isAccepting = false
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
     private var connections: [UInt64: ServedConnection] = [:]
-    /// Those that go on without an event.
+    /// The connections that go on without an event.
     private var ready: [ServedConnection] = []
-    /// Streams that have their connections' sockets, by the ids that those had.
+    /// The streams that own their connections' sockets, by the former connections' ids.
     private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
     private var nextConnectionID = Source.firstConnection
-    /// Exchanges whose clients have ended their side while a handler works, oldest first, with the moment from which they count as gone.
+    /// Exchanges whose clients have ended their side while a handler works, oldest first. A client counts as gone from
+    /// the moment `due`.
     private var doubted: [(exchange: Exchange, due: UInt64)] = []
     private var requestIDs = RequestIDSource()
     private var responseDate = ResponseDate()
@@ -84,13 +89,13 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var begun = (now: 0, before: 0)
     /// There are so many connections that idle ones must go.
     private var mustMakeRoom = false
-    /// Since the last tick, as far as could be.
+    /// Whether room was made since the last tick, as far as possible.
     private var roomIsMade = false
     private var places: Int { connections.count + lasting.count }
     private var isShortOfConnections: Bool { places * 8 >= connectionsMax * 7 }
     var isDraining: Bool { drainDeadline != nil }
 
-    /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
+    /// Takes the listening socket. The loop closes it when it drains, or when this throws `ServerStartError`.
     init(
         _ configuration: HTTPServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger, overload: OverloadLog,
         onStopped: @escaping @Sendable () -> Void
@@ -124,7 +129,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: - From any thread
 
-    /// Starts the thread. Once.
+    /// Starts the thread. Call it once.
     func start() throws {
         var started = pthread_t()
         let context = Unmanaged.passRetained(self)
@@ -149,12 +154,12 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isCurrent {
             jobs.append(job)
         } else if !send(.job(job)) {
-            // The loop has ended; what its tasks still have to do, they do elsewhere.
+            // The loop has ended: its tasks finish on the global executor.
             globalConcurrentExecutor.enqueue(ExecutorJob(job))
         }
     }
 
-    /// Runs the body on the loop's thread: at once if this is it, soon if not, never after the loop has ended.
+    /// Runs the body on the loop's thread: at once if this is it, otherwise soon, never after the loop has ended.
     func perform(_ body: @escaping @Sendable () -> Void) {
         if isCurrent { body() } else { _ = send(.call(body)) }
     }
@@ -173,9 +178,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         return isSent
     }
 
-    /// Accepts nothing more, lets what is under way finish until the deadline, then ends the loop.
+    /// Stops accepting, lets requests under way finish until the deadline, then ends the loop.
     func drain(until deadline: UInt64) {
-        // Never at once: a handler may ask for it, in its connection's turn.
+        // Never at once: a handler may call this during its connection's turn.
         performLater { self.beginDraining(until: deadline) }
     }
 
@@ -186,7 +191,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         nacre_name_thread("http loop")
         var all = sigset_t()
         sigfillset(&all)
-        // Signals are the process's business, not a loop's.
+        // Signals belong to the process, not to a loop.
         pthread_sigmask(SIG_BLOCK, &all, nil)
         var events = [epoll_event](repeating: epoll_event(), count: 128)
         while !isStopping {
@@ -245,7 +250,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
                 connection.isReady = false
                 connection.advance()
                 guard MonotonicTime.now < end else {
-                    // They come before those that got ready meanwhile.
+                    // The remaining turns come before connections that became ready meanwhile.
                     return ready.insert(contentsOf: turns[(place + 1)...], at: 0)
                 }
             }
@@ -254,7 +259,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs the jobs that are due, those too that they add, until `isDone` or there have been many.
+    /// Runs the due jobs and the jobs that they add, until `isDone` or `jobsAtOnce` have run.
     func runJobs(until isDone: () -> Bool) {
         var count = 0
         while nextJob < jobs.count, count < Self.jobsAtOnce, !isDone() {
@@ -280,7 +285,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         return Int32(clamping: (next - now + 999_999) / 1_000_000)
     }
 
-    /// Ends the connections that are late.
+    /// Closes late connections and cancels overdue handlers.
     private func tick() {
         nextTick = now &+ deadlines.tick
         roomIsMade = false
@@ -296,7 +301,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
                 tasks.append(connection)
             }
         }
-        // Each is memory, and has no place that bounds their number.
+        // A kept task is memory, and no place bounds the number of these tasks.
         let tasksMax = budgets.places.parts.sum
         if tasks.count > tasksMax { closeLongest(of: tasks, count: tasks.count - tasksMax * 3 / 4) }
         for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
@@ -308,7 +313,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: - Connections
 
-    /// Asks the kernel to tell of newcomers, or not to.
+    /// Starts or stops the kernel's reports of new connections.
     private func accept(_ isWanted: Bool) {
         guard listenSocket >= 0, isWanted != isAccepting, !isWanted || places < connectionsMax else { return }
         if isWanted {
@@ -323,7 +328,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         for _ in 0..<Self.newcomersAtOnce where listenSocket >= 0 {
             guard places < connectionsMax else {
                 overload.tell(.connections)
-                // Until somebody's place is free.
+                // Stop accepting until a connection closes.
                 return accept(false)
             }
             var peer = sockaddr_storage()
@@ -336,9 +341,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             case EAGAIN: return
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
                 overload.tell(.connections)
-                // Until the next tick: it would be told again and again.
+                // Stop accepting until the next tick: the kernel would report the same error again and again.
                 return accept(false)
-            // One that was gone before it was accepted (accept(2)).
+            // The connection was gone before it was accepted (accept(2)).
             default: continue
             }
         }
@@ -354,20 +359,21 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
     }
 
-    /// Closes connections whose client is awaited, those that are awaited longest first, until a quarter of all connections is free or none is left. At
-    /// the limit nobody is accepted, and who comes would wait for somebody's deadline.
+    /// Closes the connections that have waited longest for their client, until a quarter of all places is free or none
+    /// waits. Otherwise a new client would wait at the limit for another one's deadline.
     private func makeRoom() {
         mustMakeRoom = false
         let count = places - connectionsMax * 3 / 4
         guard isShortOfConnections else { return }
-        // The newest is who came just now.
+        // Keep connections that were accepted in this round.
         let idle = connections.values.filter { $0.awaitsClientSince < now }
         closeLongest(of: idle, count: count)
-        // Where fewer were idle than must go, the next tick looks again, and not each that comes.
+        // If fewer were idle than must close, look again at the next tick, not at each new connection.
         roomIsMade = idle.count < count
     }
 
-    /// Closes so many of the connections whose client is awaited longest. Requests of users go last.
+    /// Closes `count` of the connections, those first that have waited longest for their client. Requests of users go
+    /// last.
     private func closeLongest(of awaited: [ServedConnection], count: Int) {
         func isOfUser(_ connection: ServedConnection) -> Bool { connection.exchange?.account.kind == .user }
         let ordered = awaited.map { (connection: $0, isOfUser: isOfUser($0)) }.sorted {
@@ -377,7 +383,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         overload.tell(.connections, count: min(count, ordered.count))
     }
 
-    /// Closes a connection at once, whatever is under way on it.
+    /// Closes a connection at once, even with a request under way.
     func close(_ connection: ServedConnection) {
         guard forget(connection) else { return }
         connection.close()
@@ -391,14 +397,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func forget(_ connection: ServedConnection) -> Bool { connections.removeValue(forKey: connection.id) != nil }
 
-    /// Gives a connection its turn once those before it have had theirs.
+    /// Gives a connection a turn, after those that became ready before it.
     func advanceLater(_ connection: ServedConnection) {
         guard !connection.isReady else { return }
         connection.isReady = true
         ready.append(connection)
     }
 
-    /// A stream to which a connection's socket is to be given.
+    /// Returns a stream that can take over the connection's socket.
     func lastingStream(of exchange: Exchange) -> LastingStream {
         LastingStream(id: exchange.connection.id) { [weak self, weak exchange] stream in
             guard let self, let exchange else { return }
@@ -406,9 +412,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Has a stream's socket watched, which its connection gives away.
+    /// Moves a connection's socket to a stream. The loop goes on watching it.
     func takeSocket(of connection: ServedConnection, for stream: LastingStream, of exchange: Exchange) -> Int32? {
-        // What a client sends behind the request is read by nobody.
+        // Bytes that the client sends after the request are not read.
         var event = epoll_event(events: EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue, data: epoll_data_t(u64: stream.id))
         guard epoll_ctl(pollDescriptor, EPOLL_CTL_MOD, connection.socket, &event) == 0, forget(connection) else { return nil }
         lasting[stream.id] = (stream, exchange)
@@ -423,7 +429,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         accept(true)
     }
 
-    /// A handler is started. Returns whether it is one of many.
+    /// Counts a handler that starts. Returns whether it is one of many.
     func begins() -> Bool {
         begun.now += 1
         return max(begun.now, begun.before) >= Self.crowd
@@ -433,7 +439,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     func date() -> [UInt8] { responseDate.now() }
 
-    /// A client has ended its side while a handler works at its request. Some do with their last request, and read on: most answers come before that matters.
+    /// Notes that a client has ended its side while a handler works. Some clients do so after their last request and
+    /// still read. Most answers are sent before the difference matters.
     func doubt(_ exchange: Exchange) {
         guard !exchange.isDoubted else { return }
         exchange.isDoubted = true
@@ -459,7 +466,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func beginDraining(until deadline: UInt64) {
         drainDeadline = min(drainDeadline ?? deadline, deadline)
-        // What the kernel has accepted already is served.
+        // Serve the connections that the kernel has accepted already.
         acceptNewcomers()
         accept(false)
         if listenSocket >= 0 { Glibc.close(listenSocket) }

@@ -1,7 +1,7 @@
 import NacreTelemetry
 
 extension Exchange {
-    /// Sends of the response what the socket takes.
+    /// Sends as much of the response as the socket takes.
     func answer() -> Step {
         if sender == nil {
             guard let response else { return .waits }
@@ -31,7 +31,7 @@ extension Exchange {
     private func beginSending(_ prepared: PreparedResponse) {
         var framing = ResponseHead.Framing.none
         var body = AnswerSender.Body.none
-        /// What goes out with the head.
+        /// The body that goes out with the head.
         var short: [UInt8] = []
         switch prepared.body {
         case .none: if prepared.status.mayHaveBody { framing = .length(0) }
@@ -45,11 +45,11 @@ extension Exchange {
             framing = .length(UInt64(range.count))
             if let writer, !range.isEmpty { body = .stream(writer, framing) }
         case .stream:
-            // Without chunks its end is the connection's.
+            // Without chunks the end of the connection ends the body.
             if reader.isNewest, !isHead { framing = .chunked } else { response?.closes = true }
             if let writer { body = .stream(writer, framing) }
         }
-        // A client that reads slowly, or never, should not make us keep two.
+        // Release this copy of the body: a slow client should not make the server keep two.
         response?.body = .none
         let persistence: ResponseHead.Persistence = response?.closes == true ? .closes : reader.isNewest ? .usual : .isKept
         guard var text = ResponseHead.bytes(of: prepared, framing, persistence, date: loop.date()) else { return beginSendingFailure() }
@@ -62,7 +62,7 @@ extension Exchange {
         sender = AnswerSender(text, body)
     }
 
-    /// What goes out where the handler's response cannot.
+    /// Begins to send a 500 in place of a response whose head cannot be written.
     private func beginSendingFailure() {
         loop.logger.log(.error, "response header refused", [.path: .string(String(decoding: head.bytes[head.path], as: UTF8.self))])
         writer?.abandon()

@@ -1,5 +1,5 @@
 extension Exchange {
-    /// The head is here: the handler starts, unless a small body comes first.
+    /// Starts the handler after the head has come, unless a small body is collected first.
     func begin() {
         var refusal = reader.problem
         let length = reader.contentLength
@@ -7,7 +7,7 @@ extension Exchange {
         connection.beginBody()
         framing = length.map { .length($0) } ?? .chunks(ChunkReader())
         if let length, length > bodyBytesMax { refusal = .bodyTooLarge }
-        // Where strangers have too much there already, the handler finds out first who it is.
+        // If the share of strangers has no room for the body, start the handler: it finds out who the caller is.
         if refusal == nil, let length, length <= ServerLimits.gatheredBodyBytesMax, account.hasTakenBody(length) {
             stage = .gathering
             return inviteBody()
@@ -20,7 +20,7 @@ extension Exchange {
         start(HTTPBody(channel, length: length, account))
     }
 
-    /// The handler runs: answer now, let the body come, or wait.
+    /// Answers now, begins to read the body, or waits for the handler.
     func continueHeld() -> Step {
         if response != nil {
             // A client that waits for "100 Continue" gets its answer instead.
@@ -36,7 +36,7 @@ extension Exchange {
         return .goesOn
     }
 
-    /// Tells a client that waits for it to send its body.
+    /// Sends "100 Continue" to a client that waits for it.
     private func inviteBody() {
         connection.continueClock()
         guard awaitsContinue else { return }
@@ -44,10 +44,10 @@ extension Exchange {
         connection.sendInterim("HTTP/1.1 100 Continue\r\n\r\n")
     }
 
-    /// Reads on in the body.
+    /// Reads more of the body.
     func receive() -> Step {
         if stage == .streaming {
-            // The handler has enough for now.
+            // The handler has enough bytes for now.
             guard isBodyWanted else {
                 connection.pauseClock()
                 return .waits
@@ -68,8 +68,8 @@ extension Exchange {
         }
     }
 
-    /// Takes what belongs to the body.
-    /// - Returns: how many bytes that are.
+    /// Takes the bytes that belong to the body.
+    /// - Returns: The number of those bytes.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         switch framing {
         case .length(let missing):
@@ -115,7 +115,7 @@ extension Exchange {
         }
     }
 
-    /// A body that is longer than others may be is never in memory whole, and has its time for each piece.
+    /// Restarts the clock for each piece of a body above the usual limit. Such a body is never in memory whole.
     private func beginBodyPiece(before: Int) {
         guard bodyBytesMax > loop.bodyBytesMax, before / ServerLimits.bodyPieceBytes < receivedBytes / ServerLimits.bodyPieceBytes else { return }
         connection.beginBody()
@@ -137,7 +137,7 @@ extension Exchange {
         }
     }
 
-    /// Where the body ends, and what follows it, cannot be told any more.
+    /// Answers and closes, because neither the end of the body nor the next request can be found.
     private func breakBody() {
         closesAfter = true
         answerAndClose()
@@ -145,8 +145,9 @@ extension Exchange {
         loop.runJobs { self.response != nil }
     }
 
-    /// There is an answer, and the body has not come to its end. A short rest is thrown away and the connection goes on; before a long one the answer goes
-    /// out, and the connection closes after reading on for a moment.
+    /// Handles an answer that came before the end of the body. A short rest of the body is thrown away and the
+    /// connection stays open. With a long rest the answer goes out first; then the connection lingers for a moment and
+    /// closes.
     func answerEarly() {
         guard response != nil, stage == .held || stage == .streaming else { return }
         channel?.fail(HTTPError.bodyTooLarge)

@@ -1,29 +1,30 @@
 import NacreTelemetry
 
-/// One request and its response on a connection: where the socket, the handler's task and the body meet.
+/// One request and its response on a connection. It joins the socket, the handler's task and the body.
 final class Exchange: @unchecked Sendable {
-    // Sendable: every stored property is touched on the loop's thread alone. Tasks that run elsewhere reach it through `EventLoop.perform`.
+    // Sendable: every stored property is touched on the loop's thread alone. Tasks that run elsewhere reach it through
+    // `EventLoop.perform`.
 
     enum Stage {
-        /// The handler runs already; the body is not fetched before it asks.
+        /// The handler runs already; the body is not read before it asks.
         case held
         /// A small body is collected before the handler starts.
         case gathering
         /// The body goes to the handler as it comes.
         case streaming
-        /// The handler has answered before the body's end: the rest is thrown away, then the answer goes out.
+        /// The handler has answered before the body's end. The rest is thrown away, then the answer goes out.
         case discarding
         /// The answer is awaited or being sent; nothing more is read.
         case answering
     }
 
-    /// What comes next.
+    /// The next step of the connection's turn.
     enum Step {
-        /// Something was done, and there may be more to do.
+        /// Progress was made, and more may be possible.
         case goesOn
-        /// The socket, or the handler, will tell when there is.
+        /// The socket or the handler wakes the connection.
         case waits
-        /// Others have their turn before it goes on.
+        /// Other connections have their turn first.
         case pauses
         /// The response is sent.
         case over
@@ -31,7 +32,7 @@ final class Exchange: @unchecked Sendable {
 
     /// How the end of the body is found.
     enum Framing {
-        /// So many bytes are missing.
+        /// The number of bytes that are missing.
         case length(Int)
         case chunks(ChunkReader)
     }
@@ -49,42 +50,44 @@ final class Exchange: @unchecked Sendable {
     var channel: ByteChannel?
     var writer: HTTPStreamWriter?
     var sender: AnswerSender?
-    /// All that the handler has written is sent.
+    /// Whether all bytes that the handler has written are sent.
     var isStarved = false
-    /// The answer lies in memory while it is sent, and what is left of it is counted.
+    /// Whether the answer lies in memory while it is sent, so that its unsent bytes are counted.
     var countsAnswer = false
     var receivedBytes = 0
     var discardedBytes = 0
-    /// What follows the head cannot be told, or is not read.
+    /// Whether the connection closes after the answer: the next request cannot be found, or the client does not keep
+    /// the connection.
     var closesAfter: Bool
-    /// The answer goes out before the body's end, and what still comes of it is not read.
+    /// Whether the answer goes out before the body's end and the rest of the body is not read.
     var leavesBody = false
-    /// The client waits for "100 Continue" before it sends its body.
+    /// Whether the client waits for "100 Continue" before it sends its body.
     var awaitsContinue: Bool
-    /// The handler has asked for the body, and has not enough for now.
+    /// Whether the handler has asked for the body and has not enough for now.
     var isBodyWanted = false
     var task: Task<Void, Never>?
     var response: PreparedResponse?
-    /// The client has ended its side, and counts as gone if the answer takes long.
+    /// Whether the client has ended its side. It counts as gone if the answer takes long.
     var isDoubted = false
-    /// The connection has forgotten the request.
+    /// Whether the exchange has left its connection.
     private(set) var isOver = false
     let startedAt: UInt64
-    /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
+    /// The memory and the place that the request takes. It reports waits as long as the exchange lives; the handler's
+    /// task retains it.
     private(set) lazy var account = RequestAccount(loop.budgets, stranger, loop.overload) { [weak self] wait in
         guard let exchange = self else { return }
         exchange.loop.perform { exchange.setWait(wait) }
     }
     private var wait: RequestAccount.Wait?
     private var isWaiting: Bool { wait != nil }
-    /// Whether the handler's task is kept while it only waits.
+    /// Whether the handler has a task that only waits.
     var keepsTask: Bool { task != nil && isWaiting }
-    /// Whose bytes and place the request's are before a credential was looked at.
+    /// The holder of the request's bytes and place before a credential was looked at.
     private var stranger: Holder {
         loop.trustedProxies.isEmpty
             ? connection.stranger : Holder(.stranger, IPAddress.customer(head.client(of: connection.peer, loop.trustedProxies)))
     }
-    /// Since when the handler was seen to work at the answer; nil: it does not, or only waits.
+    /// The first tick at which the handler was seen to work at the answer; nil if it does not, or only waits.
     private var worksSince: UInt64?
 
     init(_ connection: ServedConnection, _ reader: HeadReader) {
@@ -108,7 +111,7 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Whether the client is to wait for the handler, and nothing is read or sent meanwhile.
+    /// Whether the connection waits for the handler alone, and nothing is read or sent meanwhile.
     var waitsForHandler: Bool {
         guard !isOver else { return false }
         return switch stage {
@@ -121,7 +124,8 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: - The handler's task
 
-    /// Runs middleware and handler, or the refusal in the handler's place, and answers when that is done. What does not wait is done on return.
+    /// Runs middleware and handler, or the refusal in the handler's place, and answers. A handler that does not wait is
+    /// done on return.
     func start(_ body: HTTPBody, refusal: HTTPError? = nil) {
         var refusal = refusal
         if refusal == nil, match.route?.isAlwaysAnswered != true, !account.hasTakenPlace() { refusal = .busy }
@@ -156,7 +160,8 @@ final class Exchange: @unchecked Sendable {
             loop.perform { self.complete(prepared, writer) }
             return await stream(body, writer)
         }
-        // A task of its own: this one keeps the room of its deepest call. And a connection gives its socket away outside its turn.
+        // Use a new task, because this one keeps the memory of its deepest call. The socket moves outside the
+        // connection's turn.
         loop.performLater {
             self.complete(prepared, writer, lasting)
             self.task = Task(executorPreference: loop) { await self.stream(body, writer) }
@@ -187,13 +192,13 @@ final class Exchange: @unchecked Sendable {
         goOn()
     }
 
-    /// Has the connection go on: there is something that it waited for.
+    /// Gives the connection a turn, because something that it waited for has happened.
     func goOn() {
         // A connection that has its turn finds out by itself.
         if !isOver, !connection.isAdvancing { loop.advanceLater(connection) }
     }
 
-    /// Gives the connection's socket to a stream, where that can be.
+    /// Gives the connection's socket to a stream, if that is possible.
     private func takeOver(_ lasting: LastingStream, _ writer: HTTPStreamWriter) {
         guard stage == .answering, sender == nil, reader.isNewest, let response,
             let head = ResponseHead.bytes(of: response, .chunked, .closes, date: loop.date()),
@@ -212,7 +217,7 @@ final class Exchange: @unchecked Sendable {
         loop.requests.add(-1, waitingFor: nil)
     }
 
-    /// The handler's task begins to wait for what is no work, or goes on.
+    /// Records that the handler's task begins to wait, or goes on with nil.
     private func setWait(_ wait: RequestAccount.Wait?) {
         guard task != nil, wait != self.wait else { return }
         loop.requests.add(-1, waitingFor: self.wait)
@@ -220,13 +225,13 @@ final class Exchange: @unchecked Sendable {
         self.wait = wait
     }
 
-    /// The handler reads, or may read on.
+    /// Notes that the handler reads, or may read on.
     func bodyWanted() {
         isBodyWanted = true
         if stage == .held || stage == .streaming { goOn() }
     }
 
-    /// Cancels a handler that has worked at its answer for too long.
+    /// Cancels a handler that has worked at its answer for longer than the deadline.
     func endOverdueWork(_ now: UInt64) {
         guard stage == .answering, response == nil, task != nil, !isWaiting else {
             worksSince = nil
@@ -241,7 +246,7 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// The client is gone while the handler works: it is told, and the connection ends with its answer.
+    /// Cancels a handler whose client is gone. The connection ends with its answer.
     func clientHungUp() {
         loop.metrics.abandoned.add()
         abandon()
@@ -255,11 +260,11 @@ final class Exchange: @unchecked Sendable {
         writer?.abandon()
     }
 
-    /// The response is sent.
+    /// Ends the exchange, because the response is sent.
     func finish() -> Step {
         isOver = true
         connection.exchange = nil
-        // The head of a stream was sent before anybody knew that the server would end.
+        // The head of a stream may have been sent before the server began to drain.
         let closes = response?.closes == true || loop.isDraining
         let receipt = response?.receipt
         abandon()
@@ -275,7 +280,7 @@ final class Exchange: @unchecked Sendable {
         return .over
     }
 
-    /// The connection is closed before that.
+    /// Ends the exchange, because its connection was closed before the response was sent.
     func breakOff() {
         isOver = true
         connection.exchange = nil
@@ -284,7 +289,7 @@ final class Exchange: @unchecked Sendable {
         forget()
     }
 
-    /// A response that has its connection's socket is over, whole or not.
+    /// Ends an exchange whose stream owned the socket, whether the response is complete or not.
     func endLasting() {
         if task != nil { loop.metrics.abandoned.add() }
         abandon()
@@ -293,10 +298,10 @@ final class Exchange: @unchecked Sendable {
 
     private func forget() {
         account.endAnswer()
-        // A handler that runs still has the body.
+        // A handler that still runs keeps the body.
         if task == nil { account.endWork() }
         if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
-        // All call back into this exchange, a streamed response through the request that it reads: kept, they would keep it for ever.
+        // Each of these calls back into this exchange, which would be retained for ever.
         channel = nil
         writer = nil
         sender = nil

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Finds where the head of a request ends, as its bytes come: each is looked at once.
+/// Finds the end of a request's head as its bytes come. Each byte is looked at once.
 struct HeadEnd {
     enum Found: Equatable {
         case not
-        /// After so many bytes.
+        /// The head ends after this number of bytes.
         case at(Int)
-        /// A line ends with a line feed alone, which another reader could take for no end.
+        /// A line ends with a line feed alone, which other software might not take for an end.
         case bareLineFeed
     }
 
@@ -19,7 +19,7 @@ struct HeadEnd {
     /// Whether the request line is complete.
     var hasLine: Bool { lineStart > 0 }
 
-    /// - Parameter bytes: all of the head that has come.
+    /// - Parameter bytes: All bytes of the head that have come.
     mutating func find(in bytes: UnsafeRawBufferPointer) -> Found {
         guard let base = bytes.baseAddress else { return .not }
         while looked < bytes.count {

@@ -1,18 +1,20 @@
-/// Reads the head of a request as RFC 9112 writes it, and refuses what two readers could take for two things.
+/// Reads the head of a request (RFC 9112), and refuses what two readers could understand differently.
 ///
-/// Refused are: a line that does not end with CR LF, a header over several lines, a header name that is no token or has a space behind it, control characters,
-/// Content-Length beside Transfer-Encoding, more than one of either, a length that is no number, a transfer coding that we do not read, an HTTP/1.1 request
-/// without exactly one Host, another HTTP version, a target that is neither a path nor an absolute URL of a host without a user, and what is too large.
+/// Refused lines: without CR LF at the end; a header over several lines; a header name that is no token or has a space
+/// behind it; control characters. Refused requests: Content-Length beside Transfer-Encoding, or more than one of
+/// either; a length that is no number; an unknown transfer coding; HTTP/1.1 without exactly one Host; another HTTP
+/// version; a target that is neither a path, nor `*`, nor an absolute URL of a host without a user; and what is too
+/// large.
 struct HeadReader {
     private(set) var bytes: [UInt8] = []
     private(set) var fields: [RequestHead.Field] = []
     private(set) var problem: HTTPError?
     private(set) var method = HTTPMethod(rawValue: "")
-    /// The declared length of the body; nil where there is none or it is chunked.
+    /// The declared length of the body; nil if there is none or it is chunked.
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectsContinue = false
-    /// HTTP/1.1: the client knows chunks.
+    /// Whether the request is HTTP/1.1: the client knows chunks.
     private(set) var isNewest = false
     /// Whether the client keeps the connection for another request.
     var isKept: Bool { isNewest ? !saysClose : saysKeepAlive && !saysClose }
@@ -21,19 +23,19 @@ struct HeadReader {
     private var targetLength = 0
     private var hostCount = 0
 
-    /// Of a head that is not read: it is too large, or its lines do not end.
+    /// Creates the reader of a head that is not read, because it is too large or its lines do not end properly.
     init(refused problem: HTTPError) {
         self.problem = problem
     }
 
-    /// - Parameter text: the head, with the empty line at its end. Each of its lines ends with CR LF.
+    /// - Parameter text: The head, with the empty line at its end. Each of its lines ends with CR LF.
     init(_ text: UnsafeRawBufferPointer) {
         guard let lineEnd = text.firstIndex(of: 0x0A).map({ $0 - 1 }) else {
             refuse("The request line is malformed.")
             return
         }
         readLine(UnsafeRawBufferPointer(rebasing: text[..<lineEnd]))
-        // Behind the target, as they came: the places of names and values need no copies of their own.
+        // Keep the header lines unchanged after the target: names and values are ranges of them and need no copies.
         let moved = bytes.count - lineEnd
         bytes.append(contentsOf: text[lineEnd...])
         fields.reserveCapacity(16)
@@ -54,7 +56,7 @@ struct HeadReader {
         method = HTTPMethod(rawValue: String(decoding: line[..<methodEnd], as: UTF8.self))
         let target = line[(methodEnd + 1)..<targetEnd]
         targetLength = target.count
-        // Room for what follows too.
+        // Room for the header lines, too.
         bytes.reserveCapacity(target.count + 1024)
         bytes.append(contentsOf: target)
         checkTarget()
@@ -148,7 +150,8 @@ struct HeadReader {
         if problem == nil { problem = HTTPError(.badRequest, reason) }
     }
 
-    /// The head, with an absolute target reduced to its path, and its host in the place of what `Host` says (RFC 9112 §3.2.2).
+    /// Returns the head. An absolute target is reduced to its path, and its host replaces the header `Host` (RFC 9112
+    /// §3.2.2).
     func head() -> RequestHead {
         guard bytes.first != UInt8(ascii: "/"), problem == nil, targetLength > 1 else {
             return RequestHead(method: method, bytes: bytes, targetLength: targetLength, fields: fields)

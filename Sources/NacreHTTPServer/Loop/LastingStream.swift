@@ -2,14 +2,14 @@ import CNacreSockets
 import Glibc
 import NacreLocks
 
-/// The socket of a response that goes on for long and mostly waits, and what waits to be sent there. While it waits it holds its descriptor, and a piece is one
-/// call on the thread that writes it, without a turn of the loop.
+/// The socket of a long response that mostly waits, and its unsent bytes. A waiting stream holds only its descriptor.
+/// The thread that writes a piece sends it in one call, without a turn of the loop.
 final class LastingStream: Sendable {
     private enum Place: Equatable {
-        /// The connection has it still.
+        /// The connection still has the socket.
         case elsewhere
         case open
-        /// All that is to be sent was, or nothing more can be.
+        /// All bytes are sent, or no more can be.
         case over
     }
 
@@ -17,9 +17,9 @@ final class LastingStream: Sendable {
         var place = Place.elsewhere
         var socket: Int32 = -1
         var sender: AnswerSender?
-        /// All of the body is sent.
+        /// Whether the whole body is sent.
         var isWhole = false
-        /// Since when the client takes nothing.
+        /// The moment since when the client takes nothing.
         var stalledSince: UInt64?
     }
 
@@ -27,7 +27,7 @@ final class LastingStream: Sendable {
     private let onOver: @Sendable (LastingStream) -> Void
     private let state = Locked(State())
 
-    /// - Parameter onOver: told once, on any thread, when the socket is of no use any more.
+    /// - Parameter onOver: Called once, on any thread, when the socket is of no use any more.
     init(id: UInt64, onOver: @escaping @Sendable (LastingStream) -> Void) {
         self.id = id
         self.onOver = onOver
@@ -35,7 +35,7 @@ final class LastingStream: Sendable {
 
     deinit { close() }
 
-    /// Takes a socket, which is closed with it, and sends the head.
+    /// Takes a socket, which it closes at its end, and sends the head.
     func begin(_ socket: Int32, head: [UInt8], _ writer: HTTPStreamWriter) {
         state.withLock { state in
             (state.place, state.socket, state.sender) = (.open, socket, AnswerSender(head, .stream(writer, .chunked)))
@@ -43,8 +43,8 @@ final class LastingStream: Sendable {
         push()
     }
 
-    /// Sends what the writer has, as far as the socket takes it. On any thread; never blocks.
-    /// - Returns: whether the stream has its socket, or had it.
+    /// Sends the writer's bytes as far as the socket takes them. On any thread; never blocks.
+    /// - Returns: Whether the stream has its socket, or had it.
     @discardableResult func push() -> Bool {
         let (before, after) = state.withLock { state -> (Place, Place) in
             let before = state.place
@@ -71,12 +71,12 @@ final class LastingStream: Sendable {
         }
     }
 
-    /// Whether the client has taken nothing for so long, of what there is.
+    /// Whether the client has taken none of the waiting bytes for the duration, in nanoseconds.
     func isStalled(_ now: UInt64, for duration: UInt64) -> Bool {
         state.withLock { state in state.stalledSince.map { now >= $0 &+ duration } ?? false }
     }
 
-    /// Ends it at once, whatever waits.
+    /// Ends the stream at once, even with unsent bytes.
     func close() {
         let (socket, isWhole) = state.withLock { state -> (Int32, Bool) in
             defer {

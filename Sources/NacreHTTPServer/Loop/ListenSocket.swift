@@ -1,15 +1,17 @@
 import CNacreSockets
 import Glibc
 
-/// The sockets on which the loops listen: one address and port, one socket a loop, so that the kernel spreads the connections.
+/// The sockets on which the loops listen: one address and port, one socket a loop, so that the kernel spreads the
+/// connections.
 enum ListenSockets {
-    /// Connections that wait while a loop is busy; the kernel cuts it to `net.core.somaxconn` (4096).
+    /// The number of connections that wait while a loop is busy. The kernel cuts it to `net.core.somaxconn` (4096).
     private static let backlog: Int32 = 4096
-    /// Bytes of an answer that the kernel takes beyond those that are on their way. On this server: what a client does not read stays where it is counted,
-    /// and is no megabyte of the kernel's for each connection.
+    /// Bytes of an answer that the kernel takes beyond those in flight. On this server: unread bytes stay where they
+    /// are counted, and do not take a megabyte of the kernel's memory for each connection.
     private static let unsentBytes: Int32 = 256 * 1024
 
-    /// Binds all sockets. The first one without `SO_REUSEPORT`, so that a port which another process serves is refused and not shared.
+    /// Binds all sockets. The first one binds without `SO_REUSEPORT`, so that a port which another process serves is
+    /// refused and not shared.
     /// - Throws: `ServerStartError`.
     static func open(host: String, port: Int, count: Int) throws -> (sockets: [Int32], port: Int) {
         guard let wanted = UInt16(exactly: port) else { throw ServerStartError(.invalidPort, code: EINVAL) }
@@ -42,7 +44,7 @@ enum ListenSockets {
         let descriptor = socket(address.pointee.ai_family, type, 0)
         guard descriptor >= 0 else { throw ServerStartError(.socket, code: errno) }
         set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // Sockets that it accepts have it from it: an answer is sent in one piece, or says that more follows.
+        // Accepted sockets inherit the option: an answer is sent in one piece, or says that more follows.
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         if address.pointee.ai_family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
@@ -66,13 +68,13 @@ enum ListenSockets {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
-            // The port stands at the same place in both families.
+            // The port stands at the same offset in both families.
             return UInt16(bigEndian: UnsafeRawPointer(storage).load(fromByteOffset: 2, as: UInt16.self))
         }
     }
 }
 
-/// Why a server could not start.
+/// The reason why a server could not start.
 package struct ServerStartError: Error, Sendable {
     package enum Step: String, Sendable {
         case invalidPort = "The port is not between 0 and 65535."
@@ -85,7 +87,7 @@ package struct ServerStartError: Error, Sendable {
     }
 
     package let step: Step
-    /// `errno` of the call that failed; `EADDRINUSE` where another process has the port.
+    /// The `errno` of the call that failed; `EADDRINUSE` if another process has the port.
     package let code: Int32
 
     init(_ step: Step, code: Int32) {

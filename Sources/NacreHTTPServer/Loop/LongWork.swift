@@ -2,11 +2,11 @@ import CNacreSockets
 import Glibc
 import NacreLocks
 
-/// Runs what requests compute for long, beside the loops, on threads that step back for all that answers small ones.
+/// Runs the long computations of requests beside the loops, on threads of lower priority.
 ///
-/// On threads of the same priority long work keeps a loop that wakes from the processor until its slice is over: some milliseconds, for an answer that takes
-/// a fifth of one. A thread is started when there is work for it, which takes some 20 µs, and ends when there is none.
-/// `docs/decisions/long-work-steps-back.md` says why.
+/// At the same priority, long work would keep a waking loop from the processor for some milliseconds, for an answer
+/// that takes a fifth of one. A thread is started when there is work, which takes some 20 µs, and ends when there is
+/// none. See `docs/decisions/long-work-steps-back.md`.
 package final class LongWork: TaskExecutor {
     package static let shared = LongWork()
 
@@ -25,9 +25,9 @@ package final class LongWork: TaskExecutor {
         }
     }
 
-    /// On this server: as many as it has cores. What waits for them is bounded by who asks.
+    /// The most threads. On this server: as many as it has cores. The bounds on requests bound the queue.
     private static let threadsMaximum = 2
-    /// In the terms of `nice`: a tenth of a core where others are busy.
+    /// The `nice` value of the threads: a tenth of a core while other threads are busy.
     private static let priority: Int32 = 10
 
     private let state = Locked(State())
@@ -53,7 +53,8 @@ package final class LongWork: TaskExecutor {
                 guard let context else { return nil }
                 let work = Unmanaged<LongWork>.fromOpaque(context).takeUnretainedValue()
                 nacre_name_thread("long work")
-                // Linux: 0 names the calling thread. Where it is not allowed the work is only less polite.
+                // Linux: 0 names the calling thread. If the call is not permitted, the thread keeps its normal
+                // priority.
                 _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, LongWork.priority)
                 work.run()
                 return nil
@@ -75,7 +76,8 @@ package final class LongWork: TaskExecutor {
         }
     }
 
-    /// The system gives no more threads. If one of ours runs it comes to what waits; otherwise nobody would.
+    /// Moves the queue to the global executor if no thread can be started and none runs. A running thread takes the
+    /// queue later.
     private func runElsewhere() {
         let stranded = state.withLock { state in
             state.running -= 1

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Moments and spans of the clock that never jumps, in nanoseconds.
+/// Moments and spans of the monotonic clock, in nanoseconds.
 enum MonotonicTime {
-    /// Far enough for "never".
+    /// A moment that never comes.
     static let never = UInt64.max
 
     static var now: UInt64 {
@@ -13,11 +13,11 @@ enum MonotonicTime {
 }
 
 extension Duration {
-    /// Whole nanoseconds; negative durations count as none.
+    /// The whole nanoseconds; 0 for negative durations.
     var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // A century is as good as never, and does not overflow.
+        // Cap at a century, which does not overflow.
         return UInt64(min(seconds, 3_155_760_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }
