@@ -15,7 +15,7 @@ extension MetricKey {
     package static let httpLate = MetricKey("nacre_http_late_total", help: "Connections closed for missing a deadline.")
 }
 
-/// The server's own metrics, asked for once.
+/// The server's own metrics, looked up once.
 struct ServerMetrics: Sendable {
     let connections: Gauge
     let inFlight: Gauge

@@ -17,8 +17,8 @@ package final class RequestAccount: Sendable {
     package enum Wait: Hashable, Sendable {
         /// The request waits for another client's change. The wait ends with the server.
         case change
-        /// The request waits for its client: for the rest of the body, or for the reading of the answer. It counts as
-        /// under way.
+        /// The request waits for its client: for the rest of the body, or for the reading of the answer. The request
+        /// itself is under way.
         case client
     }
 

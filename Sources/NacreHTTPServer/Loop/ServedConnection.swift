@@ -1,14 +1,13 @@
 import CNacreSockets
 import Glibc
 
-/// One socket, from accept to close: what was read of it and belongs to nobody yet, the request under way, and the deadlines of its own clock. Only its loop's
-/// thread touches it.
-///
-/// The socket's events come once for each change, so what it is good for is remembered here, and asked of the kernel no more often than needed.
+/// One socket, from accept to close: its unused input, the request under way, and its deadlines. Only its loop's thread
+/// touches it. The socket's events are edge-triggered. The connection therefore remembers what the socket can do, and
+/// makes no needless system calls.
 final class ServedConnection {
-    /// What there is to be read.
+    /// The result of reading.
     enum Input {
-        /// Bytes, and all that were taken of them.
+        /// Bytes came, and the taker took part of them or all.
         case taken
         case nothing
         /// The client has ended its side, or the connection broke.
@@ -21,43 +20,45 @@ final class ServedConnection {
     unowned let loop: EventLoop
     /// The request under way, from the end of its head to the end of its response.
     var exchange: Exchange?
-    /// The last answer is out; what the client still sends is thrown away for a moment, so that the answer is not lost in a reset (RFC 9112 §9.6).
+    /// Whether the last answer is out. Further input is thrown away for a moment, so that the answer is not lost in a
+    /// reset (RFC 9112 §9.6).
     private(set) var isLingering = false
     private var lingeredBytes = 0
-    /// It waits for its turn in the loop.
+    /// Whether the connection waits for its turn in the loop.
     var isReady = false
-    /// It has its turn.
+    /// Whether the connection has its turn.
     private(set) var isAdvancing = false
     private(set) var isClosed = false
 
-    /// What was read and not taken, from `firstPending` on.
+    /// The bytes that were read. Those from `firstPending` on are not taken yet.
     private var pending: [UInt8] = []
     private var firstPending = 0
     private var headEnd = HeadEnd()
-    /// No request has begun: the first one's head has its time from the connection's first moment.
+    /// Whether no request has begun. The first head has its time from the accept on.
     private var isFirst = true
-    /// The socket may have bytes that were not read.
+    /// Whether the socket may have unread bytes.
     private var mayRead = true
-    /// The client has said that it ends its side; what it sent before may still be there.
+    /// Whether the client has ended its side. Earlier bytes may still be unread.
     private(set) var hasPeerEnded = false
 
     private(set) var deadline: UInt64
-    /// Since when only the client is awaited: its next request, more of a body, or that it reads on. Never while it waits for us.
+    /// The moment since when only the client is awaited: its next request, more of a body, or that it reads on.
+    /// `MonotonicTime.never` while it waits for the server.
     private(set) var awaitsClientSince: UInt64
-    /// Since when the client is to take a piece of a large answer, and how much had been sent then.
+    /// The start of the client's time for a piece of a large answer, and the bytes sent by then.
     private var piece: (since: UInt64, sent: Int)?
-    /// When the deadline was put off because the handler did not want more of the body.
+    /// The moment at which the clock stopped because the handler wanted no more of the body.
     private var pausedAt: UInt64?
-    /// Of answers that are sent, until the client's kernel has said that it has them.
+    /// The receipts of sent answers that the client's kernel has not acknowledged.
     private var receipts: [AnswerReceipt] = []
-    /// Since when somebody waits to know.
+    /// The moment since when a caller waits for a receipt.
     private var demandedAt: UInt64?
-    /// Whose bytes the connection's are before a credential was looked at.
+    /// The holder of the connection's bytes before a credential was looked at.
     private(set) lazy var stranger = Holder(.stranger, IPAddress.customer(peer.text))
 
-    /// Requests of one connection that are handled before others have their turn.
+    /// The number of requests of one connection that are handled before others have their turn.
     private static let requestsAtOnce = 8
-    /// Room for a usual head that is kept between requests.
+    /// The capacity that is kept between requests, in bytes: room for a usual head.
     private static let keptBytes = 2 * 1024
 
     init(id: UInt64, socket: Int32, peer: PeerAddress, loop: EventLoop) {
@@ -71,14 +72,14 @@ final class ServedConnection {
 
     // MARK: - Going on
 
-    /// The kernel tells of a change.
+    /// Notes the changes that the kernel reports.
     func noteEvents(_ events: UInt32) {
         settleReceipts()
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { mayRead = true }
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { hasPeerEnded = true }
     }
 
-    /// Reads, has requests handled and sends, as far as that goes without waiting.
+    /// Reads, has requests handled and sends, as far as possible without waiting.
     func advance() {
         isAdvancing = true
         defer { isAdvancing = false }
@@ -103,13 +104,13 @@ final class ServedConnection {
         }
     }
 
-    /// Reads on in the head of the next request, and begins it where it is complete.
-    /// - Returns: whether something was read.
+    /// Reads more of the next request's head, and begins the request once its head is complete.
+    /// - Returns: Whether the connection can go on.
     private func readHead() -> Bool {
         var problem: HTTPError?
         var found = HeadEnd.Found.not
         dropEmptyLines()
-        // Of one byte nobody knows yet whether it begins an empty line.
+        // A single byte may be the beginning of an empty line.
         if pending.count - firstPending > 1 {
             if headEnd.isNew, !isFirst { deadline = loop.now &+ loop.deadlines.header }
             found = pending.withUnsafeBytes { headEnd.find(in: UnsafeRawBufferPointer(rebasing: $0[firstPending...])) }
@@ -137,7 +138,7 @@ final class ServedConnection {
         return readMore()
     }
 
-    /// Empty lines before a request line are read over (RFC 9112 §2.2).
+    /// Skips empty lines before a request line (RFC 9112 §2.2).
     private func dropEmptyLines() {
         guard headEnd.isNew else { return }
         while pending.count - firstPending >= 2, pending[firstPending] == 0x0D, pending[firstPending + 1] == 0x0A { drop(2) }
@@ -164,7 +165,7 @@ final class ServedConnection {
         exchange.begin()
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: Whether there may be more bytes.
     private func linger() -> Bool {
         let input = withInput { bytes in
             lingeredBytes += bytes.count
@@ -183,14 +184,14 @@ final class ServedConnection {
 
     private var hasPending: Bool { firstPending < pending.count }
 
-    /// Whether no request is under way, and nothing of one has come.
+    /// Whether no request is under way, and no byte of one has come.
     var isIdle: Bool { exchange == nil && !hasPending && !isLingering }
 
-    /// Whether the client may have sent what nobody has taken.
+    /// Whether the client may have sent bytes that are not taken.
     var mayHaveInput: Bool { hasPending || mayRead }
 
-    /// Gives out what was read before, or what can be read now.
-    /// - Parameter body: returns how many bytes it takes; the others come again.
+    /// Hands out the bytes read before, or those that can be read now.
+    /// - Parameter body: Returns the number of bytes that it takes. The others come again.
     func withInput(_ body: (UnsafeRawBufferPointer) -> Int) -> Input {
         if hasPending {
             let first = firstPending
@@ -208,7 +209,7 @@ final class ServedConnection {
     }
 
     private enum Received {
-        /// In the loop's own room, up to the next call.
+        /// Bytes in the loop's buffer, valid until the next call.
         case bytes(UnsafeRawBufferPointer)
         case nothing
         case ended
@@ -219,7 +220,7 @@ final class ServedConnection {
             let room = loop.room
             let count = recv(socket, room.baseAddress, room.count, 0)
             if count > 0 {
-                // Less than there is room for is all that there was, and what comes behind it is another event.
+                // A short read has emptied the socket. Later bytes bring another event.
                 if count < room.count, !hasPeerEnded { mayRead = false }
                 return .bytes(UnsafeRawBufferPointer(rebasing: room[..<count]))
             }
@@ -236,7 +237,8 @@ final class ServedConnection {
         pending.removeAll(keepingCapacity: pending.capacity <= Self.keptBytes)
     }
 
-    /// Sends what precedes a response. The socket has nothing else to send then, so it takes it, or is broken.
+    /// Sends an interim response. The socket's buffer is empty then, so it takes all bytes, or the connection is
+    /// broken.
     func sendInterim(_ text: StaticString) {
         let count = send(socket, text.utf8Start, text.utf8CodeUnitCount, Int32(MSG_NOSIGNAL))
         if count != text.utf8CodeUnitCount { loop.close(self) }
@@ -246,7 +248,7 @@ final class ServedConnection {
 
     var awaitsReceipt: Bool { !receipts.isEmpty }
 
-    /// All of an answer is sent, and its maker wants to know whether it arrives.
+    /// Keeps the receipt of an answer that is sent, until the client's kernel has it.
     func expect(_ receipt: AnswerReceipt) {
         receipts.append(receipt)
         let id = id
@@ -257,7 +259,8 @@ final class ServedConnection {
         settleReceipts()
     }
 
-    /// The kernel tells of no acknowledgement by itself: it is asked whenever something else happens, and at each tick.
+    /// Settles the receipts if all bytes are acknowledged. The kernel does not report acknowledgements, so this asks at
+    /// other events and at each tick.
     func settleReceipts() {
         guard awaitsReceipt, nacre_unacknowledged(socket) == 0 else { return }
         for receipt in receipts { receipt.settle(isTaken: true) }
@@ -271,19 +274,20 @@ final class ServedConnection {
 
     // MARK: - The clock
 
-    /// The headers are here, and a body follows.
+    /// Starts the time for a body, because the head is complete.
     func beginBody() { awaitClient(until: loop.now &+ loop.deadlines.body) }
 
-    /// A part of the body has come.
+    /// Notes that a part of the body has come.
     func clientGoesOn() {
         if awaitsClientSince != MonotonicTime.never { awaitsClientSince = loop.now }
     }
 
-    /// The request is here, and the client waits for us.
+    /// Stops the clock, because the request is complete and the client waits for the server.
     func beginResponse() { set(MonotonicTime.never) }
 
-    /// The socket takes no more of a response, of which so much is sent: the client is to read on.
-    /// - Parameter hasPieces: a byte now and then is not enough: each piece has its time.
+    /// Starts the time for the client to read on, because the socket takes no more. `sent` bytes of the response are
+    /// sent.
+    /// - Parameter hasPieces: Whether each piece has its own time, so that a byte now and then is not enough.
     func awaitReader(_ sent: Int, hasPieces: Bool) {
         guard hasPieces else {
             let since = min(awaitsClientSince, loop.now)
@@ -296,7 +300,7 @@ final class ServedConnection {
         piece = (loop.now, sent)
     }
 
-    /// The response is sent, and the next request may come.
+    /// Starts the time for the next request, because the response is sent.
     func beginIdle() { awaitClient(until: loop.now &+ loop.deadlines.idle) }
 
     private func awaitClient(until deadline: UInt64) {
@@ -304,7 +308,7 @@ final class ServedConnection {
         awaitsClientSince = loop.now
     }
 
-    /// The last response is sent: nothing more is, and what still comes is thrown away, but not for long.
+    /// Ends the sending side after the last response. Further input is thrown away for a short time.
     func beginLingering() {
         shutdown(socket, Int32(SHUT_WR))
         isLingering = true
@@ -339,19 +343,20 @@ final class ServedConnection {
 
     // MARK: - The end
 
-    /// Gives the socket away, which lives on.
+    /// Gives away the socket, which stays open.
     func giveSocket() -> Int32 {
         isClosed = true
         return socket
     }
 
-    /// Only its loop calls this, which forgets it.
+    /// Closes the socket. Only the loop calls this, and forgets the connection.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         settleReceipts()
         if awaitsReceipt {
-            // What the client has not taken it does not get later: it is told that it has not.
+            // The receipt says that the answer was not taken. The reset makes sure that the client does not get it
+            // later.
             var end = Glibc.linger(l_onoff: 1, l_linger: 0)
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &end, socklen_t(MemoryLayout<Glibc.linger>.size))
             for receipt in receipts { receipt.settle(isTaken: false) }

@@ -1,9 +1,8 @@
 import NacreLocks
 
-/// Bytes on their way between a socket and a task, in either direction, with a bound on how many wait between the two.
-///
-/// One side puts without waiting and is told when it should stop; the other awaits. `onRoom` is called, outside the lock and on the reader's
-/// thread, whenever a side that was told to stop may go on.
+/// A bounded queue of bytes between a socket and a task, in either direction. The writer puts without waiting and is
+/// told when it should stop; the reader awaits. `onRoom` is called when a writer that was told to stop may go on. The
+/// call is outside the lock, on the reader's thread.
 final class ByteChannel: Sendable {
     fileprivate enum Ending {
         case complete
@@ -12,12 +11,12 @@ final class ByteChannel: Sendable {
 
     fileprivate struct State {
         var chunks: [[UInt8]] = []
-        /// The first of `chunks` that has not been taken; a queue without moving elements.
+        /// The index of the first chunk that has not been taken: a queue without moving elements.
         var taken = 0
         var buffered = 0
         var ending: Ending?
         var reader: CheckedContinuation<[UInt8]?, any Error>?
-        /// The writer was told to stop and waits for `onRoom`.
+        /// Whether the writer was told to stop and waits for `onRoom`.
         var isPaused: Bool
     }
 
@@ -25,14 +24,14 @@ final class ByteChannel: Sendable {
     private let bufferedMax: Int
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter startsPaused: the first read calls `onRoom`: nothing is fetched before somebody wants it.
+    /// - Parameter startsPaused: Whether the first read calls `onRoom`, so that nothing is fetched before it is wanted.
     init(bufferedMax: Int, startsPaused: Bool, onRoom: @escaping @Sendable () -> Void) {
         state = Locked(State(isPaused: startsPaused))
         self.bufferedMax = bufferedMax
         self.onRoom = onRoom
     }
 
-    /// Adds a chunk and answers whether the writer should stop until `onRoom`. After the end it is dropped.
+    /// Adds a chunk. Returns whether the writer should stop until `onRoom`. A chunk after the end is dropped.
     func put(_ chunk: [UInt8]) -> Bool {
         let (reader, isFull) = state.withLock { state -> (CheckedContinuation<[UInt8]?, any Error>?, Bool) in
             guard state.ending == nil else { return (nil, false) }
@@ -49,7 +48,7 @@ final class ByteChannel: Sendable {
         return isFull
     }
 
-    /// Ends the bytes; what was put before is still read.
+    /// Ends the bytes. Earlier bytes are still read.
     func finish() {
         end(.complete, keepsChunks: true)
     }
@@ -73,11 +72,11 @@ final class ByteChannel: Sendable {
         }
     }
 
-    /// Whether the next read waits for nothing.
+    /// Whether the next read returns without waiting.
     var isReady: Bool { state.withLock { $0.taken < $0.chunks.count || $0.ending != nil } }
 
-    /// The next chunk, or nil at the end. One reader at a time.
-    /// - Throws: what `fail` was given; `CancellationError` where the task is cancelled.
+    /// Returns the next chunk, or nil at the end. One reader at a time.
+    /// - Throws: The error that `fail` was given; `CancellationError` if the task is cancelled.
     func next() async throws -> [UInt8]? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { read($0) }

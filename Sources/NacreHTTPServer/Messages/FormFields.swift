@@ -2,7 +2,7 @@
 package struct FormFields: Sendable {
     private var fields: [(name: String, value: String)] = []
 
-    /// Leaves out what is not UTF-8, has a NUL or a malformed escape.
+    /// Parses a body. Fields that are not UTF-8, contain a NUL or have a malformed escape are left out.
     package init(_ body: [UInt8]) {
         for item in body.split(separator: UInt8(ascii: "&")) {
             let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
@@ -12,10 +12,10 @@ package struct FormFields: Sendable {
         }
     }
 
-    /// The first field of this name; nil where there is none.
+    /// The first field of this name, or nil.
     package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The values of all fields of this name, in order.
+    /// Returns the values of all fields of this name, in order.
     package func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {

@@ -1,8 +1,9 @@
 /// The body of a request, read once: whole with `collect`, or in pieces by `for try await`.
 ///
-/// A small body has arrived whole before the handler starts. A larger one is read from the socket only as fast as the handler asks for it:
-/// at most `ServerLimits.bufferedBodyBytesMax` and two pieces wait in memory. Reading throws `HTTPError` 413 beyond the route's limit, and `CancellationError` where the
-/// client went away or the request's task was cancelled.
+/// A small body has arrived whole before the handler starts. A larger one is read from the socket only as fast as the
+/// handler asks for it: at most `ServerLimits.bufferedBodyBytesMax` and two pieces wait in memory. Reading throws
+/// `HTTPError` 413 beyond the route's limit, and `CancellationError` if the client went away or the request's task was
+/// cancelled.
 package struct HTTPBody: Sendable, AsyncSequence {
     package typealias Element = [UInt8]
 
@@ -17,7 +18,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     init(_ channel: ByteChannel, length: Int?, _ account: RequestAccount) { storage = .arriving(channel, length: length, account) }
 
-    /// What the client declared, or what has arrived; nil for a chunked body that is still arriving.
+    /// The declared or received length; nil for a chunked body that is still arriving.
     package var length: Int? {
         switch storage {
         case .whole(let bytes): bytes.count
@@ -25,8 +26,10 @@ package struct HTTPBody: Sendable, AsyncSequence {
         }
     }
 
-    /// The whole body. Its bytes are taken from the budget before they are read: all of a declared length at once, others as they come.
-    /// - Throws: `HTTPError` 413 where it is longer than `limit` bytes, and no more than that is kept meanwhile; 503 where the budget has no room.
+    /// Returns the whole body. Its bytes are taken from the budget before they are read: a declared length at once,
+    /// otherwise as they come.
+    /// - Throws: `HTTPError` 413 if the body is longer than `limit` bytes, without keeping more than that; 503 if the
+    ///   budget has no room.
     package func collect(upTo limit: Int = .max) async throws -> [UInt8] {
         switch storage {
         case .whole(let bytes):
@@ -52,7 +55,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
         }
     }
 
-    /// The next piece. The request only waits while none has come.
+    /// Returns the next piece. While none has come, the request counts as waiting for its client.
     fileprivate static func next(of channel: ByteChannel, _ account: RequestAccount) async throws -> [UInt8]? {
         channel.isReady ? try await channel.next() : try await account.whileWaiting(for: .client) { try await channel.next() }
     }
@@ -62,7 +65,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
     package struct Iterator: AsyncIteratorProtocol {
         fileprivate var storage: Storage
 
-        /// The next piece, never empty, or nil at the end.
+        /// Returns the next piece, never empty, or nil at the end.
         package mutating func next() async throws -> [UInt8]? {
             switch storage {
             case .whole(let bytes):

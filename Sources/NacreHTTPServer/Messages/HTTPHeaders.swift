@@ -1,4 +1,4 @@
-/// The headers of a response, in order. Names compare without case; there are few, so all is a scan of an array.
+/// The headers of a response, in order. Names compare without case. There are few, so every access scans the array.
 package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
     private var fields: [(name: String, value: String)] = []
 
@@ -8,7 +8,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         fields = elements.map { (name: $0.0, value: $0.1) }
     }
 
-    /// The first value of this name; setting replaces all of them, nil removes them.
+    /// The first value of this name. Setting replaces all values of the name; nil removes them.
     package subscript(name: String) -> String? {
         get { fields.first { equalIgnoringCase($0.name, name) }?.value }
         set {
@@ -17,12 +17,12 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         }
     }
 
-    /// Adds a value beside those of the same name (`Set-Cookie`).
+    /// Adds a value beside others of the same name (`Set-Cookie`).
     package mutating func add(_ name: String, _ value: String) {
         fields.append((name: name, value: value))
     }
 
-    /// Adds an item to a comma-separated header such as `Vary`, unless it is there.
+    /// Adds an item to a comma-separated header, for example `Vary`, unless it is there.
     package mutating func addItem(_ name: String, _ item: String) {
         guard let value = self[name] else {
             add(name, item)

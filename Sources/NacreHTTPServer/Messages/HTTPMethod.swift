@@ -1,4 +1,4 @@
-/// A request method. Case-sensitive, as RFC 9110 §9.1 has it.
+/// A request method, case-sensitive (RFC 9110 §9.1).
 package struct HTTPMethod: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: String
 

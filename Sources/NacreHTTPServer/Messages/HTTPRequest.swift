@@ -1,17 +1,17 @@
-/// One request. A small value around shared, immutable storage: copies are cheap, any thread may read it, and it may outlive its connection.
-///
-/// Strings are made when asked for, not before; keep what you need twice.
+/// One request: a small value around shared, immutable storage. Copies are cheap, any thread may read it, and it may
+/// outlive its connection. Every access makes a new string. Keep a string that you need twice.
 package struct HTTPRequest: Sendable {
     let head: RequestHead
     package let body: HTTPBody
-    /// What the request takes of the server.
+    /// The memory and the place that the request takes of the server.
     package let account: RequestAccount
-    /// Several others came with it, who wait until the loop is done with it: what another thread can do is better done there.
+    /// Whether several requests came together and wait for the same loop. Work that another thread can do is better
+    /// done there.
     package let isAmongMany: Bool
     private let peer: PeerAddress
     private let identity: RequestID
     private let proxies: TrustedProxies
-    /// The route that answers, set before the middleware runs.
+    /// The result of the route search, set before the middleware runs.
     var match: RouteMatch?
 
     init(
@@ -27,14 +27,15 @@ package struct HTTPRequest: Sendable {
         self.isAmongMany = isAmongMany
     }
 
-    /// A request that did not come over a socket: for tests and for callers in the same process. The target is a path with its query, as on the wire.
+    /// Creates a request without a socket, for tests and for callers in the same process. The target is a path with its
+    /// query, as on the wire.
     package init(method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.init(
             head: RequestHead(method: method, target: target, headers: headers), body: HTTPBody(body), peer: PeerAddress(),
             identity: RequestID.random(), account: RequestAccount(nil, Holder(.stranger, "")), proxies: TrustedProxies())
     }
 
-    /// The same request with another body, whose length the head does not say.
+    /// Returns the same request with another body. The headers keep the old length.
     package func with(body: [UInt8]) -> HTTPRequest {
         var request = HTTPRequest(
             head: head, body: HTTPBody(body), peer: peer, identity: identity, account: account, proxies: proxies, isAmongMany: isAmongMany)
@@ -44,17 +45,18 @@ package struct HTTPRequest: Sendable {
 
     package var method: HTTPMethod { head.method }
 
-    /// Path and query as they came.
+    /// The path and the query as they came.
     package var target: String { String(decoding: head.bytes[head.path.lowerBound..<head.query.upperBound], as: UTF8.self) }
 
-    /// The path as it came, still escaped: what a client signed.
+    /// The path as it came, still escaped: the form that a client signs.
     package var rawPath: String { String(decoding: head.bytes[head.path], as: UTF8.self) }
 
-    /// The query as it came, without the question mark; empty where there is none.
+    /// The query as it came, without the question mark; empty if there is none.
     package var rawQuery: String { String(decoding: head.bytes[head.query], as: UTF8.self) }
 
-    /// What stands between the slashes of the path, each percent-decoded, so an escaped slash does not divide.
-    /// - Throws: 400 where an escape is malformed or the result is not UTF-8.
+    /// The parts between the slashes of the path. Each is percent-decoded on its own, so an escaped slash does not
+    /// divide.
+    /// - Throws: 400 if an escape is malformed or the result is not UTF-8.
     package var segments: [String] {
         get throws {
             try head.segments.map { try decoded(head.slice($0)) }
@@ -66,8 +68,8 @@ package struct HTTPRequest: Sendable {
         get throws { try decoded(head.bytes[head.path]) }
     }
 
-    /// One of `segments`, without the work for the others.
-    /// - Throws: as `segments`, and where the path has no such one.
+    /// Returns one of `segments`, without the work for the others.
+    /// - Throws: The errors of `segments`; 500 if the path has no segment of this index.
     package func segment(_ index: Int) throws -> String {
         guard index < head.segments.count else { throw HTTPError(.internalServerError, "The path has no such segment.") }
         return try decoded(head.slice(head.segments[index]))
@@ -78,7 +80,8 @@ package struct HTTPRequest: Sendable {
         return text
     }
 
-    /// The first value of a query parameter, percent-decoded (`+` stays `+`); empty for a name without `=`, nil where it is absent or malformed.
+    /// Returns the first value of a query parameter, percent-decoded (`+` stays `+`). A name without `=` has an empty
+    /// value; nil if it is absent or malformed.
     package func query(_ name: String) -> String? {
         var rest = head.bytes[head.query]
         while !rest.isEmpty {
@@ -92,13 +95,13 @@ package struct HTTPRequest: Sendable {
         return nil
     }
 
-    /// The first value of a header; names compare without case. Bytes that are not UTF-8 become U+FFFD.
+    /// Returns the first value of a header. Names compare without case. Bytes that are not UTF-8 become U+FFFD.
     package func header(_ name: String) -> String? { head.value(name) }
 
-    /// All values of a header, in order.
+    /// Returns all values of a header, in order.
     package func headerValues(_ name: String) -> [String] { head.values(name) }
 
-    /// What is wrong with how the body is coded: no coding is undone here.
+    /// The error of a coded body; nil if the body has no content coding. The server undoes none.
     var codingProblem: HTTPError? {
         let isPlain = headerValues("Content-Encoding").allSatisfy { values in
             values.split(separator: ",").allSatisfy { equalIgnoringCase(trimmingSpaces($0), "identity") }
@@ -106,18 +109,21 @@ package struct HTTPRequest: Sendable {
         return isPlain ? nil : .bodyCoded
     }
 
-    /// Bytes of the target and the headers, as they came.
+    /// The bytes of the target and the headers, as they came.
     package var headBytes: Int { head.bytes.count }
 
-    /// The numeric address of the socket's other end, without its port; empty for a request made in this process. Behind a proxy, the proxy's.
+    /// The numeric address of the socket's other end, without its port. Behind a proxy it is the proxy's. Empty for a
+    /// request made in this process.
     package var remoteAddress: String { peer.text }
 
-    /// The address of who asks: the socket's other end, or, where that is a trusted proxy, whom it names in `X-Forwarded-For`.
+    /// The address of the client: the socket's other end or, if that is a trusted proxy, the address that it names in
+    /// `X-Forwarded-For`.
     package var clientAddress: String { head.client(of: peer, proxies) }
 
-    /// A random UUID (version 4, lower case) made by the server for this request.
+    /// A random UUID (version 4, lower case) that the server made for this request.
     package var id: String { identity.text }
 
-    /// The pattern of the route that answers, such as `/zones/:name`, or nil where none does: few values, so a label of metrics.
+    /// The pattern of the route that answers, for example `/zones/:name`; nil if none matches. It has few values, so it
+    /// can label metrics.
     package var route: String? { match?.route?.pattern }
 }

@@ -1,4 +1,4 @@
-/// A response status: an open set, so a struct.
+/// A response status. A struct, because the set is open.
 package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
     package let rawValue: Int
 
@@ -31,7 +31,8 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
     package static let unprocessableContent: HTTPStatus = 422
     package static let tooManyRequests: HTTPStatus = 429
     package static let headersTooLarge: HTTPStatus = 431
-    /// nginx's number for a client that went away; nobody receives it, but metrics and logs tell it from a fault of ours.
+    /// nginx's number for a client that went away. No client receives it; metrics and logs tell it from a failure of
+    /// the server.
     package static let clientClosedRequest: HTTPStatus = 499
     package static let internalServerError: HTTPStatus = 500
     package static let notImplemented: HTTPStatus = 501
@@ -42,7 +43,7 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
     /// Whether a response of this status may have a body (RFC 9110 §6.4.1).
     var mayHaveBody: Bool { rawValue >= 200 && rawValue != 204 && rawValue != 304 }
 
-    /// `2xx` and so on: the label of metrics.
+    /// The class of the status, for example `2xx`: the label of metrics.
     var classLabel: String {
         switch rawValue {
         case 200..<300: "2xx"
@@ -52,7 +53,7 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
         }
     }
 
-    /// The phrase behind the number on the wire (RFC 9110 §15), which no client reads; empty for a status that has no name here.
+    /// The reason phrase on the wire (RFC 9110 §15), which no client reads; empty for a status that has no name here.
     var reason: String {
         switch rawValue {
         case 200: "OK"

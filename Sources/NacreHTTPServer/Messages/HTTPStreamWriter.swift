@@ -2,12 +2,13 @@ import CNacreSockets
 import Glibc
 import NacreLocks
 
-/// A part of an open file, of which only what lies in the kernel's memory is sent.
+/// A part of an open file. Only bytes in the kernel's page cache are sent.
 package struct ResidentPart: Sendable {
     let descriptor: Int32
     let bytes: Range<Int>
-    /// Whether what was just read of the file may go out, told whether that was all that was asked for: where it was not, the kernel may be bringing in
-    /// the rest, and nothing more is read. It keeps the descriptor open. Asked on the loop's thread: to be answered at once.
+    /// Whether the bytes just read of the file may be sent. `isWhole` is false for a short read: the kernel may still
+    /// be loading the rest, and no more is read. The closure keeps the descriptor open. It is called on the loop's
+    /// thread and must return at once.
     let isSound: @Sendable (_ isWhole: Bool) -> Bool
 
     package init(descriptor: Int32, bytes: Range<Int>, isSound: @escaping @Sendable (_ isWhole: Bool) -> Bool) {
@@ -17,12 +18,12 @@ package struct ResidentPart: Sendable {
     }
 }
 
-/// Where a streamed response body is written. One task at a time.
+/// The writer of a streamed response body. One task at a time.
 package final class HTTPStreamWriter: Sendable {
-    /// What the connection finds when it can send.
+    /// The result of the connection's read from the writer.
     enum Supply {
         case bytes(Int)
-        /// Nothing now; `onBytes` will be called.
+        /// No bytes now; `onBytes` will be called.
         case empty
         case end
         case failed
@@ -33,24 +34,25 @@ package final class HTTPStreamWriter: Sendable {
         var sent = 0
         var isComplete = false
         var isFailed = false
-        /// The connection found nothing and waits.
+        /// Whether the connection found no bytes and waits.
         var isStarved = false
-        /// Parts of files behind what waits. The first is the next.
+        /// The parts of files after the bytes of `waiting`, next first.
         var parts: ArraySlice<ResidentPart> = []
-        /// Of the first part.
+        /// The bytes of the first part that were taken.
         var sentOfPart = 0
-        /// Of all parts that came together.
+        /// The bytes that were taken of all parts of the current write.
         var sentOfParts = 0
-        /// It is told how many bytes of parts were taken.
+        /// The suspended write. It is resumed with the number of bytes of parts that were taken.
         var writer: CheckedContinuation<Int, any Error>?
     }
 
     private let state = Locked(State())
     private let onBytes: @Sendable () -> Void
-    /// Of the request that is answered, which only waits while the client does not read. nil: nobody counts it.
+    /// The account of the answered request, which counts as waiting while the client does not read; nil without an
+    /// account.
     private let account: RequestAccount?
     private let bufferedBytesMax: Int
-    /// Whether parts of files are taken; else none of them lies in memory.
+    /// Whether parts of files are taken. If not, `write` takes no bytes of them.
     private let takesParts: Bool
 
     init(
@@ -63,21 +65,22 @@ package final class HTTPStreamWriter: Sendable {
         self.onBytes = onBytes
     }
 
-    /// All that was written and is not taken.
+    /// The written bytes that are not taken.
     var untaken: [UInt8] { state.withLock { Array($0.waiting[$0.sent...]) } }
 
-    /// How much of what was written waits to be taken; of parts of files nobody knows.
+    /// The number of written bytes that wait to be taken; nil with parts of files, because it is unknown how much of
+    /// them is in memory.
     var readyBytes: Int? { state.withLock { $0.parts.isEmpty ? $0.waiting.count - $0.sent : nil } }
 
-    /// Sends bytes, and waits while `ServerLimits.bufferedBytesMax` have not been taken by the client.
-    /// - Throws: `CancellationError` where the client went away.
+    /// Sends bytes. Waits if `ServerLimits.bufferedBytesMax` or more are then untaken.
+    /// - Throws: `CancellationError` if the client went away.
     package func write(_ bytes: [UInt8]) async throws {
         guard !bytes.isEmpty, !offer(bytes) else { return }
         _ = try await whileWaiting { put(bytes, $0) }
     }
 
     /// Sends bytes if they find room at once.
-    /// - Returns: false: there is none, a write waits already, or the client went away.
+    /// - Returns: false if there is no room, a write waits already, or the client went away.
     package func offer(_ bytes: [UInt8]) -> Bool {
         let (isTaken, wasStarved) = state.withLock { state -> (Bool, Bool) in
             let left = state.waiting.count - state.sent
@@ -90,16 +93,17 @@ package final class HTTPStreamWriter: Sendable {
         return isTaken
     }
 
-    /// Sends parts of files, and waits until the client has taken them. They are read when it can take more, straight into the connection's buffer,
-    /// as far as they lie in the kernel's memory: nobody waits for a disk.
-    /// - Returns: how many bytes were taken: fewer than all where the next do not lie in memory, or are not sound.
-    /// - Throws: `CancellationError` where the client went away.
+    /// Sends parts of files, and waits until the client has taken them. They are read straight into the connection's
+    /// buffer when it can take more. Only bytes in the kernel's page cache are read, so that the loop never waits for a
+    /// disk.
+    /// - Returns: The number of bytes taken. It is smaller if the next bytes are not in memory or not sound.
+    /// - Throws: `CancellationError` if the client went away.
     package func write(_ parts: [ResidentPart]) async throws -> Int {
         guard takesParts, !parts.isEmpty else { return 0 }
         return try await whileWaiting { put(parts, $0) }
     }
 
-    /// Waits for the client.
+    /// Suspends the writer while it waits for the client.
     private func whileWaiting(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {
         guard let account else { return try await untilTold(body) }
         return try await account.whileWaiting(for: .client) { try await untilTold(body) }
@@ -144,7 +148,7 @@ package final class HTTPStreamWriter: Sendable {
         if wasStarved { onBytes() }
     }
 
-    /// Ends the body: complete, or cut so that the client sees that something is missing.
+    /// Ends the body, either complete or cut so that the client sees that bytes are missing.
     func end(complete: Bool) {
         let wasStarved = state.withLock { state in
             if complete { state.isComplete = true } else { state.isFailed = true }
@@ -154,7 +158,7 @@ package final class HTTPStreamWriter: Sendable {
         if wasStarved { onBytes() }
     }
 
-    /// The connection is gone: each writer is told.
+    /// Ends the writer, because the connection is gone. A suspended write throws.
     func abandon() {
         let writer = state.withLock { state -> CheckedContinuation<Int, any Error>? in
             state.isFailed = true
@@ -167,7 +171,7 @@ package final class HTTPStreamWriter: Sendable {
         writer?.resume(throwing: CancellationError())
     }
 
-    /// Moves what is there into the connection's buffer.
+    /// Moves the available bytes into the connection's buffer.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
         let (supply, writer, told) = state.withLock { state -> (Supply, CheckedContinuation<Int, any Error>?, Int) in
             if state.isFailed { return (.failed, nil, 0) }
@@ -201,7 +205,8 @@ extension HTTPStreamWriter.State {
         }
     }
 
-    /// Reads what comes next of the parts. Their writer is told at their end, and where the next bytes cannot be had so.
+    /// Reads the next bytes of the parts. The suspended write is resumed at their end, or if the next bytes are not in
+    /// memory or not sound.
     fileprivate mutating func takeParts(
         into buffer: UnsafeMutableRawBufferPointer
     ) -> (HTTPStreamWriter.Supply, CheckedContinuation<Int, any Error>?, Int) {
@@ -226,7 +231,7 @@ extension HTTPStreamWriter.State {
         sentOfParts += count
         if count == 0 { isStarved = true }
         guard parts.isEmpty else { return (.bytes(count), nil, 0) }
-        // An empty slice would keep the files open.
+        // Drop the slice: an empty one would still keep the files open.
         parts = []
         defer { writer = nil }
         return (count > 0 ? .bytes(count) : .empty, writer, sentOfParts)

@@ -1,7 +1,8 @@
 import CNacreSockets
 import Glibc
 
-/// The other end of a socket, as a numeric address without its port; empty where there is none. It is made once a connection, and read for each request.
+/// The other end of a socket, as a numeric address without its port; empty if there is none. It is made once a
+/// connection.
 struct PeerAddress: Sendable {
     let text: String
 
@@ -19,7 +20,8 @@ struct PeerAddress: Sendable {
         case AF_INET6:
             let high = raw.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
             let low = raw.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-            // A dual-stack socket shows IPv4 as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2); people and allow-lists write a.b.c.d.
+            // A dual-stack socket shows IPv4 as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2); people and allow-lists write
+            // a.b.c.d.
             let isMapped = high == 0 && UInt32(truncatingIfNeeded: low) == UInt32(bigEndian: 0xFFFF)
             text = isMapped ? Self.numeric(AF_INET, UInt32(truncatingIfNeeded: low >> 32)) : Self.numeric(AF_INET6, (high, low))
         default:
@@ -27,7 +29,7 @@ struct PeerAddress: Sendable {
         }
     }
 
-    /// - Parameter bits: of the address, in the network's order.
+    /// - Parameter bits: The bytes of the address, in network order.
     private static func numeric<Bits: BitwiseCopyable>(_ family: Int32, _ bits: Bits) -> String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard withUnsafeBytes(of: bits, { inet_ntop(family, $0.baseAddress, &text, socklen_t(text.count)) }) != nil else { return "" }

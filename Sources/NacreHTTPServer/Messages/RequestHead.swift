@@ -1,7 +1,6 @@
-/// The request line and the headers of one request: one run of bytes, copied once, and where things are in it.
-///
-/// Nothing is turned into a string before somebody asks for it. A copy rather than the connection's own memory, because a handler may keep its
-/// request longer than the connection lives, and on another thread.
+/// The request line and the headers of one request: one array of bytes, and the ranges of its parts. Strings are made
+/// on demand. The bytes are a copy of the connection's, because a handler may keep its request longer than the
+/// connection lives, on another thread.
 final class RequestHead: Sendable {
     struct Field: Sendable {
         let name: Range<Int32>
@@ -12,13 +11,13 @@ final class RequestHead: Sendable {
     /// The target, then the headers.
     let bytes: [UInt8]
     let fields: [Field]
-    /// The target's path without the query, then the query, in `bytes`.
+    /// The range of the path in `bytes`, without the query. The query's range follows.
     let path: Range<Int>
     let query: Range<Int>
-    /// The segments of the path: what stands between its slashes, still escaped. `/` has one, which is empty.
+    /// The ranges of the path's segments, still escaped. `/` has one, which is empty.
     let segments: [Range<Int32>]
 
-    /// Splits the target. `bytes` begins with it.
+    /// Splits the target, which `bytes` begins with.
     init(method: HTTPMethod, bytes: [UInt8], targetLength: Int, fields: [Field]) {
         self.method = method
         self.bytes = bytes
@@ -47,7 +46,7 @@ final class RequestHead: Sendable {
         query = min(end + 1, targetLength)..<targetLength
     }
 
-    /// A head that did not come over a socket.
+    /// Creates a head that did not come over a socket.
     convenience init(method: HTTPMethod, target: String, headers: HTTPHeaders) {
         var bytes = Array(target.utf8)
         let length = bytes.count
@@ -66,7 +65,7 @@ final class RequestHead: Sendable {
         bytes[Int(range.lowerBound)..<Int(range.upperBound)]
     }
 
-    /// The values of all fields of this name, in order, until `body` answers false.
+    /// Calls `body` with the values of all fields of this name, in order, until it returns false.
     func forEachValue(_ name: String, _ body: (Range<Int32>) -> Bool) {
         var name = name
         name.withUTF8 { name in
@@ -88,7 +87,7 @@ final class RequestHead: Sendable {
         return found.map { String(decoding: slice($0), as: UTF8.self) }
     }
 
-    /// All values of a header, in order.
+    /// Returns all values of a header, in order.
     func values(_ name: String) -> [String] {
         var values: [String] = []
         forEachValue(name) { range in
@@ -98,7 +97,8 @@ final class RequestHead: Sendable {
         return values
     }
 
-    /// The address of who asks: the socket's other end, or, where that is a trusted proxy, whom it names in `X-Forwarded-For`.
+    /// Returns the address of the client: the socket's other end or, if that is a trusted proxy, the address that it
+    /// names in `X-Forwarded-For`.
     func client(of peer: PeerAddress, _ proxies: TrustedProxies) -> String {
         proxies.isEmpty ? peer.text : proxies.client(of: peer.text, forwardedFor: values("X-Forwarded-For"))
     }

@@ -1,12 +1,12 @@
 import CNacreSockets
 import Glibc
 
-/// The 128 bits of a request's UUID; the text is made when somebody asks.
+/// The 128 bits of a request's UUID. The text is made on demand.
 struct RequestID: Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// Version 4, variant 1 (RFC 9562 §5.4), out of 128 random bits.
+    /// Creates a UUID of version 4, variant 1 (RFC 9562 §5.4), out of 128 random bits.
     init(high: UInt64, low: UInt64) {
         self.high = high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         self.low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -34,7 +34,8 @@ struct RequestID: Sendable {
     }
 }
 
-/// Random bits for ids, fetched from the kernel a page at a time: a system call a request is too dear. One thread only.
+/// Random bits for ids, fetched from the kernel a page at a time, because a system call a request is too dear. One
+/// thread only.
 struct RequestIDSource {
     private static let wordsAtOnce = 512
     private var words: [UInt64] = []
@@ -48,7 +49,7 @@ struct RequestIDSource {
         words = [UInt64](unsafeUninitializedCapacity: Self.wordsAtOnce) { words, count in
             let bytes = getrandom(words.baseAddress, words.count * 8, 0)
             count = max(bytes, 0) / 8
-            // A signal may cut the call short; whatever is missing comes from Swift's own source, which does not fail.
+            // A signal may cut the call short. Missing words come from Swift's own source, which does not fail.
             while count < 2 {
                 words[count] = .random(in: .min ... .max)
                 count += 1

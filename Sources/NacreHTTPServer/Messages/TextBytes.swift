@@ -1,6 +1,6 @@
-/// The small questions about ASCII text that HTTP asks, answered on bytes.
+/// Tests and conversions of ASCII text for HTTP, on bytes.
 
-/// Lower case for A…Z; all else unchanged.
+/// Returns the lower case of A…Z; other bytes unchanged.
 @inline(__always)
 func lowercased(_ byte: UInt8) -> UInt8 {
     byte &- 0x41 < 26 ? byte | 0x20 : byte
@@ -19,7 +19,7 @@ func equalIgnoringCase(_ one: some StringProtocol, _ other: some StringProtocol)
     equalIgnoringCase(one.utf8, other.utf8)
 }
 
-/// Without the spaces and tabs around it (RFC 9110 §5.6.3, "OWS").
+/// Removes the spaces and tabs around a text (RFC 9110 §5.6.3, "OWS").
 func trimmingSpaces(_ text: Substring) -> Substring {
     var text = text
     while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
@@ -27,7 +27,7 @@ func trimmingSpaces(_ text: Substring) -> Substring {
     return text
 }
 
-/// Whether a byte may stand in a header's name: RFC 9110 §5.6.2, "tchar".
+/// Whether a byte may stand in a header's name (RFC 9110 §5.6.2, "tchar").
 func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -39,13 +39,15 @@ func isTokenByte(_ byte: UInt8) -> Bool {
     }
 }
 
-/// Whether a byte may stand in what a header says, or beside a chunk's size: no control character but a tab (RFC 9110 §5.5).
+/// Whether a byte may stand in a header's value, or after a chunk's size: any but control characters other than the tab
+/// (RFC 9110 §5.5).
 func isTextByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 
-/// Undoes `%XX`; nil where an escape is cut or not hexadecimal, where a NUL comes out, or where the result is not UTF-8. `+` stays `+`.
+/// Decodes `%XX`. Returns nil if an escape is cut or not hexadecimal, if it gives a NUL, or if the result is not UTF-8.
+/// `+` stays `+`.
 func percentDecoded(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.contains(UInt8(ascii: "%")) else {
-        // Decoding is fast and repairs, checking is slow: what is ASCII needs no check.
+        // `String(decoding:)` is fast but repairs, and validation is slow. ASCII needs no validation.
         return bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
     guard let decoded = percentDecodedBytes(bytes) else { return nil }
@@ -71,7 +73,7 @@ func percentDecodedBytes(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     return decoded
 }
 
-/// Of a hexadecimal digit in either case; nil for what is none.
+/// Returns the value of a hexadecimal digit in either case; nil for other bytes.
 func hexValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

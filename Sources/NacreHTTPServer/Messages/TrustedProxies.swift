@@ -1,6 +1,7 @@
 import Glibc
 
-/// The addresses of proxies whose `X-Forwarded-For` is believed. Empty by default: anybody can write that header.
+/// The addresses of proxies whose `X-Forwarded-For` is trusted. Empty by default, because any client can write that
+/// header.
 package struct TrustedProxies: Sendable, Hashable {
     private var networks: [Network] = []
 
@@ -8,7 +9,7 @@ package struct TrustedProxies: Sendable, Hashable {
 
     package var isEmpty: Bool { networks.isEmpty }
 
-    /// Adds `127.0.0.1`, `::1` or a network such as `10.0.0.0/8`; false for text that is neither.
+    /// Adds an address like `127.0.0.1` or `::1`, or a network like `10.0.0.0/8`. Returns false for other text.
     package mutating func add(_ text: String) -> Bool {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let bytes = IPAddress.bytes(String(parts[0])) else { return false }
@@ -23,8 +24,8 @@ package struct TrustedProxies: Sendable, Hashable {
         return true
     }
 
-    /// Who stands before all trusted proxies. Each proxy appends whom it heard, so the header is read from its end; what stands before the first
-    /// address that is not trusted was written by anybody.
+    /// Returns the address before all trusted proxies. Each proxy appends the address of its own client, so the header
+    /// is read from its end. Any client can have written the part before the first untrusted address.
     func client(of peer: String, forwardedFor headers: [String]) -> String {
         guard isTrusted(peer) else { return peer }
         var client = peer
@@ -57,8 +58,8 @@ package struct TrustedProxies: Sendable, Hashable {
 
 /// Numeric addresses.
 package enum IPAddress {
-    /// Four bytes or sixteen; nil for text that is no numeric address. An IPv4 address in the form that sockets of both families write,
-    /// `::ffff:192.0.2.1`, has four.
+    /// Returns the four or sixteen bytes of a numeric address; nil for other text. A mapped IPv4 address like
+    /// `::ffff:192.0.2.1`, as dual-stack sockets write it, has four.
     static func bytes(_ text: String) -> [UInt8]? {
         var four = [UInt8](repeating: 0, count: 4)
         if inet_pton(AF_INET, text, &four) == 1 { return four }
@@ -72,34 +73,35 @@ package enum IPAddress {
     /// The first 96 bits of an IPv4 address that a gateway translated (RFC 6052, 2.1).
     private static let translated: [UInt8] = [0, 0x64, 0xff, 0x9b] + [UInt8](repeating: 0, count: 8)
 
-    /// Whether text is an IPv4 address that is written as an IPv6 address.
+    /// Whether the text is an IPv4 address that is written as an IPv6 address.
     static func isMapped(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ":")) && bytes(text)?.count == 4 }
 
-    /// An address with an IPv4 address written as such; nil for text that is no numeric address.
+    /// Returns the address, with a mapped IPv4 address in dotted form; nil for text that is no numeric address.
     static func plain(_ text: String) -> String? {
         bytes(text).map { $0.count == 4 ? dotted($0) : text }
     }
 
     private static func dotted(_ four: some Sequence<UInt8>) -> String { four.map { String($0) }.joined(separator: ".") }
 
-    /// What one customer of a network has: an IPv4 address, or the /64 of an IPv6 address, in which one machine has as many as it likes.
+    /// Returns the address block of one customer of a network: an IPv4 address, or the /64 of an IPv6 address, in which
+    /// one machine has as many addresses as it likes.
     package static func customer(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: ":")), let bytes = bytes(text) else { return text }
         if bytes.count == 4 || bytes.starts(with: translated) { return dotted(bytes.suffix(4)) }
         return stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }.joined(separator: ":") + "::/64"
     }
 
-    /// Whether the host of a URL is a numeric address: `192.0.2.1`, or `[2001:db8::1]`.
+    /// Whether the host of a URL is a numeric address, for example `192.0.2.1` or `[2001:db8::1]`.
     package static func isLiteral(_ host: String) -> Bool {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         let text = isBracketed ? String(host.dropFirst().dropLast()) : host
         return text.utf8.contains(UInt8(ascii: ":")) == isBracketed && bytes(text) != nil
     }
 
-    /// Whether it stands for every address of a machine.
+    /// Whether the address stands for every address of a machine.
     package static func isAny(_ text: String) -> Bool { bytes(text)?.allSatisfy { $0 == 0 } ?? false }
 
-    /// Whether this machine speaks to itself.
+    /// Whether the address is a loopback address.
     package static func isLoopback(_ text: String) -> Bool {
         guard let bytes = bytes(text) else { return false }
         return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]

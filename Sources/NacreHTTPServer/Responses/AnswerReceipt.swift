@@ -1,14 +1,13 @@
 import NacreLocks
 
-/// Tells whether a client has an answer: its kernel has said that all of it arrived, or the connection has ended before. Told once, on any thread; an answer
-/// that is let go unsent was not taken. Thread-safe.
-///
-/// A client's program may end between its kernel and itself; that nobody can see.
+/// Reports whether a client has an answer: true if its kernel acknowledged all of it, false if the connection ended
+/// before. Reported once, on any thread. A receipt that is released unsettled reports false. Thread-safe. It cannot
+/// show whether the client's program read the answer from its kernel.
 package final class AnswerReceipt: Sendable {
     private struct State {
         var isSettled = false
         var isDemanded = false
-        /// Has the connection look.
+        /// Makes the connection ask for the acknowledgement.
         var look: (@Sendable () -> Void)?
     }
 
@@ -21,7 +20,8 @@ package final class AnswerReceipt: Sendable {
 
     deinit { settle(isTaken: false) }
 
-    /// Somebody waits to know: a connection whose client does not say so in a moment ends.
+    /// Asks for the result, because a caller waits for it. A connection whose client does not acknowledge within
+    /// `ServerLimits.receiptWait` is closed.
     package func demand() {
         let look = state.withLock { state in
             state.isDemanded = true
@@ -30,8 +30,8 @@ package final class AnswerReceipt: Sendable {
         look?()
     }
 
-    /// The answer is sent.
-    /// - Parameter look: called at a demand, also one before this.
+    /// Notes that the answer is sent.
+    /// - Parameter look: Called at a demand, also at one before this call.
     func expect(_ look: @escaping @Sendable () -> Void) {
         let isDemanded = state.withLock { state in
             if !state.isSettled { state.look = look }

@@ -1,11 +1,12 @@
 /// One range of a `Range` header, before the size is known (RFC 9110 §14.1.2).
 enum ByteRange: Equatable {
-    /// From the first to the last byte, both included, or to the end.
+    /// From the first to the last byte, both included; nil: to the end.
     case from(UInt64, through: UInt64?)
-    /// The last so many bytes.
+    /// The last bytes, of this number.
     case last(UInt64)
 
-    /// Nil where the header is of another unit, malformed or has several ranges: then it is ignored, which RFC 9110 §14.2 allows.
+    /// Returns nil if the header is of another unit, malformed or has several ranges. It is then ignored, which RFC
+    /// 9110 §14.2 allows.
     init?(_ header: String) {
         guard let equals = header.firstIndex(of: "="), equalIgnoringCase(header[..<equals], "bytes") else { return nil }
         let text = trimmingSpaces(header[header.index(after: equals)...])
@@ -26,13 +27,13 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// A number beyond 64 bits is behind every body's end, and no fault (RFC 9110 §14.1.1 wants large numbers expected).
+    /// Reads a number. One beyond 64 bits becomes the largest, because RFC 9110 §14.1.1 wants large numbers accepted.
     private static func number(_ digits: Substring) -> UInt64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
         return UInt64(digits) ?? .max
     }
 
-    /// The bytes meant in a body of this size, or nil where there are none (416).
+    /// Returns the range in a body of this size, or nil if it is empty (416).
     func resolved(in size: UInt64) -> Range<UInt64>? {
         switch self {
         case .from(let start, let end):

@@ -1,7 +1,7 @@
 extension HTTPResponse.Body {
-    /// The whole body, of a response that goes over no socket: in memory, however long it is.
-    ///
-    /// - Throws: what its handler throws while it writes; 500 where it is a file of the disk, or fewer bytes came than it has.
+    /// Returns the whole body of a response without a socket, in memory, however long it is.
+    /// - Throws: The error of the handler while it writes; 500 if the body is a file on disk, or fewer bytes came than
+    ///   announced.
     package func collect() async throws -> [UInt8] {
         let writer = HTTPStreamWriter(bufferedBytesMax: .max, takesParts: false) {}
         switch self {

@@ -1,4 +1,4 @@
-/// Comparing entity tags (RFC 9110 §8.8.3.2).
+/// Comparisons of entity tags (RFC 9110 §8.8.3.2).
 enum EntityTag {
     /// Whether `If-None-Match` names the tag, by weak comparison, or is `*`.
     static func anyMatches(_ headers: [String], _ tag: String) -> Bool {
@@ -12,7 +12,7 @@ enum EntityTag {
         return false
     }
 
-    /// Whether `If-Range` names the tag, by strong comparison: a weak tag on either side never does.
+    /// Whether `If-Range` names the tag, by strong comparison: a weak tag never matches.
     static func isSame(_ condition: String, _ tag: String?) -> Bool {
         guard let tag else { return false }
         return condition == tag && !condition.hasPrefix("W/")
@@ -22,7 +22,7 @@ enum EntityTag {
         tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
     }
 
-    /// The next tag of a list. Commas inside quotes belong to the tag.
+    /// Returns the next tag of a list. Commas inside quotes belong to the tag.
     private static func nextItem(_ list: inout Substring) -> Substring? {
         while let first = list.utf8.first, first == UInt8(ascii: ",") || first == 0x20 || first == 0x09 { list.removeFirst() }
         guard !list.isEmpty else { return nil }

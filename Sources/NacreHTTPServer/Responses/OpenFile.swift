@@ -1,15 +1,16 @@
 import Glibc
 
-/// A regular file that is open for reading; closed with the last reference.
+/// A regular file that is open for reading. It is closed with the last reference.
 final class OpenFile: Sendable {
     let descriptor: Int32
     let size: UInt64
-    /// Made of size and modification time: another content gets another tag as long as the clock moves between two writes.
+    /// A tag made of modification time and size. New content gets a new tag as long as the clock moves between two
+    /// writes.
     let entityTag: String
 
-    /// Nil where it cannot be opened or is no regular file.
+    /// Opens a file. Returns nil if it cannot be opened or is no regular file.
     init?(path: String) {
-        // Non-blocking, so that a FIFO at this path cannot hold the loop; it means nothing for a regular file.
+        // Non-blocking, so that a FIFO at this path cannot hold the loop. The flag has no effect on a regular file.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         var status = stat()

@@ -1,4 +1,4 @@
-/// A response after everything that HTTP asks of it whatever the handler meant: conditions, ranges, compression.
+/// A response after the server's own work for HTTP: conditions, ranges, compression.
 struct PreparedResponse: Sendable {
     enum Body: Sendable {
         case none
@@ -11,14 +11,14 @@ struct PreparedResponse: Sendable {
     var status: HTTPStatus
     var headers: HTTPHeaders
     var body: Body
-    /// The connection ends with this response.
+    /// Whether the connection ends with this response.
     var closes = false
-    /// Its body is streamed for long, and mostly waits.
+    /// Whether the body is streamed for long, and mostly waits.
     var isLasting = false
-    /// Hears whether the client has it.
+    /// The receipt that reports whether the client has the response.
     var receipt: AnswerReceipt?
 
-    /// What writes the body while it is sent; nil where it is there already.
+    /// The function that writes the body while it is sent; nil if the body exists already.
     var streamed: (@Sendable (HTTPStreamWriter) async throws -> Void)? {
         switch body {
         case .stream(let write): write
@@ -27,7 +27,7 @@ struct PreparedResponse: Sendable {
         }
     }
 
-    /// Prepares a handler's response to a request. Opens files; compresses, off the loop where it is much.
+    /// Prepares a handler's response to a request. Opens files, and compresses, off the loop if the body is large.
     static func preparing(_ response: HTTPResponse, for request: HTTPRequest) async -> PreparedResponse {
         var prepared = PreparedResponse(status: response.status, headers: response.headers, body: .none, receipt: response.receipt)
         switch response.body {
@@ -84,7 +84,8 @@ struct PreparedResponse: Sendable {
         }
     }
 
-    /// A 304 keeps its body up to here: none of it is sent, but its length is told, which is to be that of the 200 (RFC 9110 §8.6).
+    /// Drops the body of a status that has none. A 304 keeps its body up to here: none of it is sent, but its length
+    /// is, which must be that of the 200 (RFC 9110 §8.6).
     private mutating func dropForbiddenBody() {
         guard !status.mayHaveBody else { return }
         if status == .notModified {
@@ -96,7 +97,8 @@ struct PreparedResponse: Sendable {
         body = .none
     }
 
-    /// gzip, where the client takes it and it pays. The entity tag becomes weak: the bytes are others, the meaning is the same (RFC 9110 §8.8.1).
+    /// Compresses the body with gzip if the client takes it and it pays. The entity tag becomes weak, because the bytes
+    /// differ and the meaning is the same (RFC 9110 §8.8.1).
     private mutating func compress(for request: HTTPRequest) async {
         guard case .bytes(let bytes) = body, bytes.count >= ServerLimits.compressionBytesMin, headers["Content-Encoding"] == nil,
             let type = headers["Content-Type"], Compression.pays(for: type)

@@ -1,27 +1,27 @@
 import Glibc
 
-/// The head of a response as it goes out.
+/// Writes the head of a response.
 enum ResponseHead {
-    /// How the end of the body is told.
+    /// How the client finds the end of the body.
     enum Framing {
         case length(UInt64)
         case chunked
-        /// There is none, or it ends with the connection.
+        /// There is no body, or it ends with the connection.
         case none
     }
 
-    /// What the response says of its connection.
+    /// The `Connection` header of the response.
     enum Persistence {
-        /// It goes on, as HTTP/1.1 has it.
+        /// The connection stays open, the default of HTTP/1.1: no header.
         case usual
         case closes
-        /// It goes on, for a client of HTTP/1.0 that asked for it.
+        /// The connection stays open for a client of HTTP/1.0 that asked for it.
         case isKept
     }
 
     private static let usualBytes = 512
 
-    /// Nil where one of the response's headers would not stay one line.
+    /// Returns the bytes of the head; nil if one of the response's headers would not stay one line.
     static func bytes(of response: PreparedResponse, _ framing: Framing, _ persistence: Persistence, date: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(usualBytes)
@@ -65,14 +65,14 @@ enum ResponseHead {
         }
     }
 
-    /// Whether name and value stay one header line: no control characters, no byte that is no token in the name.
+    /// Whether name and value stay one header line: no control characters in the value, only token bytes in the name.
     private static func isSafe(_ name: String, _ value: String) -> Bool {
         var (name, value) = (name, value)
         return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isTokenByte) } && value.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
     }
 }
 
-/// Now, as RFC 9110 §5.6.7 writes it, made once a second.
+/// The current time in the form of RFC 9110 §5.6.7, made once a second.
 struct ResponseDate {
     private var second: time_t = -1
     private var text: [UInt8] = []

@@ -1,16 +1,17 @@
-/// Which bytes of a body a request is answered with: `If-None-Match`, then `Range` under `If-Range` (RFC 9110 §13.2.2 has the order).
+/// The bytes of a body that a request gets: `If-None-Match` first, then `Range` under `If-Range` (RFC 9110 §13.2.2 has
+/// the order).
 package enum WantedPart: Equatable, Sendable {
-    /// None: the client has them (304).
+    /// No bytes, because the client has them (304).
     case unmodified
     case whole
     case part(Range<UInt64>)
-    /// None: the range begins where there is nothing (416).
+    /// No bytes, because the range begins after the end (416).
     case behindTheEnd
 
     /// - Parameters:
-    ///   - length: of the body; nil where no part of it can be had.
-    ///   - tag: what the response's `ETag` says.
-    ///   - modified: what its `Last-Modified` says.
+    ///   - length: The length of the body; nil if no part of it can be had.
+    ///   - tag: The response's `ETag`.
+    ///   - modified: The response's `Last-Modified`.
     package init(of length: UInt64?, tag: String?, modified: String? = nil, for request: HTTPRequest) {
         if let tag, EntityTag.anyMatches(request.headerValues("If-None-Match"), tag) {
             self = .unmodified

@@ -1,10 +1,10 @@
-/// What a request's path has in the places of its route's `:names`.
+/// The values of a route's `:names` in a request's path.
 package struct RouteParameters: Sendable {
     let request: HTTPRequest
     let route: Route?
 
-    /// The percent-decoded text of a parameter; the rest of the path, as it came, for a `*name`.
-    /// - Throws: 400 where it is malformed or empty, 500 where the route has no such parameter.
+    /// Returns the percent-decoded text of a parameter; for a `*name` the rest of the path, each segment decoded.
+    /// - Throws: 400 if it is malformed or a `:name` is empty, 500 if the route has no such parameter.
     package func require(_ name: String) throws -> String {
         guard let route, let parameter = route.parameters.first(where: { $0.name == name }) else {
             throw HTTPError(.internalServerError, "The route has no such parameter.")
@@ -15,15 +15,15 @@ package struct RouteParameters: Sendable {
         return text
     }
 
-    /// A parameter as a number or any other type that reads itself from text.
-    /// - Throws: as `require(_:)`, and 400 where the text does not read.
+    /// Returns a parameter as a number or any other type that can be parsed from text.
+    /// - Throws: The errors of `require(_:)`, and 400 if the text cannot be parsed.
     package func require<Value: LosslessStringConvertible>(_ name: String, as type: Value.Type) throws -> Value {
         guard let value = Value(try require(name)) else { throw HTTPError(.badRequest, "A part of the path does not read.") }
         return value
     }
 
-    /// A parameter as one of an enum's raw values.
-    /// - Throws: as `require(_:)`, and 404 where there is no such value.
+    /// Returns a parameter as one of an enum's raw values.
+    /// - Throws: The errors of `require(_:)`, and 404 if there is no such value.
     package func require<Value: RawRepresentable<String>>(_ name: String, as type: Value.Type) throws -> Value {
         guard let value = Value(rawValue: try require(name)) else { throw HTTPError(.notFound, "There is nothing at this path.") }
         return value

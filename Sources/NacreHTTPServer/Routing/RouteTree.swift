@@ -1,14 +1,15 @@
-/// The routes by their paths. Literal segments win over a `:parameter`, and that over a `*tail`; a branch that leads nowhere is left again.
+/// The routes by their paths. Literal segments win over a `:parameter`, and a `:parameter` over a `*tail`. The search
+/// backtracks out of a branch without a route.
 struct RouteTree: Sendable {
     private struct Node: Sendable {
         var literals: [(text: [UInt8], node: Int)] = []
         var parameter: Int?
-        /// The routes of a `*tail` that begins here, and those that end here.
+        /// The routes of a `*tail` that begins at this node; `routes` has those that end at it.
         var tailRoutes: [Route] = []
         var routes: [Route] = []
     }
 
-    /// What a path leads to: a route, or the methods that the path would take, or neither.
+    /// The result of a search: a route, or the methods that the path would take, or neither.
     enum Outcome: Sendable {
         case route(Route)
         case otherMethods([HTTPMethod])
@@ -16,7 +17,7 @@ struct RouteTree: Sendable {
     }
 
     private var nodes = [Node()]
-    /// In the order in which they were inserted.
+    /// All routes, in the order in which they were inserted.
     private(set) var routes: [Route] = []
 
     mutating func insert(_ route: Route) {
@@ -94,7 +95,7 @@ final class Route: Sendable {
     let pattern: String
     let parameters: [Parameter]
     let bodyBytesMax: Int?
-    /// Whether a server that is full answers it too.
+    /// Whether the route is answered even if the server is full.
     let isAlwaysAnswered: Bool
     let handler: Router.Handler
 

@@ -1,30 +1,41 @@
-/// From a request to the handler that answers it. Built once, then shared by all loops.
+/// Finds the handler that answers a request. Built once, then shared by all loops.
 ///
-/// Patterns are paths whose segments are literal, a `:name`, or, last, a `*name` for all the rest. `HEAD` is answered by the route of `GET`.
-/// What happens where nothing matches goes through the middleware like any other answer.
+/// A pattern is a path whose segments are literal, a `:name`, or, last, a `*name` for the rest. `HEAD` is answered by
+/// the route of `GET`. An answer without a matching route goes through the middleware, too.
+///
+/// ```swift
+/// var router = Router()
+/// router.use { request, next in await next(request) }
+/// router.get("/zones/:name") { request, parameters in
+///     .text(try parameters.require("name"))
+/// }
+/// ```
 package struct Router: Sendable {
     package typealias Handler = @Sendable (HTTPRequest, RouteParameters) async throws -> HTTPResponse
-    /// Sees each request before its handler and each response after it. `next` does not throw: an error below is a response already.
+    /// A function that sees each request before its handler and each response after it. `next` does not throw, because
+    /// an error below it has become a response.
     package typealias Middleware = @Sendable (HTTPRequest, Next) async throws -> HTTPResponse
     package typealias ErrorHook = @Sendable (any Error, HTTPRequest) -> HTTPResponse
     package typealias OptionsHook = @Sendable (HTTPRequest, [HTTPMethod]) async throws -> HTTPResponse
 
     private var tree = RouteTree()
     fileprivate var middleware: [Middleware] = []
-    /// Turns what a handler throws into a response: an `HTTPError` (the server's own refusals are such: 404, 405, 413, 431, 503 …), or anything
-    /// else, which should become a 500 and a line in the log.
+    /// Turns the error of a handler into a response. An `HTTPError` has its own (also the server's refusals: 404, 405,
+    /// 413, 431, 503 …). Any other error should become a 500 and a line in the log.
     package var onError: ErrorHook = { error, _ in .error(error) }
-    /// Answers `OPTIONS` for a path that has no route of its own for it, given the methods that the path takes. Default: 204 with `Allow`.
+    /// Answers `OPTIONS` for a path without an `OPTIONS` route, given the methods that the path takes. Default: 204
+    /// with `Allow`.
     package var onOptions: OptionsHook = { _, methods in HTTPResponse(.noContent, headers: ["Allow": Router.allow(methods)]) }
 
     package init() {}
 
-    /// Adds middleware; the first added is the outermost.
+    /// Adds middleware. The first added is the outermost.
     package mutating func use(_ middleware: @escaping Middleware) {
         self.middleware.append(middleware)
     }
 
-    /// Adds a route. `bodyBytesMax` replaces the server's limit for request bodies; `isAlwaysAnswered` is for what is asked of a full server too.
+    /// Adds a route. `bodyBytesMax` replaces the server's limit for request bodies. `isAlwaysAnswered` routes are
+    /// answered by a full server, too.
     package mutating func on(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, isAlwaysAnswered: Bool = false, _ handler: @escaping Handler
     ) {
@@ -36,7 +47,7 @@ package struct Router: Sendable {
         on(.get, pattern, isAlwaysAnswered: isAlwaysAnswered, handler)
     }
 
-    /// For a path that has no GET: others are asked for their heads as for the whole.
+    /// Adds a route for `HEAD` on a path without a `GET`. On other paths the `GET` route answers it.
     package mutating func head(_ pattern: String, _ handler: @escaping Handler) {
         on(.head, pattern, handler)
     }
@@ -57,10 +68,11 @@ package struct Router: Sendable {
         on(.delete, pattern, handler)
     }
 
-    /// Methods and patterns of all routes, in the order in which they were added.
+    /// The methods and patterns of all routes, in the order in which they were added.
     package var routes: [(method: HTTPMethod, pattern: String)] { tree.routes.map { ($0.method, $0.pattern) } }
 
-    /// Answers a request without a socket: the same routes, middleware and errors, and the response as the handler made it (no ranges, no gzip).
+    /// Answers a request without a socket: the same routes, middleware and errors, but the response is as the handler
+    /// made it (no ranges, no gzip).
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var request = request
         request.match = match(request.head)
@@ -73,7 +85,7 @@ package struct Router: Sendable {
         RouteMatch(outcome: tree.find(head))
     }
 
-    /// Runs the middleware and what the request was matched with, or `refusal` in its place.
+    /// Runs the middleware and the matched handler, or throws `refusal` in its place.
     func run(_ request: HTTPRequest, refusal: HTTPError? = nil) async -> HTTPResponse {
         await Next(router: self, index: 0, refusal: refusal)(request)
     }
@@ -100,7 +112,7 @@ package struct Router: Sendable {
     }
 }
 
-/// What a path was found to lead to.
+/// The result of the route search for a request.
 struct RouteMatch: Sendable {
     let outcome: RouteTree.Outcome
 
@@ -109,13 +121,14 @@ struct RouteMatch: Sendable {
     }
 }
 
-/// The rest of the way to a response: further middleware, then the handler. Call it once, or not at all to answer yourself.
+/// The rest of the way to a response: further middleware, then the handler. A middleware calls it once, or not at all
+/// if it answers itself.
 package struct Next: Sendable {
     fileprivate let router: Router
     fileprivate let index: Int
     fileprivate let refusal: HTTPError?
 
-    /// The response of what lies below. Errors have become responses by the router's hook.
+    /// Returns the response from below. The router's hook has turned errors into responses.
     package func callAsFunction(_ request: HTTPRequest) async -> HTTPResponse {
         do {
             if index < router.middleware.count {
