@@ -3,12 +3,12 @@ import NacreLocks
 extension HTTPClient {
     package struct Head: Equatable, Sendable {
         package var status: Int
-        /// In their order; names in lower case.
+        /// The headers in their order, with names in lower case.
         package var headers: [Header]
-        /// "1.1", "2".
+        /// The version of HTTP: "1.1" or "2".
         package var version: String
 
-        /// The values of one name, with commas between them as RFC 9110 joins them; nil when there is none.
+        /// The values of one header, joined with commas as in RFC 9110; nil if there is none.
         package subscript(name: String) -> String? {
             let values = headers.filter { $0.name == name }.map(\.value)
             return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -22,9 +22,8 @@ extension HTTPClient {
         package var status: Int { head.status }
     }
 
-    /// An answer whose body is read as it comes. One task reads it, once.
-    ///
-    /// What is not read is not fetched: some hundred kilobytes wait here, and then the server has to.
+    /// An answer whose body is read as it comes. One task reads it, once. Some hundred kilobytes wait here unread. Then
+    /// the transfer pauses, and the server has to wait.
     package final class AnswerStream: AsyncSequence, Sendable {
         package typealias Element = [UInt8]
         package typealias Failure = HTTPClient.Failure
@@ -39,9 +38,9 @@ extension HTTPClient {
             self.transfer = transfer
         }
 
-        /// What has come waits for its reader, and the transfer with it.
+        /// Whether the transfer is paused because unread bytes wait.
         var isPaused: Bool { pipe.isFull }
-        /// All of it has come, or it failed.
+        /// Whether the whole body has come, or the transfer failed.
         var isOver: Bool { pipe.isOver }
 
         deinit {
@@ -64,7 +63,8 @@ extension HTTPClient {
             AsyncIterator(stream: self)
         }
 
-        /// What has come since the last call, at least a byte; nil at the end. Cancelling the task ends the transfer.
+        /// Returns the bytes that came since the last call, at least one; nil at the end. Cancelling the task ends the
+        /// transfer.
         private func read() async throws(HTTPClient.Failure) -> [UInt8]? {
             let result: Result<[UInt8]?, HTTPClient.Failure> = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -79,12 +79,12 @@ extension HTTPClient {
     }
 }
 
-/// Between the thread that a body comes in on and the task that reads it.
+/// The queue between the thread that receives a body and the task that reads it.
 final class BodyPipe: Sendable {
     typealias HeadTaker = @Sendable (Result<HTTPClient.Head, HTTPClient.Failure>) -> Void
     typealias Taker = @Sendable (Result<[UInt8]?, HTTPClient.Failure>) -> Void
 
-    /// What waits here unread before the transfer pauses.
+    /// Bytes that wait unread before the transfer pauses.
     static let bytesMax = 256 << 10
 
     private struct State {
@@ -98,18 +98,18 @@ final class BodyPipe: Sendable {
     private let state = Locked(State())
 
     var isFull: Bool { state.withLock { $0.isFull } }
-    /// Nothing more will come.
+    /// Whether no more bytes will come.
     var isOver: Bool { state.withLock { $0.end != nil } }
 
     // MARK: The reader
 
-    /// Called once, before the transfer starts.
+    /// Sets the function that gets the head. Called once, before the transfer starts.
     func awaitHead(_ taker: @escaping HeadTaker) {
         state.withLock { $0.headTaker = taker }
     }
 
-    /// Hands over what is there, or what comes next.
-    /// - Returns: whether the transfer was paused and may go on.
+    /// Hands over the waiting bytes, or those that come next.
+    /// - Returns: Whether the transfer was paused and may go on.
     func take(_ taker: @escaping Taker) -> Bool {
         let (ready, makesRoom) = state.withLock { state -> (Result<[UInt8]?, HTTPClient.Failure>?, Bool) in
             if !state.bytes.isEmpty {
@@ -137,7 +137,7 @@ final class BodyPipe: Sendable {
         taker?(.success(head))
     }
 
-    /// - Returns: false when there is no room, and nothing was taken.
+    /// - Returns: false if there is no room, and no byte was taken.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let (isTaken, taker) = state.withLock { state -> (Bool, Taker?) in
             if let taker = state.taker {

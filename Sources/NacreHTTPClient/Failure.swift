@@ -1,27 +1,25 @@
 import CNacreCurl
 
 extension HTTPClient {
-    /// Why a transfer has no answer.
-    ///
-    /// It holds no text of the request, whose URL and headers may be secret.
+    /// The reason why a transfer has no answer. It holds no text of the request, whose URL and headers may be secret.
     package struct Failure: Error, Equatable, Sendable {
         package enum Cause: Equatable, Sendable {
             case badRequest(RequestFault)
-            /// The host's name, or the proxy's, is not known.
+            /// The name of the host or of the proxy is not known.
             case cannotResolve
             case cannotConnect
             case tls(TLSFault)
             case timedOut(Timeout)
-            /// By the task, or because the client is gone.
+            /// The task was cancelled, or the client was released.
             case cancelled
-            /// The connection ended before the answer was whole.
+            /// The connection ended before the answer was complete.
             case connectionLost
             case badAnswer(AnswerFault)
-            /// The stream or the file of the request's body failed; `underlying` says how.
+            /// The stream or the file of the request's body failed; `underlying` says why.
             case bodyFailed
             /// The file that the answer goes into cannot be written; `underlying` says why.
             case fileFailed
-            /// No thread, no memory.
+            /// No thread could be started, or no memory allocated.
             case noResources
         }
 
@@ -29,7 +27,7 @@ extension HTTPClient {
             case url
             case method
             case header
-            /// The stream of the body had more or fewer bytes than it was said to have.
+            /// The stream of the body had more or fewer bytes than announced.
             case bodyLength
         }
 
@@ -40,7 +38,8 @@ extension HTTPClient {
             case expired
             /// The file of trusted authorities cannot be read.
             case authorityFile
-            /// No common version, a broken record, a server that does not speak TLS, a certificate that is wrong in another way.
+            /// No common version, a broken record, a server that does not speak TLS, or another fault of the
+            /// certificate.
             case handshake
         }
 
@@ -53,18 +52,18 @@ extension HTTPClient {
             case notHTTP
             case headersTooLarge
             case bodyTooLarge
-            /// Other bytes of the file than those that were asked for.
+            /// The bytes of the file are not those of the requested range.
             case range
-            /// Ends before its announced length or its last chunk.
+            /// The body ends before its announced length or its last chunk.
             case truncated
-            /// Compressed in a way that does not read.
+            /// The compressed body cannot be decoded.
             case encoding
         }
 
         package var cause: Cause
-        /// The request, or a part of it, may have reached the server; false: for certain not.
+        /// Whether the request, or a part of it, may have reached the server. false: it certainly has not.
         package var mayHaveArrived: Bool
-        /// What libcurl says: a `CURLcode`, or 0.
+        /// libcurl's `CURLcode`, or 0.
         package var code: Int
         private var underlyingError: EqualError?
 
@@ -79,7 +78,7 @@ extension HTTPClient {
     }
 }
 
-/// Any two are equal: what a failure is, its cause says.
+/// Wraps an error so that any two are equal: the cause alone tells failures apart.
 private struct EqualError: Equatable, Sendable {
     let error: any Error
 
@@ -87,7 +86,7 @@ private struct EqualError: Equatable, Sendable {
 }
 
 extension HTTPClient.Failure.Cause {
-    /// - Parameter verification: what OpenSSL says of the certificate, an `X509_V_ERR`, or 0.
+    /// - Parameter verification: OpenSSL's verdict on the certificate, an `X509_V_ERR`, or 0.
     init(_ code: CURLcode, verification: Int) {
         self =
             switch code {
@@ -113,11 +112,12 @@ extension HTTPClient.Failure.TLSFault {
     fileprivate init(verification: Int) {
         self =
             switch verification {
-            // libcurl compares the name itself before it has taken OpenSSL's word (1: not known yet); from 62 on OpenSSL did (host, mail, address).
+            // libcurl compares the name itself before it takes OpenSSL's verdict (1: not known yet). From 62 on OpenSSL
+            // did (host, mail, address).
             case 0, 1, 62, 63, 64: .wrongName
-            // Not yet valid, expired.
+            // Not yet valid, and expired.
             case 9, 10: .expired
-            // No issuer's certificate, self-signed, not to be verified at the first one.
+            // The issuer's certificate is missing, self-signed, or the first certificate cannot be verified.
             case 2, 18, 19, 20, 21: .unknownAuthority
             default: .handshake
             }

@@ -2,29 +2,38 @@ import Glibc
 import NacreLocks
 
 extension HTTPClient {
-    /// A file that comes over one or several answers, and has its name when it is whole.
+    /// A file that comes over one or several answers, and gets its name when it is complete.
     ///
-    /// Until then its bytes are in a file of their own, `.part` at its end, for this user alone. One task uses a download at a time. Who lets go
-    /// of one that was not finished removes that file. What a process leaves that was killed is gone on with where it has a name to be found by.
+    /// Until then its bytes are in a file that ends with `.part`, for this user alone. One task uses a download at a
+    /// time. A download that is released unfinished removes that file. After a killed process a download with `keptAs`
+    /// can continue.
+    ///
+    /// ```swift
+    /// let download = try HTTPClient.FileDownload(path: path, bytesMax: 1 << 30)
+    /// let answer = try await client.fetch(request, into: download)
+    /// if answer.status < 300 { try await download.finish() }
+    /// ```
     package final class FileDownload: Sendable {
         private struct State {
             var received = 0
-            /// What the server calls this version of the bytes, where it promises that they are the same to the last one (RFC 9110, section 8.8.1).
+            /// The server's strong tag of this version of the bytes (RFC 9110, section 8.8.1); nil if the server sent
+            /// none.
             var tag: String?
             var isFinished = false
         }
 
         package let path: String
-        /// More bytes than these end the transfer, before they are written.
+        /// The most bytes of the file. More end the transfer before they are written.
         package let bytesMax: Int
         private let file: OpenFile
         private let kept: KeptPart?
         private let state: Locked<State>
 
-        /// Makes the file; blocks while the system does.
-        /// - Parameter keptAs: under which path, without its ending, the bytes are until the file is whole, and are looked for. Where another
-        ///   download has them, and without such a path, they are beside `path`.
-        /// - Throws: `EEXIST` where another download to the same name is under way.
+        /// Creates or opens the `.part` file; blocks while the system does.
+        /// - Parameter keptAs: The path, without its ending, that holds the bytes until the file is complete, and that
+        ///   is searched for earlier ones. If it is nil, or cannot be used, for example because another download has
+        ///   it, the bytes are beside `path`.
+        /// - Throws: `EEXIST` if there is a `.part` file beside `path` already, for example of another download.
         package init(path: String, keptAs: String? = nil, bytesMax: Int) throws(FileError) {
             self.path = path
             self.bytesMax = bytesMax
@@ -42,10 +51,11 @@ extension HTTPClient {
             if let kept { kept.remove() } else { unlink(path + ".part") }
         }
 
-        /// Bytes that are there.
+        /// The number of bytes that are there.
         package var received: Int { state.withLock { $0.received } }
 
-        /// Gives the file its name, which replaces what had it. The caller knows that it is whole.
+        /// Gives the file its name and replaces an earlier file of this name. The caller knows that the file is
+        /// complete.
         package func finish() async throws(FileError) {
             try await FileWork.run { [self] () throws(FileError) in
                 if let kept {
@@ -57,7 +67,7 @@ extension HTTPClient {
             }
         }
 
-        /// What asks for the rest; empty where nothing is there, or nothing that can be gone on with.
+        /// The headers that request the rest; empty if there are no bytes, or none that can be continued.
         fileprivate var rangeHeaders: [Header] {
             state.withLock { state in
                 guard state.received > 0, let tag = state.tag else { return [] }
@@ -65,7 +75,7 @@ extension HTTPClient {
             }
         }
 
-        /// An answer with the file's bytes begins: from the first one, or where the last one ended.
+        /// Begins an answer with the file's bytes, either from the first byte or from the end of the received ones.
         fileprivate func begin(_ head: Head) async throws(HTTPClient.Failure) {
             let tag = head["etag"].flatMap { $0.hasPrefix("\"") ? $0 : nil }
             if head.status == 206 {
@@ -106,16 +116,15 @@ extension HTTPClient {
         }
     }
 
-    /// The most bytes of an answer that refuses a file. Ours: an error's text.
+    /// The most bytes of an answer that refuses a file, our choice: an error's text.
     private static let refusalBytesMax = 64 << 10
 
-    /// Fetches a file's bytes, or those that a download lacks. A call that failed can be made again, and goes on where the server lets it: where it
-    /// said by a strong tag which version it sent. Any other version starts anew.
-    ///
-    /// Some hundred kilobytes are in memory at a time.
-    ///
-    /// - Parameter request: its ranges and its compression are set here.
-    /// - Returns: status 200 or 206 without a body: the download has all bytes of this answer. Any other status with its body: the download is as it was.
+    /// Fetches a file's bytes, or those that a download lacks. After a failure the call can be repeated. It continues
+    /// if the server named the version with a strong tag and still has it. Any other version starts from the first
+    /// byte. Some hundred kilobytes are in memory at a time.
+    /// - Parameter request: The request. Its ranges and its compression are set here.
+    /// - Returns: Status 200 or 206 without a body if the download has all bytes of this answer. Any other status comes
+    ///   with its body, and leaves the bytes of the download as they were.
     package func fetch(_ request: Request, into download: FileDownload) async throws(Failure) -> Answer {
         while true {
             let range = download.rangeHeaders
@@ -128,7 +137,7 @@ extension HTTPClient {
                 try await download.begin(stream.head)
                 for try await bytes in stream { try await download.append(bytes) }
                 return Answer(head: stream.head, body: [])
-            // What is there is more than the server has.
+            // The download has at least as many bytes as the server's file: start again.
             case 416 where !range.isEmpty: try await download.restart(nil)
             default:
                 var body: [UInt8] = []
@@ -142,11 +151,11 @@ extension HTTPClient {
     }
 }
 
-/// RFC 9110, section 14.4: `bytes 5-9/10`.
+/// The value of `Content-Range` (RFC 9110, section 14.4), for example `bytes 5-9/10`.
 struct ContentRange: Equatable, Sendable {
     var first: Int
     var last: Int
-    /// nil: the server does not know.
+    /// The size of the whole file; nil if the server does not know it.
     var complete: Int?
 
     init?(_ text: String) {

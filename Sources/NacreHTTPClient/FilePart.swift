@@ -2,21 +2,23 @@ import Dispatch
 import Glibc
 
 extension HTTPClient {
-    /// Bytes of a file that go as a request's body: read while they are sent, some hundred kilobytes at a time, and never on the thread of all transfers.
+    /// Bytes of a file as a request's body. They are read while they are sent, some hundred kilobytes at a time, and
+    /// never on the thread of all transfers.
     package struct FilePart: Sendable {
-        /// What is read at once.
+        /// Bytes that are read at once.
         static let pieceBytes = 256 << 10
 
-        /// Stays open as long as somebody holds it, so that a file that is replaced meanwhile is sent as it was.
+        /// The open file. It stays open as long as it is referenced, so that a file that is replaced meanwhile is sent
+        /// as it was.
         private let file: OpenFile
         package let offset: Int
         package let length: Int
-        /// Whether it may go out again where the first connection has ended without an answer. false for what a server appends to what it has.
+        /// Whether the bytes may be sent again if the first connection ended without an answer. false if the server
+        /// appends them to earlier bytes.
         let isRepeatable: Bool
 
         /// Opens the file; blocks while the system does.
-        ///
-        /// - Throws: `FileError`, with `EINVAL` for what is no regular file or has not that many bytes.
+        /// - Throws: `FileError`, with `EINVAL` if it is no regular file or is too short.
         package init(path: String, offset: Int = 0, length: Int, isRepeatable: Bool = true) throws(FileError) {
             file = try OpenFile(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             self.offset = offset
@@ -28,7 +30,8 @@ extension HTTPClient {
             else { throw FileError(code: EINVAL) }
         }
 
-        /// The piece that begins after `sent` bytes of the part; nil at its end. `FileError` with `EINVAL` where the file has become shorter.
+        /// Returns the piece after `sent` bytes of the part; nil at its end. Throws `FileError` with `EINVAL` if the
+        /// file has become shorter.
         func piece(after sent: Int) async throws -> [UInt8]? {
             guard sent < length else { return nil }
             let count = min(Self.pieceBytes, length - sent)
@@ -36,14 +39,14 @@ extension HTTPClient {
         }
     }
 
-    /// What the system says of a file.
+    /// An error of a file operation.
     package struct FileError: Error, Equatable, Sendable {
-        /// `errno`.
+        /// The system's `errno`.
         package var code: Int32
     }
 }
 
-/// A descriptor that is closed with its last reference.
+/// A file descriptor that is closed with its last reference.
 final class OpenFile: Sendable {
     let descriptor: Int32
 
@@ -54,7 +57,7 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Exactly that many bytes.
+    /// Reads exactly `count` bytes.
     func read(_ count: Int, at offset: Int) throws(HTTPClient.FileError) -> [UInt8] {
         var failure: Int32?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -67,7 +70,7 @@ final class OpenFile: Sendable {
         return bytes
     }
 
-    /// All of them.
+    /// Writes all bytes.
     func write(_ bytes: [UInt8], at offset: Int) throws(HTTPClient.FileError) {
         var written = 0
         while written < bytes.count {
@@ -83,7 +86,7 @@ final class OpenFile: Sendable {
     }
 }
 
-/// Calls of the file system, which may block, on threads that nobody else waits for.
+/// Runs file operations, which may block, on threads that serve nothing but files.
 enum FileWork {
     private static let queue = DispatchQueue(label: "http files", attributes: .concurrent)
 

@@ -1,20 +1,23 @@
-/// HTTP/1.1 and HTTP/2 on libcurl: one thread carries all transfers, and starts with the first.
+/// HTTP/1.1 and HTTP/2 on libcurl. One thread carries all transfers, and starts with the first.
 ///
-/// A transfer ends exactly once: with an answer, or with the `Failure` that says why there is none and whether the request may have arrived.
-/// Redirections are answers like any other: the caller follows them, and decides which server gets the request's secrets. What comes compressed is delivered
-/// plain. A proxy of the environment (`http_proxy`, `https_proxy`, `no_proxy`) is used as curl uses it, and never for loopback.
+/// A transfer ends exactly once: with an answer, or with a `Failure` that says why there is none and whether the
+/// request may have arrived. Redirections are answers like any other: the caller follows them, and decides which server
+/// gets the request's secrets. Compressed answers are delivered decompressed. A proxy of the environment (`http_proxy`,
+/// `https_proxy`, `no_proxy`) is used as curl uses it, and never for loopback.
 ///
-/// A connection that was used before may be closed by the server just when the next request goes over it. When that happens before a byte of
+/// The server may close an idle connection just when the next request is sent. If no byte of the answer has come, the
+/// request is sent again over a new connection, once, if its body can be sent again.
 /// the answer, the request goes out again at once over a new connection, once, if its body can be sent again.
 package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
-        /// Transfers to one host and port at a time; more wait for their turn. Over HTTP/1.1 each has a connection of its own.
+        /// The most transfers to one host and port at a time; further ones wait. Over HTTP/1.1 each has a connection of
+        /// its own.
         package var transfersPerHostMax: Int
-        /// Connections kept open for the next request.
+        /// The most connections kept open for the next request.
         package var idleConnectionsMax: Int
         /// A PEM file of authorities that are trusted beside the system's.
         package var authorityFile: String?
-        /// `http://host:port`; nil: the environment's. Loopback is reached without either.
+        /// The proxy, `http://host:port`; nil: the environment's. Loopback is reached without any proxy.
         package var proxy: String?
         package var clock: TransferClock
 
@@ -36,12 +39,13 @@ package final class HTTPClient: Sendable {
         loop = TransferLoop(configuration)
     }
 
-    /// What still runs ends with `cancelled`.
+    /// Ends running transfers with `cancelled`.
     deinit {
         loop.close()
     }
 
-    /// Sends a request and returns its whole answer, whatever its status. Cancelling the task ends the transfer at once, with `cancelled`.
+    /// Sends a request and returns its whole answer, whatever its status. Cancelling the task ends the transfer at
+    /// once, with `cancelled`.
     package func send(_ request: Request) async throws(Failure) -> Answer {
         let transfer = Transfer(request, loop: loop)
         let result: Result<Answer, Failure> = await withTaskCancellationHandler {
@@ -55,8 +59,8 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
-    /// Sends a request and returns as soon as the head of its answer is there; the body is read from the stream. Who lets go of the stream
-    /// before its end ends the transfer.
+    /// Sends a request and returns once the head of its answer has come. The body is read from the stream. A stream
+    /// that is released before its end ends the transfer.
     package func open(_ request: Request) async throws(Failure) -> AnswerStream {
         let transfer = Transfer(request, loop: loop)
         let pipe = BodyPipe()
@@ -74,18 +78,18 @@ package final class HTTPClient: Sendable {
 
     // MARK: - For tests
 
-    /// What the client holds at this moment, as its thread counts it.
+    /// Returns the transfers and handles that the client holds now, as its thread counts them.
     package func census() async -> Census {
         await withCheckedContinuation { continuation in loop.post(.count { continuation.resume(returning: $0) }) }
     }
 
-    /// Looks at the clock again, which was set.
+    /// Wakes the loop to read the clock, after a test has set it.
     package func lookAtClock() {
         loop.post(.lookAtClock)
     }
 }
 
-/// What a client holds.
+/// The numbers of transfers and handles that a client holds.
 package struct Census: Equatable, Sendable {
     /// Transfers that libcurl carries.
     package var running: Int

@@ -1,19 +1,20 @@
 import Glibc
 
-/// The beginning of a file that is fetched, under a name that the next process finds: its bytes in `.part`, and in `.tag` beside it what the server
-/// calls this version of them.
+/// The beginning of a file that is being fetched, under a name that the next process finds. Its bytes are in `.part`,
+/// and the server's tag of this version is in `.tag`.
 ///
-/// One download has it at a time, by a lock that ends with its process. Bytes count only until the system is started again: what a process wrote that
-/// was killed is there, and after a power cut it may not be.
+/// One download owns it at a time, by a lock that ends with its process. Bytes count only until the system restarts:
+/// those of a killed process are there, but after a power cut they may be missing.
 struct KeptPart: Sendable {
-    /// Longer ones are not kept.
+    /// The longest tag that is kept, in bytes.
     private static let tagBytesMax = 1024
 
     let path: String
     let file: OpenFile
 
-    /// Opens it, and makes it where there is none; blocks while the system does, and not for other downloads.
-    /// - Returns: nil where another download has it, or where it is nobody's or somebody else's.
+    /// Opens the file, or creates it; blocks while the system does, but never for other downloads.
+    /// - Returns: nil if another download has the file, if it cannot be opened, or if it is not this user's private
+    ///   regular file.
     init?(path: String) {
         guard let file = try? OpenFile(path + ".part", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600),
             flock(file.descriptor, LOCK_EX | LOCK_NB) == 0
@@ -26,14 +27,15 @@ struct KeptPart: Sendable {
         else { return nil }
     }
 
-    /// Whether the name still leads to the file: it may have been swept away, and another download have begun.
+    /// Whether the path still names the opened file. It may have been deleted, and another download begun.
     var isThere: Bool {
         var (named, opened) = (stat(), stat())
         guard lstat(path + ".part", &named) == 0, fstat(file.descriptor, &opened) == 0 else { return false }
         return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
     }
 
-    /// What can be gone on with of a file of at most `bytesMax` bytes. The last one is always asked for: the server says whether it has this version.
+    /// Returns the bytes that a download of at most `bytesMax` bytes can continue with. They are at most `bytesMax -
+    /// 1`: one byte is always requested, so that the server says whether it has this version.
     func takeUp(bytesMax: Int) throws(HTTPClient.FileError) -> (received: Int, tag: String?) {
         var status = stat()
         let tag = readTag()
@@ -43,7 +45,7 @@ struct KeptPart: Sendable {
         return (received, received > 0 ? tag : nil)
     }
 
-    /// Notes the version of the bytes that will come. The file is empty meanwhile.
+    /// Writes the tag of the bytes that will come. The file is empty meanwhile.
     func note(_ tag: String?) throws(HTTPClient.FileError) {
         unlink(path + ".tag")
         guard let tag, tag.utf8.count <= Self.tagBytesMax, let systemStart = Self.systemStart else { return }
@@ -51,7 +53,7 @@ struct KeptPart: Sendable {
         try file.write(Array("\(systemStart)\n\(tag)\n".utf8), at: 0)
     }
 
-    /// Gives the bytes another name, and keeps nothing.
+    /// Moves the bytes to another path and removes the tag.
     func move(to place: String) throws(HTTPClient.FileError) {
         guard isThere else { throw HTTPClient.FileError(code: ENOENT) }
         unlink(path + ".tag")
@@ -71,7 +73,7 @@ struct KeptPart: Sendable {
         return String(lines[1])
     }
 
-    /// What the system calls the time since it was started.
+    /// The id of the system's current run, from its start on.
     private static let systemStart: String? = text(of: "/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init)
 
     private static func text(of path: String) -> String? {

@@ -1,17 +1,17 @@
 import CNacreCurl
 import Dispatch
 
-/// Hands mails to one SMTP server (RFC 6409), one after the other, on a thread of its own.
+/// Sends mails through one SMTP server (RFC 6409), one after the other, on a thread of its own.
 package final class MailClient: Sendable {
     package struct Configuration: Sendable {
-        /// `smtp://host:port` or `smtps://host:port`.
+        /// The server: `smtp://host:port` or `smtps://host:port`.
         package var url: String
-        /// nil: the server asks for none.
+        /// The user name; nil if the server asks for none.
         package var user: String?
         package var password: String?
-        /// Nothing is said before the connection is encrypted. Off for servers of this machine alone.
+        /// Whether the connection must be encrypted before anything is sent. Off only for servers on this machine.
         package var wantsTLS: Bool
-        /// For the whole of a mail, from the host's name to the server's last word.
+        /// Seconds for a whole mail, from the lookup of the host to the server's last reply.
         package var seconds: Int
 
         package init(url: String, user: String?, password: String?, wantsTLS: Bool, seconds: Int) {
@@ -20,11 +20,11 @@ package final class MailClient: Sendable {
         }
     }
 
-    /// Why a mail was not taken. It holds no text of the mail, and no address.
+    /// The reason why a mail was not taken. It holds no text of the mail, and no address.
     package struct Failure: Error, Equatable, Sendable {
-        /// libcurl's.
+        /// libcurl's error code; -1 if libcurl could not be set up.
         package var code: Int
-        /// The server's last reply; 0 where there was none.
+        /// The server's last reply; 0 if there was none.
         package var reply: Int
     }
 
@@ -35,11 +35,11 @@ package final class MailClient: Sendable {
         self.configuration = configuration
     }
 
-    /// Returns when the server has taken the mail. A failure leaves open whether it did.
+    /// Sends a mail. Returns when the server has taken it. After a failure it may have been taken or not.
     /// - Parameters:
-    ///   - from: an address, which bounces go to.
-    ///   - to: an address.
-    ///   - text: headers and body, with CRLF at the ends of lines.
+    ///   - from: The sender's address, which bounces go to.
+    ///   - to: The recipient's address.
+    ///   - text: Headers and body, with CRLF at the ends of lines.
     package func send(from: String, to: String, text: String) async throws(Failure) {
         let failure: Failure? = await withCheckedContinuation { continuation in
             queue.async { [configuration] in

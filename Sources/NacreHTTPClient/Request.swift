@@ -2,43 +2,43 @@ extension HTTPClient {
     package struct Request: Sendable {
         package enum Body: Sendable {
             case none
-            /// Can be sent again.
+            /// Bytes in memory, which can be sent again.
             case bytes([UInt8])
-            /// Pulled piece by piece, whenever the connection can take more; nil ends it. Sent once.
-            ///
-            /// - Parameter length: of the whole, in bytes; nil sends it in chunks.
+            /// Bytes that are pulled piece by piece when the connection can take more; nil ends them. Sent once.
+            /// - Parameter length: The length of the whole, in bytes; nil sends chunks.
             case stream(length: Int?, next: @Sendable () async throws -> [UInt8]?)
-            /// Can be sent again where the part says so.
+            /// Bytes of a file, which can be sent again if the part says so.
             case file(FilePart)
         }
 
         package enum Version: Sendable {
-            /// HTTP/2 where TLS's handshake offers it, or else HTTP/1.1.
+            /// HTTP/2 if the TLS handshake offers it, otherwise HTTP/1.1.
             case automatic
             case http1
-            /// HTTP/2 from the first byte, also without TLS.
+            /// HTTP/2 from the first byte, even without TLS.
             case http2
         }
 
         package var method: String
-        /// Absolute, `http` or `https`, percent-encoded.
+        /// The absolute URL: `http` or `https`, percent-encoded.
         package var url: String
         package var headers: [Header]
         package var body: Body
         package var version: Version
-        /// How long nothing at all may come or go: while connecting, sending, and waiting for the answer. Time that this side takes, because a
-        /// body's next piece is not there or the answer is not read, does not count. nil: no limit.
+        /// The longest time without traffic while connecting, sending, and waiting for the answer; nil: no limit. Time
+        /// that this side takes does not count: the next piece of a body is not ready, or the answer is not read.
         package var idleTimeout: Duration?
-        /// For the whole, the wait for its turn included. nil: no limit.
+        /// The longest time for the whole transfer, including the wait for its turn; nil: no limit.
         package var totalTimeout: Duration?
-        /// The most bytes of the answer's body, after decompression, of `send`; a stream has no limit.
+        /// The most bytes of the answer's body, after decompression, for `send`. A stream has no limit.
         package var answerBytesMax: Int
         /// Whether the server may compress its answer.
         package var takesCompression: Bool
-        /// false: a connection to an address that is not public is refused, whatever name led there, with `cannotConnect`. A connection that is open
-        /// already is used: ask for such requests a client of their own. A proxy's address counts where there is one.
+        /// Whether the request may reach addresses that are not public. If false, a new connection to such an address
+        /// fails with `cannotConnect`, whatever name led there. An open connection is used all the same, so use a
+        /// separate client for such requests. With a proxy, the proxy's address counts.
         package var reachesPrivateAddresses = true
-        /// Called on the thread of all transfers whenever bytes came or went: it must return at once.
+        /// Called on the thread of all transfers when bytes came or went. It must return at once.
         package var progress: (@Sendable (Progress) -> Void)?
 
         package init(
@@ -68,12 +68,12 @@ extension HTTPClient {
             self.value = value
         }
 
-        /// A name of RFC 9110's characters, and a value without those that end a line.
+        /// Whether the name has only RFC 9110's characters, and the value none that ends a line.
         var isWellFormed: Bool {
             !name.isEmpty && name.utf8.allSatisfy(Self.isOfToken) && !value.utf8.contains { $0 == 13 || $0 == 10 || $0 == 0 }
         }
 
-        /// RFC 9110, section 5.6.2.
+        /// Whether the byte may stand in a name (RFC 9110, section 5.6.2).
         static func isOfToken(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -82,7 +82,7 @@ extension HTTPClient {
         }
     }
 
-    /// Bytes of bodies so far. What is expected is nil where nobody has said it.
+    /// Bytes of bodies up to now. An expected number is nil if it is not known.
     package struct Progress: Equatable, Sendable {
         package var sent: Int
         package var toSend: Int?

@@ -1,14 +1,15 @@
 import CNacreCurl
 import Glibc
 
-/// Where a request goes.
+/// The destination of a request.
 struct Target: Equatable, Sendable {
-    /// Scheme, host and port: transfers with the same one share connections.
+    /// Scheme, host and port. Transfers with the same authority share connections.
     let authority: String
-    /// This machine, which is never reached through a proxy: it would be told the request's secrets, and has a loopback of its own.
+    /// Whether the host is this machine. It is never reached through a proxy, which would learn the request's secrets
+    /// and has a loopback of its own.
     let isLoopback: Bool
 
-    /// nil: no absolute URL of HTTP.
+    /// Parses a URL. Returns nil if it is no absolute URL of HTTP.
     init?(_ url: String) {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
@@ -27,7 +28,7 @@ struct Target: Equatable, Sendable {
         return String(cString: text)
     }
 
-    /// - Parameter host: in lower case; an IPv6 address in brackets.
+    /// - Parameter host: The host in lower case, with an IPv6 address in brackets.
     private static func isLoopback(_ host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         // RFC 6761, section 6.3.
@@ -44,7 +45,7 @@ struct Target: Equatable, Sendable {
         return isOne || isMapped
     }
 
-    /// For tests: whether an address is public, as connections are judged; nil for a text that is no address.
+    /// Whether connections treat an address as public, for tests; nil for text that is no address.
     static func isPublic(_ address: String) -> Bool? {
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)

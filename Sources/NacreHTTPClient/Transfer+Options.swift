@@ -1,12 +1,13 @@
 import CNacreCurl
 
 extension Transfer {
-    /// What libcurl reads at once. Ours, against its 16 KB: a page of changes has hundreds.
+    /// Bytes that libcurl reads at once: our choice against its 16 KB, because a page of changes has hundreds of
+    /// kilobytes.
     private static let readBytes = 64 << 10
-    /// Seconds without traffic after which the system asks whether the other side is still there.
+    /// Seconds without traffic after which the system probes the other side.
     private static let keepAliveSeconds = 60
 
-    /// What is wrong with the request, before anything is done for it.
+    /// The fault of a request that cannot be sent, or nil.
     var requestFault: HTTPClient.Failure.RequestFault? {
         if target == nil { return .url }
         if request.method.isEmpty || !request.method.utf8.allSatisfy(HTTPClient.Header.isOfToken) { return .method }
@@ -15,15 +16,15 @@ extension Transfer {
         return nil
     }
 
-    /// - Returns: the list of headers, which must live as long as the handle.
+    /// - Returns: The list of headers, which must live as long as the handle.
     func setOptions(of handle: UnsafeMutableRawPointer, _ configuration: HTTPClient.Configuration) -> UnsafeMutablePointer<curl_slist>? {
         nacre_curl_set_text(handle, CURLOPT_URL, request.url)
         nacre_curl_only_http(handle)
         nacre_curl_leave_lookups(handle)
-        // Any pointer but none: the callback asks for no more.
+        // The callback only tests whether there is a pointer.
         if !request.reachesPrivateAddresses { nacre_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, handle) }
         nacre_curl_set_number(handle, CURLOPT_PATH_AS_IS, 1)
-        // No signals: this is not the only thread.
+        // No signals, because the process has other threads.
         nacre_curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
         nacre_curl_set_number(handle, CURLOPT_TCP_KEEPALIVE, 1)
         nacre_curl_set_number(handle, CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
@@ -31,7 +32,7 @@ extension Transfer {
         nacre_curl_set_number(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         nacre_curl_set_number(handle, CURLOPT_HTTP_VERSION, version)
         if request.takesCompression { nacre_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "gzip, deflate") }
-        // The system's folder of authorities stays: libcurl was built with it, and looks there as well.
+        // libcurl was built with the system's folder of authorities, and still looks there, too.
         if let file = configuration.authorityFile { nacre_curl_set_text(handle, CURLOPT_CAINFO, file) }
         if target?.isLoopback == true {
             nacre_curl_set_text(handle, CURLOPT_NOPROXY, "*")
@@ -59,7 +60,7 @@ extension Transfer {
                 nacre_curl_set_number(handle, CURLOPT_NOBODY, 1)
             } else {
                 nacre_curl_set_number(handle, CURLOPT_HTTPGET, 1)
-                // A POST or PUT without a body still says so.
+                // A POST or PUT without a body sends `Content-Length: 0`.
                 if request.method == "POST" || request.method == "PUT" { setBytes([], of: handle) }
             }
         case .bytes(let bytes): setBytes(bytes, of: handle)
@@ -73,7 +74,7 @@ extension Transfer {
         if request.method != "HEAD" { nacre_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method) }
     }
 
-    /// libcurl keeps a copy, and sends it again by itself where it must.
+    /// Sets the bytes of the body. libcurl keeps a copy, and sends it again by itself if necessary.
     private func setBytes(_ bytes: [UInt8], of handle: UnsafeMutableRawPointer) {
         nacre_curl_set_number(handle, CURLOPT_POST, 1)
         nacre_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
@@ -85,7 +86,8 @@ extension Transfer {
     }
 
     private func headerList() -> UnsafeMutablePointer<curl_slist>? {
-        // A name with nothing behind its colon takes out what libcurl would add: it would wait for a "100 Continue", and call bytes a form.
+        // A name without a value removes libcurl's default: it would wait for a "100 Continue", and declare the bytes a
+        // form.
         var lines = ["Expect:"]
         if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
         lines += request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }

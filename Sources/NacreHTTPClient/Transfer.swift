@@ -1,9 +1,9 @@
 import CNacreCurl
 
-/// One request on its way, and its answer as far as it has come.
+/// One request under way, and the part of its answer that has come.
 final class Transfer: @unchecked Sendable {
-    // Sendable: `request`, `target` and `loop` are constants; `delivery` is set before the transfer is posted to the loop; all else is touched on
-    // the loop's thread alone.
+    // Sendable: `request`, `target` and `loop` are constants; `delivery` is set before the transfer is posted to the
+    // loop. All other state is touched on the loop's thread alone.
 
     enum Delivery: Sendable {
         case whole(@Sendable (Result<HTTPClient.Answer, HTTPClient.Failure>) -> Void)
@@ -11,24 +11,24 @@ final class Transfer: @unchecked Sendable {
     }
 
     let request: HTTPClient.Request
-    /// nil where the URL is not a valid one: the transfer will fail.
+    /// The destination; nil if the URL is not valid, and the transfer will fail.
     let target: Target?
     let loop: TransferLoop
     var delivery: Delivery?
 
     var deadlines: TransferDeadlines
-    /// The task was cancelled, perhaps before the transfer started.
+    /// Whether the task was cancelled, perhaps before the transfer started.
     var isCancelled = false
-    /// The request began to go over a connection: what the server did with it is not known from here on.
+    /// Whether the request began to go over a connection, so that the server may have acted on it.
     var mayHaveArrived = false
-    /// It went out a second time, because its first connection was closed by then.
+    /// Whether the request was sent a second time, because its first connection had been closed.
     var wasRepeated = false
-    /// What went wrong on this side of libcurl, for which it only has "a callback said no".
+    /// The cause of a failure on this side. libcurl only reports that a callback aborted.
     private(set) var fault: HTTPClient.Failure.Cause?
     private(set) var underlying: (any Error)?
     private(set) var reader = AnswerHeadReader()
 
-    /// Held while libcurl may call back.
+    /// The handle, non-nil while libcurl may call back.
     private(set) var handle: UnsafeMutableRawPointer?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var body: [UInt8] = []
@@ -37,14 +37,14 @@ final class Transfer: @unchecked Sendable {
     private var upload = Upload()
     private var isReceivingPaused = false
 
-    /// What of a streamed body is at hand.
+    /// The state of a body that is pulled.
     private struct Upload {
         /// Counts how often the body began to be sent.
         var sending = 0
         var piece: ArraySlice<UInt8> = []
         var sent = 0
         var isOver = false
-        /// The next piece is being made.
+        /// Whether the next piece is being made.
         var isPulling = false
         var isPaused = false
         var task: Task<Void, Never>?
@@ -64,11 +64,12 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: - The handle
 
-    /// A handle of libcurl that is ready to go; nil when there is no memory for one.
+    /// Returns a libcurl handle with all options; nil if there is no memory for one.
     func prepare(_ configuration: HTTPClient.Configuration) -> UnsafeMutableRawPointer? {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
-        // Each callback gets `self` without a retain: the loop holds every transfer that has a handle, and frees the handle first.
+        // Each callback gets `self` without a retain: the loop holds every transfer that has a handle, and frees the
+        // handle first.
         var callbacks = TransferCallbacks.table
         callbacks.context = Unmanaged.passUnretained(self).toOpaque()
         nacre_curl_set_callbacks(handle, &callbacks)
@@ -76,7 +77,7 @@ final class Transfer: @unchecked Sendable {
         return handle
     }
 
-    /// Takes what belongs to one attempt back, for another one over a new connection.
+    /// Resets the state of the first attempt for another one over a new connection.
     func prepareAgain() {
         wasRepeated = true
         reader = AnswerHeadReader()
@@ -93,10 +94,11 @@ final class Transfer: @unchecked Sendable {
         headerList = nil
     }
 
-    /// Whether the server had closed a connection from before when the request came: libcurl has not sent it again by itself, and we may.
+    /// Whether the server had closed a reused connection when the request came. libcurl has not sent the request again
+    /// by itself, and it may be sent again.
     func isStale(_ code: CURLcode) -> Bool {
         guard let handle, !wasRepeated, !reader.hasBegun, fault == nil, request.body.isRepeatable else { return false }
-        // Of a connection of HTTP/2 that ended before an answer began, libcurl says that a file is partial.
+        // For an HTTP/2 connection that ended before an answer began, libcurl reports a partial file.
         let lost = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM]
         return lost.contains(code) && nacre_curl_number(handle, CURLINFO_NUM_CONNECTS) == 0
     }
@@ -112,7 +114,7 @@ final class Transfer: @unchecked Sendable {
         HTTPClient.Failure(cause, mayHaveArrived: mayHaveArrived, code: code, underlying: underlying)
     }
 
-    /// Tells the waiting caller, once, after the handle is gone.
+    /// Delivers the result to the waiting caller, once, after the handle is gone.
     func deliver(_ failure: HTTPClient.Failure?) {
         guard let delivery else { return }
         self.delivery = nil
@@ -147,7 +149,7 @@ final class Transfer: @unchecked Sendable {
         switch delivery {
         case .stream(let pipe): pipe.deliver(head)
         case .whole:
-            // One allocation for most answers, and none that a server could make us regret.
+            // One allocation for most answers, with a bound on the length that a server claims.
             if let length = head["content-length"].flatMap({ Int($0) }) { body.reserveCapacity(min(max(length, 0), Self.reservedMax)) }
         case nil: break
         }
@@ -188,7 +190,7 @@ final class Transfer: @unchecked Sendable {
         case refused
     }
 
-    /// Fills what libcurl can send now from the stream of the body.
+    /// Fills libcurl's buffer with the next bytes of the request's body.
     func pull(into buffer: UnsafeMutableRawBufferPointer) -> Piece {
         touch()
         if !upload.piece.isEmpty {
@@ -218,8 +220,8 @@ final class Transfer: @unchecked Sendable {
         return .paused
     }
 
-    /// The body is sent from its start again, over another connection.
-    /// - Returns: false for one that would not be the same again.
+    /// Begins the body again from its start, for another connection.
+    /// - Returns: false if the body cannot be sent again.
     @discardableResult
     func rewind() -> Bool {
         guard request.body.isRepeatable else { return false }
@@ -236,8 +238,9 @@ final class Transfer: @unchecked Sendable {
         request.progress?(progress)
     }
 
-    /// The request begins to go over a connection, for the second time when libcurl itself replaces a stale one.
-    /// - Returns: false for a body that would not be the same again.
+    /// Notes that the request begins to go over a connection. This is the second time if libcurl itself replaces a
+    /// stale one.
+    /// - Returns: false if the body was sent before and cannot be sent again.
     func noteConnected() -> Bool {
         touch()
         guard !mayHaveArrived || request.body.isRepeatable else {
@@ -254,9 +257,9 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: - Called by the loop
 
-    /// The next piece of the body is there. Returns what the transfer fails with.
+    /// Takes the next piece of the body. Returns the failure that ends the transfer, or nil.
     func take(_ piece: Result<[UInt8]?, any Error>, sending: Int) -> HTTPClient.Failure? {
-        // Of a body that has begun again since.
+        // Ignore a piece of an earlier attempt.
         guard sending == upload.sending else { return nil }
         upload.isPulling = false
         upload.task = nil
@@ -273,13 +276,13 @@ final class Transfer: @unchecked Sendable {
         return goOn()
     }
 
-    /// The reader has made room. Returns what the transfer fails with.
+    /// Goes on because the reader has made room. Returns the failure that ends the transfer, or nil.
     func drained() -> HTTPClient.Failure? {
         isReceivingPaused = false
         return goOn()
     }
 
-    /// Lets libcurl go on in the directions that are not paused; it may call back before this returns.
+    /// Lets libcurl go on in the directions that are not paused. It may call back before this returns.
     private func goOn() -> HTTPClient.Failure? {
         touch()
         guard let handle else { return nil }
@@ -298,7 +301,7 @@ extension HTTPClient.Request.Body {
         }
     }
 
-    /// Of a body that is pulled; nil where nobody has said it.
+    /// The length of a body that is pulled; nil if it is not known.
     fileprivate var length: Int? {
         switch self {
         case .stream(let length, _): length
@@ -307,7 +310,7 @@ extension HTTPClient.Request.Body {
         }
     }
 
-    /// What comes after `sent` bytes of a body that is pulled; nil at its end.
+    /// Returns the bytes after `sent` bytes of a pulled body; nil at its end.
     fileprivate func piece(after sent: Int) async throws -> [UInt8]? {
         switch self {
         case .stream(_, let next): try await next()

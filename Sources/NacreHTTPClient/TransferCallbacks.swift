@@ -1,6 +1,7 @@
 import CNacreCurl
 
-/// The functions that libcurl calls on the loop's thread while it carries a transfer, which is their context. No Swift error leaves them.
+/// The functions that libcurl calls on the loop's thread while it carries a transfer. The transfer is their context.
+/// They throw no Swift error.
 enum TransferCallbacks {
     static var table: nacre_curl_callbacks {
         nacre_curl_callbacks(
@@ -14,7 +15,7 @@ enum TransferCallbacks {
                 switch transfer.takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) {
                 case .taken: return size * count
                 case .paused: return nacre_curl_pause_body
-                // Any other number than that of the bytes ends the transfer.
+                // Any number other than the count of the bytes ends the transfer.
                 case .refused: return size * count == 0 ? 1 : 0
                 }
             },
@@ -39,7 +40,7 @@ enum TransferCallbacks {
     }
 }
 
-// A function of no type, which C function pointers can call without capturing one.
+// A global function, because C function pointers cannot capture a type.
 private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Time for transfers, to be replaced in tests.
+/// The clock of transfers, which tests replace.
 package struct TransferClock: Sendable {
-    /// Since some moment; never goes back.
+    /// The time since a fixed moment; it never goes back.
     package var now: @Sendable () -> Duration
 
     package init(now: @escaping @Sendable () -> Duration) {
@@ -16,31 +16,31 @@ package struct TransferClock: Sendable {
     }
 }
 
-/// When a transfer is given up: a value without a clock.
+/// The deadlines of one transfer, as a value without a clock.
 struct TransferDeadlines: Equatable, Sendable {
     private let idle: Duration?
     private let total: Duration?
     private let start: Duration
     private var lastActivity: Duration?
 
-    /// - Parameter now: the moment at which the request was made.
+    /// - Parameter now: The moment at which the request was made.
     init(idle: Duration?, total: Duration?, now: Duration) {
         self.idle = idle
         self.total = total
         start = now
     }
 
-    /// Something came or went, or may come and go from now on.
+    /// Notes traffic, or that traffic may come from now on.
     mutating func touch(_ now: Duration) {
         lastActivity = now
     }
 
-    /// This side is the one that is waited for, until the next `touch`.
+    /// Stops the idle time until the next `touch`, because this side causes the delay.
     mutating func hold() {
         lastActivity = nil
     }
 
-    /// The moment at which there will be a verdict, if nothing happens until then; nil: never.
+    /// The earliest deadline if nothing happens until then; nil if there is none.
     var due: Duration? {
         let totalDue = total.map { start + $0 }
         let idleDue = idle.flatMap { idle in lastActivity.map { $0 + idle } }

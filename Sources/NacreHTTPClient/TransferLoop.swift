@@ -3,14 +3,15 @@ import Glibc
 import NacreLocks
 import Synchronization
 
-/// The thread that carries transfers: libcurl's multi interface, the clock, and what other threads have to say.
+/// The thread that carries transfers: libcurl's multi interface, the deadlines, and the messages of other threads.
 final class TransferLoop: @unchecked Sendable {
-    // Sendable: `inbox`, `alive` and the constants may be reached from any thread; all else is touched on the loop's thread alone.
+    // Sendable: `inbox`, `alive` and the constants may be reached from any thread. All other state is touched on the
+    // loop's thread alone.
 
     enum Message: Sendable {
         case start(Transfer)
         case cancel(Transfer)
-        /// A transfer's stream or file has given the next piece of its body, in that sending of it.
+        /// The stream or file of a request's body has given its next piece, for the numbered attempt `sending`.
         case piece(Transfer, sending: Int, Result<[UInt8]?, any Error>)
         /// The reader of a transfer's answer has made room.
         case drained(Transfer)
@@ -23,11 +24,11 @@ final class TransferLoop: @unchecked Sendable {
         var isStarted = false
         var isWoken = false
         var isClosed = false
-        /// Set by the first message; libcurl lets any thread wake it.
+        /// libcurl's multi handle, set by the first message. Any thread may wake it.
         var multi: Multi?
     }
 
-    /// The longest sleep; a new transfer or a cancellation wakes the thread.
+    /// The longest sleep. A new transfer or a cancellation wakes the thread.
     private static let longestSleep: Duration = .seconds(24 * 60 * 60)
 
     let clock: TransferClock
@@ -49,11 +50,12 @@ final class TransferLoop: @unchecked Sendable {
 
     /// A pointer that is made on one thread and used on another.
     private struct Multi: @unchecked Sendable {
-        // Sendable: the thread of the loop uses it alone, but for the wake-up, which any thread may call while the inbox is open.
+        // Sendable: the loop's thread uses it alone, except for the wake-up, which any thread may call while the inbox
+        // is open.
         let pointer: UnsafeMutableRawPointer
     }
 
-    /// libcurl asks to be set up once in a process, before anything else of it.
+    /// The one-time set-up of libcurl in a process, before any other call.
     static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     init(_ configuration: HTTPClient.Configuration) {
@@ -67,14 +69,14 @@ final class TransferLoop: @unchecked Sendable {
     func born() { alive.add(1, ordering: .relaxed) }
     func died() { alive.subtract(1, ordering: .relaxed) }
 
-    /// Messages are heard in their order. After `close` a transfer that starts ends at once.
+    /// Sends a message to the loop. Messages are handled in order. After `close`, a transfer that starts ends at once.
     func post(_ message: Message) {
         let isTaken = inbox.withLock { inbox in
             guard !inbox.isClosed, start(&inbox), let multi = inbox.multi else { return false }
             inbox.messages.append(message)
             if !inbox.isWoken {
                 inbox.isWoken = true
-                // In the lock, so that the loop cannot have freed it.
+                // Inside the lock, so that the loop cannot have freed the handle.
                 curl_multi_wakeup(multi.pointer)
             }
             return true
@@ -90,11 +92,12 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Starts the thread if there is none yet. False when there are no resources for one.
+    /// Starts the thread if there is none yet. Returns false if there are no resources for one.
     private func start(_ inbox: inout Inbox) -> Bool {
         if inbox.isStarted { return true }
         guard Self.isSetUp, let multi = curl_multi_init() else { return false }
-        // libcurl makes a multi handle without its wake-up pipe where no descriptors are left. A thread over that would sleep for ever.
+        // Without free descriptors, libcurl makes a multi handle without its wake-up pipe. A thread on it would sleep
+        // for ever.
         guard curl_multi_wakeup(multi) == CURLM_OK else {
             curl_multi_cleanup(multi)
             return false
@@ -147,8 +150,9 @@ final class TransferLoop: @unchecked Sendable {
         curl_multi_cleanup(multi)
     }
 
-    /// Hears what has come, and lets go of it: the thread may sleep long, and a message may be the last that holds a transfer.
-    /// - Returns: false when there is nothing more to do.
+    /// Handles the messages and releases them: the thread may sleep long, and a message may be the last reference to a
+    /// transfer.
+    /// - Returns: false if the loop is closed.
     private func hearInbox(_ multi: UnsafeMutableRawPointer) -> Bool {
         let (messages, isClosed) = inbox.withLock { inbox in
             defer { (inbox.messages, inbox.isWoken) = ([], false) }
@@ -213,7 +217,7 @@ final class TransferLoop: @unchecked Sendable {
 
     // MARK: Ending
 
-    /// Takes what libcurl has ended, and sends again what a stale connection has swallowed.
+    /// Finishes the transfers that libcurl has ended, and repeats those that a stale connection lost.
     private func reapEnded(_ multi: UnsafeMutableRawPointer) {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
@@ -238,7 +242,8 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Takes a transfer out, frees what it holds, tells who waits, and gives its turn to the next. Does nothing for one that has ended.
+    /// Removes a transfer, frees its handle, delivers its result, and starts the next one. Does nothing if the transfer
+    /// has ended.
     private func finish(_ transfer: Transfer, _ failure: HTTPClient.Failure?, _ multi: UnsafeMutableRawPointer) {
         guard let authority = transfer.target?.authority, var host = hosts[authority] else { return }
         if let handle = transfer.handle, running.removeValue(forKey: handle) != nil {
@@ -258,7 +263,7 @@ final class TransferLoop: @unchecked Sendable {
 
     // MARK: Sleeping
 
-    /// Until the next deadline; libcurl wakes for its own before that.
+    /// The time until the next deadline. libcurl wakes for its own deadlines before.
     private var sleepMilliseconds: Int32 {
         var due = now + Self.longestSleep
         for transfer in running.values { due = min(due, transfer.deadlines.due ?? due) }
@@ -266,7 +271,7 @@ final class TransferLoop: @unchecked Sendable {
             for transfer in host.queue { due = min(due, transfer.deadlines.due ?? due) }
         }
         let (seconds, attoseconds) = max(due - now, .zero).components
-        // Rounded up: awake before the moment there would be nothing to do but to come again.
+        // Round up: before the deadline there would be nothing to do.
         return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
