@@ -2,18 +2,18 @@ import Glibc
 package import NacreCloudContainer
 import NacreCloudWire
 
-/// Chunks beside backups: a folder `assets` next to them holds each chunk once, however many backups need it.
+/// Chunks of backups. A folder `assets` beside the backups holds each chunk once, however many backups need it.
 package enum AssetBackup {
-    /// Where the chunks of a backup stand.
+    /// Returns the folder that holds the chunks of a backup.
     package static func folder(besides backup: String) -> String {
         let end = backup.lastIndex(of: "/")
         return (end.map { String(backup[..<$0]) } ?? ".") + "/assets"
     }
 
-    /// Gives each chunk of one folder a place in another, where it is not there. On one disk that takes no room. What is there already stays as it is.
-    /// Blocks as long as the disk takes.
-    /// - Parameter isCancelled: asked before each of up to 256 parts is looked through, and before it is shared.
-    /// - Returns: how many came.
+    /// Links each chunk of one folder into another that lacks it. On one disk that takes no room. Existing chunks stay
+    /// as they are. Blocks as long as the disk takes.
+    /// - Parameter isCancelled: Called before each of up to 256 parts is searched, and before it is linked.
+    /// - Returns: The number of chunks that were added.
     @discardableResult
     package static func share(_ source: String, with target: String, isCancelled: () -> Bool = { false }) throws(StoreError) -> Int {
         let parts = try FileCall.names(in: source).filter { $0.utf8.count == 2 }
@@ -29,13 +29,14 @@ package enum AssetBackup {
             let names = try FileCall.names(in: "\(source)/\(part)").filter { $0.utf8.count == 64 && !there.contains($0) }
             if !names.isEmpty { new.append((part, names)) }
         }
-        // A chunk that came just now may not be on the disk yet. A power cut would leave it by half in both folders, and in the other one for ever.
+        // A new chunk may not be on the disk yet. A power cut would leave it incomplete in both folders, and for ever
+        // in `target`.
         if !new.isEmpty { try FileCall.syncAll(beside: disk.descriptor, source) }
         var count = 0
         for (part, names) in new {
             if isCancelled() { throw BackupControl.cancelled }
             try FileCall.makeFolder("\(target)/\(part)")
-            // One that was collected meanwhile is in no backup.
+            // A chunk that was collected meanwhile is in no backup.
             for name in names where try FileCall.share("\(source)/\(part)/\(name)", as: "\(target)/\(part)/\(name)") { count += 1 }
             try FileCall.sync(folder: "\(target)/\(part)")
         }
@@ -43,8 +44,8 @@ package enum AssetBackup {
         return count
     }
 
-    /// Brings the chunks of a running server's storage beside its backups, where they are not there: of files by `share`, off the thread that asks, of a bucket
-    /// as copies.
+    /// Brings the chunks of a running server's storage beside its backups, if they are not there yet. Files are linked
+    /// by `share`, off the calling thread; the objects of a bucket are copied.
     package static func sharing(_ source: any AssetStorage, with target: String, _ control: BackupControl) async throws {
         switch source {
         case let files as AssetFiles: _ = try await onThread { try share(files.folder, with: target) { control.isCancelled } }
@@ -53,7 +54,7 @@ package enum AssetBackup {
         }
     }
 
-    /// `prune`, off the thread that asks.
+    /// Runs `prune` off the calling thread.
     package static func pruning(besides folder: String) async throws -> Int {
         try await onThread { try prune(besides: folder) }
     }
@@ -70,25 +71,26 @@ package enum AssetBackup {
         }
     }
 
-    /// The result of a look at the chunks that a backup needs.
+    /// The result of a search for the chunks that a backup needs.
     package struct Look {
         fileprivate var pool: String
         fileprivate var seen: Set<AssetChunk> = []
         fileprivate var missing: Set<AssetChunk> = []
         fileprivate var damaged: Set<AssetChunk> = []
         fileprivate var first: ChunkName?
-        /// Damaged files of the data folder of which the backup has sound ones.
+        /// Paths of damaged chunks in the data folder for which the backup has sound ones.
         var replaced: [String] = []
-        /// Files of records of which chunks are missing or damaged.
+        /// The number of files of records that lack a sound chunk.
         package var lostFiles = 0
 
-        /// Names of chunks of which no sound copy was found. An asset of before may name one chunk in two sizes: in the right one it is sound.
+        /// The names of chunks without a sound copy. An older asset may name one chunk with two sizes: with the right
+        /// one it is sound.
         var lost: Set<ChunkName> {
             let bad = missing.union(damaged)
             return Set(bad.map(\.name)).subtracting(seen.subtracting(bad).map(\.name))
         }
 
-        /// - Throws: `BackupFile.Damage` where files are lost.
+        /// - Throws: `BackupFile.Damage` if files are lost.
         package func requireWhole() throws {
             guard let first else { return }
             throw BackupFile.Damage(
@@ -100,10 +102,10 @@ package enum AssetBackup {
         }
     }
 
-    /// Holds the chunks beside a backup against the assets in it. Blocks as long as the disk takes.
+    /// Compares the chunks beside a backup with the assets in it. Blocks as long as the disk takes.
     /// - Parameters:
-    ///   - data: a data folder into which the backup is to be restored: chunks that are there already count too.
-    ///   - reads: false: a chunk's size is enough.
+    ///   - data: A data folder that the backup will be restored into. Its sound chunks count, too.
+    ///   - reads: Whether the bytes are hashed; false: a chunk's size is enough.
     package static func look(_ backup: String, restoringInto data: String? = nil, reads: Bool = true, _ control: BackupControl) throws -> Look {
         var look = Look(pool: folder(besides: backup))
         try eachAsset(of: backup) { chunks, key in
@@ -132,13 +134,13 @@ package enum AssetBackup {
 
     static func path(of chunk: ChunkName, in folder: String) -> String { "\(folder)/\(chunk.text.prefix(2))/\(chunk.text)" }
 
-    /// Counts the files of records of which a backup lacks chunks, by their sizes, off the thread that asks.
+    /// Counts the files of records that lack chunks in a backup, by the chunks' sizes, off the calling thread.
     package static func lostFiles(of backup: String, _ control: BackupControl) async throws -> Int {
         try await onThread { try look(backup, reads: false, control).lostFiles }
     }
 
-    /// Takes away what no backup of a folder needs any more. While a backup is made there it does nothing, and so it does where a backup cannot be read.
-    /// - Returns: how many chunks went.
+    /// Removes the chunks that no backup in a folder needs any more. Does nothing while a backup is being made there.
+    /// - Returns: The number of removed chunks.
     package static func prune(besides folder: String) throws -> Int {
         let pool = folder + "/assets"
         guard access(pool, F_OK) == 0, let lock = try Lock(pool, LOCK_EX) else { return 0 }
@@ -150,7 +152,7 @@ package enum AssetBackup {
             do {
                 _ = try BackupFile.manifest(of: path)
             } catch is BackupFile.Damage {
-                // Another file, or a backup that nobody can restore.
+                // Another file, or a backup that cannot be restored.
                 continue
             }
             try eachAsset(of: path) { chunks, _ in needed.formUnion(chunks.map(\.name)) }
@@ -166,15 +168,15 @@ package enum AssetBackup {
         return count
     }
 
-    /// The chunks of each asset in a backup, with the key under which they are named.
+    /// Calls `body` with the chunks of each asset in a backup, and the key under which they are named.
     private static func eachAsset(of backup: String, _ body: ([AssetChunk], [UInt8]) throws -> Void) throws {
         let connection = try Connection(
             path: backup, vfs: nil, access: .immutable, cacheKibibytes: SQLiteLimits.readerCacheKibibytes, busyTimeoutMilliseconds: 0)
         defer { connection.close() }
-        // Versions that had no checksums of entries had no assets.
+        // Versions without checksums of entries had no assets.
         guard try connection.lines("SELECT name FROM pragma_table_info('entries')").contains("checksum") else { return }
         var serverKey: [UInt8]?
-        // The server's key stands in the registry, which may come behind.
+        // The server's key is in the registry, which may come after the assets.
         for wanted in [EntryKind.chunkKey, .asset] {
             var last: KeptPlace?
             repeat {
@@ -186,16 +188,16 @@ package enum AssetBackup {
                 }
                 last = page.last?.place
             } while last != nil
-            // Without it there are no chunks.
+            // Without the key there are no chunks.
             if serverKey == nil { return }
         }
     }
 
-    /// Held by who brings chunks into a folder, and alone by who takes some away.
+    /// A lock that is shared by those who add chunks to a folder, and exclusive for removing some.
     private struct Lock {
         private let descriptor: Int32
 
-        /// nil: somebody else has it, and `kind` is `LOCK_EX`.
+        /// Returns nil if another process holds it and `kind` is `LOCK_EX`.
         init?(_ folder: String, _ kind: Int32) throws(StoreError) {
             descriptor = try FileCall.openFolder(folder)
             while flock(descriptor, kind == LOCK_EX ? LOCK_EX | LOCK_NB : kind) != 0 {

@@ -2,24 +2,27 @@ import Glibc
 package import NacreCloudContainer
 import NacreLocks
 
-/// Keeps the bytes of assets as files of a folder, a chunk each: `ab/abcd…`, by the first two digits of its name. A chunk is written aside, synced
-/// and moved to its place, and never changed; what a process that died left aside is removed by the next opening.
+/// Keeps the bytes of assets as files of a folder, one for each chunk: `ab/abcd…`, by the first two digits of its name.
+/// A chunk is written aside, synced, moved to its place, and never changed. The next opening removes unfinished files
+/// of a process that died.
 package final class AssetFiles: AssetStorage {
-    /// On this server: one writes while another reads, and a slow disk is not made slower by many at once.
+    /// The number of threads. On this server: one writes while another reads, and more would not make a slow disk
+    /// faster.
     private static let threadCount = 4
 
     let folder: String
     let threads: FileThreads
     private let pins = Locked(ChunkPins())
     private let counter = Locked(0)
-    /// What lies in each part that was looked through. Its lock is held while a file comes into a part or goes, so that the numbers are what is there.
+    /// The usage of each part that was searched. Its lock is held while a chunk's file is added or removed, so that the
+    /// numbers stay true.
     private let parts = Locked<[UInt8: AssetUsage]>([:])
 
-    /// Files that are open for downloads.
+    /// The number of files that are open for downloads.
     private let open = Locked(0)
-    /// Whose bytes need not be looked at again for a while.
+    /// The chunks whose bytes need not be verified again for a while.
     private let sound = Locked(SoundChunks())
-    /// Nanoseconds since some moment, those of sleep included.
+    /// Nanoseconds since a fixed moment, including those of sleep.
     private let clock: @Sendable () -> UInt64
 
     private init(folder: String, threads: FileThreads, clock: @escaping @Sendable () -> UInt64) {
@@ -28,8 +31,8 @@ package final class AssetFiles: AssetStorage {
         self.clock = clock
     }
 
-    /// Opens the folder, and makes it if it is missing, for this user alone. Nobody else may have it open. On a disk that takes no change it is opened
-    /// as it is.
+    /// Opens the folder, and creates it if it is missing, for this user alone. No other process may have it open. A
+    /// full or read-only disk is no error: the folder is opened as it is.
     package static func open(
         folder: String, clock: @escaping @Sendable () -> UInt64 = SoundChunks.now
     ) async throws -> AssetFiles {
@@ -110,7 +113,7 @@ package final class AssetFiles: AssetStorage {
         let kept = try await needed(leaving)
         try await threads.run { [self] in
             for name in leaving {
-                // Under the lock: who takes the chunk up next looks for its file afterwards.
+                // Inside the lock: a receiver that takes the chunk up next looks for its file afterwards.
                 try pins.withLock { pins in
                     if pins.endRemoving(name), !kept.contains(name) { try discard(name) }
                 }
@@ -140,10 +143,11 @@ package final class AssetFiles: AssetStorage {
         }
     }
 
-    /// To be told before a chunk's file is read: what that brings in from the disk is not known to be right.
+    /// Call before a chunk's file is read: the bytes that the read brings from the disk are not verified.
     func willRead(_ name: ChunkName) { sound.withLock { $0.forget(name) } }
 
-    /// Moves a chunk that was written just now from the file aside to its place. Where another stands there, which rows may name, it is on the disk before.
+    /// Moves a new chunk from the file aside to its place. If a chunk is there already, which rows may name, the new
+    /// file is synced first.
     func place(_ aside: String, as chunk: AssetChunk) throws(StoreError) {
         let (name, path) = (chunk.name, path(of: chunk.name))
         try changing(name, to: chunk.size) { before throws(StoreError) in
@@ -157,9 +161,10 @@ package final class AssetFiles: AssetStorage {
         try changing(name, to: nil) { _ throws(StoreError) in try FileCall.remove(path(of: name)) }
     }
 
+    /// Changes a chunk's file and the usage of its part.
     /// - Parameters:
-    ///   - size: what the chunk's file has when it is changed; nil: it is gone.
-    ///   - change: is told what it had.
+    ///   - size: The size of the chunk's file after the change; nil if it is gone.
+    ///   - change: The change. It gets the size before.
     private func changing(_ name: ChunkName, to size: Int?, _ change: (_ before: Int?) throws(StoreError) -> Void) throws(StoreError) {
         let part = name.bytes.first ?? 0
         let result = parts.withLock { parts -> Result<Void, StoreError> in
@@ -188,14 +193,14 @@ package final class AssetFiles: AssetStorage {
     }
 }
 
-/// One of so many files as may be open for downloads; free again with the last reference.
+/// One of the files that may be open for downloads. The last reference frees it.
 private final class OpenPlace: Sendable {
     /// Half of the descriptors that connections leave to others (`ServerLimits.descriptorsKept`).
     private static let filesMax = 128
 
     private let taken: Locked<Int>
 
-    /// nil where all are taken.
+    /// Returns nil if all are taken.
     init?(among taken: Locked<Int>) {
         let isFree = taken.withLock { taken in
             if taken >= Self.filesMax { return false }

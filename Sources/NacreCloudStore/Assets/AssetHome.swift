@@ -1,8 +1,8 @@
 import Glibc
 package import NacreCloudContainer
 
-/// Where the chunks of a data folder's assets are: in it, or in a bucket that a file of it names, so that no start and no command takes one for the other.
-/// Its calls block for a moment.
+/// The place of the chunks of a data folder's assets: the folder itself, or a bucket that one of its files names. The
+/// file keeps starts and commands from using the wrong place. Calls block for a moment.
 package struct AssetHome: Sendable {
     private let folder: String
 
@@ -12,7 +12,7 @@ package struct AssetHome: Sendable {
     package var files: String { folder + "/assets" }
     private var note: String { folder + "/assets-bucket" }
 
-    /// - Throws: `StoreError.inUse` where the chunks are in a bucket.
+    /// - Throws: `StoreError.inUse` if the chunks are in a bucket.
     package func requireFiles() throws(StoreError) {
         guard let url = try noted else { return }
         throw StoreError(
@@ -24,8 +24,9 @@ package struct AssetHome: Sendable {
             ])
     }
 
-    /// Opens the folder of chunks, and makes it for data without any.
-    /// - Throws: `StoreError` where the chunks are in a bucket, or where the folder is missing though the store names chunks.
+    /// Opens the folder of chunks, and creates it for data without any.
+    /// - Throws: `StoreError` if the chunks are in a bucket, or if the folder is missing although the store names
+    ///   chunks.
     package func open(over store: any Store) async throws -> AssetFiles {
         try requireFiles()
         if access(files, F_OK) != 0, errno == ENOENT, try await store.namesChunks() {
@@ -40,9 +41,9 @@ package struct AssetHome: Sendable {
         return try await AssetFiles.open(folder: files)
     }
 
-    /// Whether the server's assets may begin in this bucket: they are nowhere yet.
-    /// - Returns: false where they are in a bucket already, and in this one only if it has them.
-    /// - Throws: `StoreError.inUse` where the chunks are in the folder.
+    /// Whether the server's assets may begin in this bucket, because they are in no place yet.
+    /// - Returns: false if they are in a bucket already. This bucket is the right one only if it has them.
+    /// - Throws: `StoreError.inUse` if the chunks are in the folder.
     package func mayBegin(_ bucket: AssetBucket) throws(StoreError) -> Bool {
         for part in try FileCall.names(in: files) where part.utf8.count == 2 {
             guard try FileCall.names(in: "\(files)/\(part)").isEmpty else {
@@ -58,7 +59,7 @@ package struct AssetHome: Sendable {
         return try noted == nil
     }
 
-    /// Notes the bucket: from here on it is wanted.
+    /// Notes the bucket, which is required from then on.
     package func note(_ bucket: AssetBucket) throws(StoreError) {
         guard try noted != bucket.url else { return }
         try FileCall.write(Array(bucket.url.utf8), to: note + ".part")

@@ -2,19 +2,19 @@ import NacreCloudContainer
 import NacreCrypto
 import NacreLocks
 
-/// Hashes the chunks of a file beside the thread that cuts and writes them. What came waits here until another thread has time for it, or until there is so
-/// much that the writer hashes it itself; where all threads have work, nothing waits. Thread-safe; one writer.
+/// Hashes the chunks of a file beside the thread that cuts and writes them. Bytes wait here until another thread is
+/// free. If there are too many, or all threads are busy, the writer hashes them itself. Thread-safe; one writer.
 final class ChunkHasher: Sendable {
     private enum Step: Sendable {
         case bytes(ArraySlice<UInt8>)
-        /// The chunk ends here.
+        /// The end of a chunk.
         case end
     }
 
     private struct Queue {
         var steps: [Step] = []
         var bytes = 0
-        /// A thread hashes what waits, or will soon.
+        /// Whether a thread hashes the queue, or will soon.
         var isServed = false
     }
 
@@ -38,14 +38,15 @@ final class ChunkHasher: Sendable {
         }
     }
 
-    /// From so many bytes on another thread is woken: on a virtual machine that takes as long as it takes to hash a quarter of them.
+    /// Waiting bytes from which on another thread is woken. On a virtual machine that takes as long as hashing a
+    /// quarter of them.
     private static let bytesForThread = 128 * 1024
-    /// So many may wait.
+    /// The most bytes that may wait.
     private static let bytesMax = 256 * 1024
 
     private let threads: FileThreads
     private let queue = Locked(Queue())
-    /// Held while what was taken of the queue is hashed, so that all is in its order.
+    /// The hasher's state. Its lock is held while a part of the queue is hashed, so that the order is kept.
     private let work: Locked<Work>
 
     init(_ threads: FileThreads) throws(StoreError) {
@@ -53,7 +54,7 @@ final class ChunkHasher: Sendable {
         do { work = Locked(try Work()) } catch { throw Self.fault(error) }
     }
 
-    /// Takes what comes next of a chunk.
+    /// Takes the next bytes of a chunk.
     func add(_ bytes: ArraySlice<UInt8>) {
         let (isMuch, isServed) = queue.withLock { queue in
             queue.steps.append(.bytes(bytes))
@@ -67,12 +68,12 @@ final class ChunkHasher: Sendable {
     /// Ends a chunk.
     func endChunk() { queue.withLock { $0.steps.append(.end) } }
 
-    /// The digests of the next chunks that were ended, as far as they are hashed by now.
+    /// Returns the digests of ended chunks that are hashed by now, in order.
     func digests() throws(StoreError) -> [[UInt8]] {
         try Self.checked(work.withLockIfAvailable { $0.takeDigests() } ?? .success([]))
     }
 
-    /// The digests of all other chunks that were ended.
+    /// Returns the digests of all other ended chunks.
     func rest() throws(StoreError) -> [[UInt8]] {
         try Self.checked(
             work.withLock { work in
@@ -81,15 +82,15 @@ final class ChunkHasher: Sendable {
             })
     }
 
-    /// Hashes what waits, here, after what another thread has under way.
+    /// Hashes the queue on this thread, after the work that another thread has begun.
     private func hash() { work.withLock { hash($0) } }
 
     private func hash(_ work: Work) {
         while let steps = next() { for step in steps { work.take(step) } }
     }
 
-    /// Has another thread hash what waits.
-    /// - Returns: false where that cannot be.
+    /// Asks another thread to hash the queue.
+    /// - Returns: false if no thread can be asked.
     private func isAsked() -> Bool {
         queue.withLock { $0.isServed = true }
         if (try? threads.start { [self] in hash() }) != nil { return true }

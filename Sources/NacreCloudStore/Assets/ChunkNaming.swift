@@ -1,9 +1,10 @@
 import NacreCloudContainer
 import NacreCrypto
 
-/// How chunks and files are named under the key of their database: a code of the content, so that nobody learns by a name what another user keeps.
+/// Names chunks and files under the key of their database. A name is a keyed code of the content, so it does not tell
+/// one user what another one keeps.
 enum ChunkNaming {
-    /// Of a database, under the server's.
+    /// Returns the key of a database, derived from the server's key.
     static func key(of database: DatabaseID, _ serverKey: [UInt8]) -> [UInt8] {
         HMACSHA256.code(for: database.chunkKeyMessage, key: serverKey)
     }
@@ -16,12 +17,12 @@ enum ChunkNaming {
         ChunkName(HMACSHA256.code(for: digest, key: key))
     }
 
-    /// 20 bytes that tell a file from others.
+    /// Returns 20 bytes that tell a file from others.
     static func checksum(of chunks: [AssetChunk], under key: [UInt8]) -> [UInt8] {
         Array(HMACSHA256.code(for: chunks.flatMap { $0.name.bytes + "\($0.size);".utf8 }, key: key).prefix(20))
     }
 
-    /// - Throws: where the bytes are not those of the chunk.
+    /// - Throws: `StoreError.corrupt` if the bytes are not those of the chunk.
     static func verify(_ bytes: [UInt8], are chunk: AssetChunk, under key: [UInt8]) throws(StoreError) {
         guard bytes.count == chunk.size, name(of: bytes, under: key) == chunk.name else {
             throw StoreError(.corrupt, "A chunk of an asset is not what was kept", ["chunk": chunk.name.text])
@@ -29,6 +30,6 @@ enum ChunkNaming {
     }
 }
 
-/// Files up to this size are kept in a row: a thumbnail costs no file of its own, no directory entry and no sync besides the commit's. On this server: eight pages
-/// of the database; beyond, a file is read faster than the pages of a row.
+/// The largest file that is kept in a row, in bytes. A thumbnail then costs no file, no directory entry and no sync of
+/// its own. On this server: eight pages of the database. Above, a file is read faster than the pages of a row.
 let inlineAssetBytesMax = 32 * 1024

@@ -1,9 +1,8 @@
 import NacreCloudContainer
 
-/// Which chunks are being taken in, and which are looked at to be removed: a value, kept under a lock.
-///
-/// A removal begins, asks whether rows refer to the chunk, and ends. A receiver that takes the chunk up meanwhile ends the removal: its rows
-/// may have been committed after the question.
+/// The chunks that receivers are taking in, and those that are checked for removal. A value, kept under a lock. A
+/// removal begins, asks whether rows refer to the chunk, and ends. A receiver that takes the chunk up meanwhile cancels
+/// the removal: its rows may have been committed after the question.
 struct ChunkPins: Sendable {
     private var pins: [ChunkName: Int] = [:]
     private var leaving: Set<ChunkName> = []
@@ -18,14 +17,14 @@ struct ChunkPins: Sendable {
         pins[name] = count > 1 ? count - 1 : nil
     }
 
-    /// - Returns: those that no receiver has.
+    /// - Returns: The chunks that no receiver has pinned.
     mutating func beginRemoving(_ names: [ChunkName]) -> [ChunkName] {
         let free = names.filter { pins[$0] == nil }
         leaving.formUnion(free)
         return free
     }
 
-    /// - Returns: whether nobody has taken it up since.
+    /// - Returns: Whether no receiver has pinned the chunk since.
     mutating func endRemoving(_ name: ChunkName) -> Bool {
         leaving.remove(name) != nil
     }

@@ -2,14 +2,14 @@ import Glibc
 import NacreCloudContainer
 import NacreCloudWire
 
-/// File calls that block, with the store's errors. Only on threads of `FileThreads`.
+/// File calls that block, with the store's errors. Never call them on a thread that serves requests.
 enum FileCall {
-    /// Makes a folder for this user alone; one that is there is no error.
+    /// Makes a folder for this user alone. An existing folder is no error.
     static func makeFolder(_ path: String) throws(StoreError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault("mkdir", path) }
     }
 
-    /// What a folder holds, in no order; nothing where there is no such folder.
+    /// Returns the names in a folder, in no order; none if there is no folder.
     static func names(in path: String) throws(StoreError) -> [String] {
         guard let folder = opendir(path) else {
             if errno == ENOENT { return [] }
@@ -26,7 +26,7 @@ enum FileCall {
         return names
     }
 
-    /// How many bytes a file has; nil: there is no file.
+    /// Returns the size of a file in bytes; nil if there is no regular file.
     static func size(_ path: String) throws(StoreError) -> Int? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -36,13 +36,13 @@ enum FileCall {
         return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
     }
 
-    /// The bytes of a file, or as many as show that it has more than `bytesMax`; nil: there is no file.
+    /// Returns the bytes of a file; nil if there is no file. Of a larger file it returns `bytesMax + 1` bytes.
     static func contents(_ path: String, bytesMax: Int) throws(StoreError) -> [UInt8]? {
         guard let file = try open(path) else { return nil }
         return try contents(of: file, path, bytesMax: bytesMax)
     }
 
-    /// nil: there is no file.
+    /// Opens a file for reading; nil if there is no file.
     static func open(_ path: String) throws(StoreError) -> OpenedFile? {
         let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if file >= 0 { return OpenedFile(file) }
@@ -50,7 +50,7 @@ enum FileCall {
         throw fault("open", path)
     }
 
-    /// The bytes of an open file that nobody has read yet, or as many as show that it has more than `bytesMax`.
+    /// Returns the bytes of an open file from its start. Of a larger file it returns `bytesMax + 1` bytes.
     static func contents(of opened: OpenedFile, _ path: String, bytesMax: Int) throws(StoreError) -> [UInt8] {
         let file = opened.descriptor
         var failed = false
@@ -67,8 +67,8 @@ enum FileCall {
         return bytes
     }
 
-    /// Makes a file for this user alone, and returns when it is on the disk. What is left of one that could not be written is removed.
-    /// - Parameter isSynced: false: the caller sees to it that it comes to the disk.
+    /// Creates a file for this user alone, and returns when it is on the disk. If the write fails, the file is removed.
+    /// - Parameter isSynced: Whether to sync the file; false: the caller does it.
     static func write(_ bytes: [UInt8], to path: String, isSynced: Bool = true) throws(StoreError) {
         let file = try create(path)
         do throws(StoreError) {
@@ -80,14 +80,14 @@ enum FileCall {
         }
     }
 
-    /// Makes a file for this user alone, or empties the one that is there, for writing.
+    /// Creates a file for this user alone, or empties an existing one, for writing.
     static func create(_ path: String) throws(StoreError) -> OpenedFile {
         let file = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw fault("open", path) }
         return OpenedFile(file)
     }
 
-    /// Writes a part of the bytes behind what was written before.
+    /// Appends a part of the bytes to a file.
     static func append(_ bytes: [UInt8], _ part: Range<Int>, to file: OpenedFile, _ path: String) throws(StoreError) {
         var rest = part
         while !rest.isEmpty {
@@ -96,7 +96,7 @@ enum FileCall {
         }
     }
 
-    /// Has the kernel begin to bring to the disk what was written to a file, and does not wait: a sync has less to wait for then.
+    /// Makes the kernel begin to write a file to the disk, and does not wait. A later sync has less to wait for.
     static func beginSync(_ file: OpenedFile) {
         _ = syncRange?(file.descriptor, 0, 0, writeOfRange)
     }
@@ -105,7 +105,7 @@ enum FileCall {
         guard rename(path, place) == 0 else { throw fault("rename", place) }
     }
 
-    /// The same into a folder that may not be there yet.
+    /// Moves a file into a folder that may not exist yet.
     static func move(_ path: String, to place: String, in folder: String) throws(StoreError) {
         if rename(path, place) == 0 { return }
         guard errno == ENOENT else { throw fault("rename", place) }
@@ -113,15 +113,15 @@ enum FileCall {
         try move(path, to: place)
     }
 
-    /// Gives a file that never changes a second name, in a place where nothing is. On another disk it is copied, through a file aside.
-    /// - Returns: whether it has that name; false: the file is not there any more.
+    /// Links a file that never changes to a second, unused name. On another disk it is copied, through a file aside.
+    /// - Returns: Whether the name exists; false if the file is gone.
     static func share(_ path: String, as place: String) throws(StoreError) -> Bool {
         if link(path, place) == 0 || errno == EEXIST { return true }
         let number = errno
         let fault = fault("link", place)
         switch number {
         case ENOENT:
-            // Either the file or the place's folder is not there.
+            // Either the file or the folder of the new name is missing.
             guard try size(path) == nil else { throw fault }
             return false
         case EXDEV, EPERM, EMLINK, EOPNOTSUPP:
@@ -133,7 +133,7 @@ enum FileCall {
         }
     }
 
-    /// A descriptor of a folder, which the caller closes.
+    /// Returns a descriptor of a folder, which the caller closes.
     static func openFolder(_ path: String) throws(StoreError) -> Int32 {
         let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw fault("open", path) }
@@ -155,18 +155,18 @@ enum FileCall {
         guard fsync(file) == 0 else { throw fault("fsync", path) }
     }
 
-    /// Returns when all that was written to the file system of an open folder is on the disk, whoever wrote it.
-    /// - Throws: where anything could not be written since the folder was opened.
+    /// Returns when all writes to the file system of an open folder are on the disk, whichever process made them.
+    /// - Throws: If any write failed since the folder was opened.
     static func syncAll(beside folder: Int32, _ path: String) throws(StoreError) {
         guard let syncfs, syncfs(folder) == 0 else { throw fault("syncfs", path) }
     }
 
-    /// The C library has it for GNU programs alone, and its Swift module does not show it.
+    /// The C library has `syncfs` for GNU programs alone, and its Swift module does not show it.
     private static let syncfs: (@convention(c) @Sendable (Int32) -> Int32)? = dlsym(nil, "syncfs").map {
         unsafeBitCast($0, to: (@convention(c) @Sendable (Int32) -> Int32).self)
     }
 
-    /// As `syncfs`.
+    /// The C library's `sync_file_range`, hidden like `syncfs`.
     private static let syncRange: (@convention(c) @Sendable (Int32, Int64, Int64, UInt32) -> Int32)? = dlsym(nil, "sync_file_range").map {
         unsafeBitCast($0, to: (@convention(c) @Sendable (Int32, Int64, Int64, UInt32) -> Int32).self)
     }
@@ -174,7 +174,7 @@ enum FileCall {
     /// `SYNC_FILE_RANGE_WRITE` of <fcntl.h>, for GNU programs alone.
     private static let writeOfRange: UInt32 = 2
 
-    /// Whether `syncAll` tells of what could not be written: from Linux 5.8 on.
+    /// Whether `syncAll` reports failed writes: from Linux 5.8 on.
     static let tellsOfAll: Bool = {
         guard syncfs != nil else { return false }
         var name = utsname()
@@ -184,7 +184,7 @@ enum FileCall {
         return parts.count == 2 && (parts[0] > 5 || parts[0] == 5 && parts[1] >= 8)
     }()
 
-    /// One that is not there is no error.
+    /// Removes a file. A missing file is no error.
     static func remove(_ path: String) throws(StoreError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw fault("unlink", path) }
     }
@@ -203,7 +203,7 @@ enum FileCall {
     }
 }
 
-/// An open file; closed with the last reference.
+/// An open file, which is closed with the last reference.
 final class OpenedFile: Sendable {
     let descriptor: Int32
 
@@ -211,14 +211,14 @@ final class OpenedFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// nil where it cannot be told.
+    /// The state of the file; nil if it cannot be read.
     var state: FileState? {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? FileState(status) : nil
     }
 }
 
-/// What of a file is another when somebody has changed it, as far as clocks move between two changes.
+/// The attributes of a file that tell whether it was changed, as long as the clock moves between two changes.
 struct FileState: Hashable, Sendable {
     private var device: UInt64
     private var inode: UInt64
@@ -234,7 +234,7 @@ struct FileState: Hashable, Sendable {
         changedNanoseconds = Int64(status.st_ctim.tv_nsec)
     }
 
-    /// nil where there is none.
+    /// Returns nil if there is no file.
     init?(path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }

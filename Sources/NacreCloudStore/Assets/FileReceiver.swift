@@ -5,51 +5,52 @@ import NacreLocks
 
 /// Takes a file into a folder of chunks.
 final class FileReceiver: AssetReceiver {
-    /// Between who brings bytes and the thread that takes them. Its lock is never held for long.
+    /// The state between the sender and the thread that takes the bytes. Its lock is never held for long.
     private struct Waiting {
         /// Bytes that no thread has taken yet.
         var bytes: [UInt8] = []
-        /// All that came.
+        /// The number of all bytes that came.
         var size: Int64 = 0
-        /// A thread takes what comes, or will soon.
+        /// Whether a thread takes the bytes, or will soon.
         var isServed = false
-        /// There will be no more: who brings them waits until all were taken.
+        /// Whether the sender has ended and waits until all bytes are taken.
         var isEnding = false
-        /// What went wrong when nobody waited.
+        /// A failure on the thread, for the sender's next call.
         var failure: (any Error)?
-        /// Who brings bytes, where the thread is behind.
+        /// The suspended sender, while the thread is behind.
         var bringer: CheckedContinuation<Void, Never>?
 
-        /// Whether the thread has work. Where it has none it leaves, and is asked for again.
+        /// Whether the thread has enough work. Without it the thread leaves, and is asked again later.
         var isEnough: Bool { failure == nil && (isEnding ? !bytes.isEmpty : bytes.count >= FileReceiver.bufferBytes) }
-        /// Whether who brings bytes waits for the thread.
+        /// Whether the sender must wait for the thread.
         var isBehind: Bool { isServed && (isEnding || bytes.count >= FileReceiver.bufferBytes * 2) }
     }
 
     private struct State {
         var cuts = ContentCuts()
-        /// What came behind the last cut.
+        /// The chunk after the last cut.
         var growing: GrowingChunk?
-        /// Chunks that have come to their ends and are not hashed yet, oldest first.
+        /// Complete chunks that are not hashed yet, oldest first.
         var unnamed: [GrowingChunk] = []
-        /// Made with the first chunk.
+        /// The hasher, made with the first chunk.
         var hasher: ChunkHasher?
-        /// Chunks that were begun.
+        /// The number of chunks that were begun.
         var begun = 0
         var chunks: [AssetChunk] = []
-        /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
+        /// Chunks that this receiver has pinned. The text is the path of a new one's file aside.
         var pinned: [AssetChunk: String?] = [:]
-        /// Chunks whose places may not be on the disk yet, and whether their bytes are.
+        /// Chunks whose names may not be on the disk yet, and whether their bytes are.
         var unsynced: [ChunkName: Bool] = [:]
         var isReleased = false
-        /// The folder, opened before the first chunk was written, so that it tells of what could not be.
+        /// The folder, opened before the first chunk was written, so that a sync reports all failed writes.
         var disk: Int32?
     }
 
-    /// Chunks from which on all of the disk is synced at once. On this server: forty chunks take some milliseconds then, and four hundred one by one.
+    /// The number of chunks from which on the whole disk is synced at once. On this server: forty chunks then take some
+    /// milliseconds, and one by one four hundred.
     private static let chunksForAll = 5
 
-    /// A thread is asked for so many bytes at a time. While it works on what it took, twice as many may come.
+    /// The bytes for which a thread is asked. While it works, twice as many may wait.
     private static let bufferBytes = 64 * 1024
 
     private let files: AssetFiles
@@ -101,7 +102,7 @@ final class FileReceiver: AssetReceiver {
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
         try await files.threads.run { [self] in
             if state.withLock({ $0.pinned[chunk] != nil }) { return true }
-            // Pinned before it is looked for: from here on nobody removes it.
+            // Pin first: from here on the chunk is not removed.
             files.pin(chunk.name)
             do {
                 files.willRead(chunk.name)
@@ -154,7 +155,7 @@ final class FileReceiver: AssetReceiver {
     }
 
     func release() async -> [ChunkName] {
-        // A small file has nothing that a thread would be needed for.
+        // A small file has no chunks to clean up, and needs no thread.
         let isEmpty = state.withLockIfAvailable { state in
             state.isReleased = state.isReleased || state.begun == 0 && state.pinned.isEmpty
             return state.isReleased
@@ -182,7 +183,7 @@ final class FileReceiver: AssetReceiver {
 
     // MARK: Bytes that come
 
-    /// Has a thread take what came, after what others asked for before.
+    /// Asks a thread to take the bytes, after its earlier jobs.
     private func ask() throws {
         do {
             try files.threads.start { [self] in serve() }
@@ -203,19 +204,19 @@ final class FileReceiver: AssetReceiver {
         }
     }
 
-    /// On a thread: takes what came, and what comes meanwhile as long as nobody else wants the thread.
+    /// Takes the waiting bytes on a thread, and goes on as long as no other job wants the thread.
     private func serve() {
         while let piece = nextPiece() {
-            // A failure is noted under the lock, so that `finish` cannot miss it.
+            // Note the failure under the lock, so that `finish` cannot miss it.
             state.withLock { state in
                 do { try take(piece, &state) } catch { waiting.withLock { $0.failure = error } }
             }
-            // It fails where the store is closed, and its threads serve to the end what they have.
+            // `start` fails if the store is closed; then the threads finish the jobs that they have.
             if files.threads.isWanted, (try? files.threads.start { [self] in serve() }) != nil { return }
         }
     }
 
-    /// What came, where it is enough; nil: the thread leaves.
+    /// Returns the waiting bytes if there are enough; nil: the thread leaves.
     private func nextPiece() -> [UInt8]? {
         let (piece, bringer) = waiting.withLock { waiting in
             let piece = waiting.isEnough ? waiting.bytes : nil
@@ -252,7 +253,7 @@ final class FileReceiver: AssetReceiver {
         return chunk
     }
 
-    /// What came behind the last cut is a chunk.
+    /// Ends the chunk after the last cut.
     private func endChunk(_ state: inout State) {
         guard let growing = state.growing else { return }
         state.growing = nil
@@ -260,7 +261,7 @@ final class FileReceiver: AssetReceiver {
         state.hasher?.endChunk()
     }
 
-    /// Keeps aside the chunks that are hashed, where they are not there already.
+    /// Names the hashed chunks, and keeps the new ones aside.
     private func nameChunks(_ digests: [[UInt8]], _ state: inout State) throws {
         let named = state.unnamed.prefix(digests.count)
         state.unnamed.removeFirst(named.count)
@@ -272,7 +273,7 @@ final class FileReceiver: AssetReceiver {
     }
 
     /// Pins a chunk.
-    /// - Returns: whether it is to be written: it is not there, or is not what it should be.
+    /// - Returns: Whether it must be written, because it is missing or damaged.
     private func begin(_ chunk: AssetChunk, _ state: inout State) throws -> Bool {
         guard state.pinned[chunk] == nil, !state.isReleased else { return false }
         if state.disk == nil { state.disk = try FileCall.openFolder(files.folder) }
@@ -281,15 +282,15 @@ final class FileReceiver: AssetReceiver {
         files.willRead(chunk.name)
         let there = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
         guard let there, (try? ChunkNaming.verify(there, are: chunk, under: key)) != nil else { return true }
-        // It may be another receiver's, that has not come to its end.
+        // The chunk may belong to another receiver that has not finished.
         state.unsynced[chunk.name] = false
         return false
     }
 
     // MARK: Places
 
-    /// Chunks get their places, and are on the disk in them before this returns. No row names them until then: who finds one there that a power cut left by
-    /// half holds it against its name.
+    /// Moves chunks to their places, and returns when they are there on the disk. No row names them before. A receiver
+    /// that finds one there, cut by a power failure, verifies it.
     private func moveIntoPlace(_ chunks: [AssetChunk], _ state: inout State) throws {
         for chunk in chunks { try place(chunk, isOnDisk: false, &state) }
         if let disk = state.disk, state.unsynced.count >= Self.chunksForAll, FileCall.tellsOfAll {
@@ -302,7 +303,7 @@ final class FileReceiver: AssetReceiver {
         state.unsynced = [:]
     }
 
-    /// Moves a chunk that stands aside to its place.
+    /// Moves a chunk from its file aside to its place.
     private func place(_ chunk: AssetChunk, isOnDisk: Bool, _ state: inout State) throws {
         guard case let path?? = state.pinned[chunk] else { return }
         state.unsynced[chunk.name] = isOnDisk

@@ -1,12 +1,12 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// Threads for file calls, which block: none of them runs on a thread that serves requests. Thread-safe.
+/// Threads for file calls that block, so that they never run on a thread that serves requests. Thread-safe.
 final class FileThreads: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
         var next = 0
-        /// Jobs that a thread has under way.
+        /// The number of jobs under way.
         var running = 0
         var isClosed = false
         var threads: [BlockingThread] = []
@@ -15,7 +15,7 @@ final class FileThreads: Sendable {
     private let state = Locked(State())
     private let work = Signal()
 
-    /// - Throws: where a thread could not be started.
+    /// - Throws: If a thread could not be started.
     init(count: Int) throws {
         for _ in 0..<count {
             let (state, work) = (state, work)
@@ -29,8 +29,8 @@ final class FileThreads: Sendable {
         }
     }
 
-    /// Runs what blocks, after what was asked for before it.
-    /// - Throws: what `body` throws; `StoreError.closed` after `close`.
+    /// Runs a blocking job, after the jobs that were queued before.
+    /// - Throws: The error of `body`; `StoreError.closed` after `close`.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -41,7 +41,7 @@ final class FileThreads: Sendable {
         }
     }
 
-    /// Runs what blocks, after what was asked for before it, and does not wait for it.
+    /// Queues a blocking job, and does not wait for it.
     /// - Throws: `StoreError.closed` after `close`.
     func start(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
         let isTaken = state.withLock { state in
@@ -52,13 +52,13 @@ final class FileThreads: Sendable {
         work.notify()
     }
 
-    /// Whether something waits for a thread.
+    /// Whether a job waits for a thread.
     var isWanted: Bool { state.withLock { $0.next < $0.waiting.count } }
 
-    /// Whether a thread has nothing to do.
+    /// Whether a thread is idle.
     var hasFree: Bool { state.withLock { $0.running + $0.waiting.count - $0.next < $0.threads.count } }
 
-    /// Serves what was asked for, then ends the threads. Idempotent.
+    /// Runs the queued jobs, then ends the threads. Idempotent.
     func close() async {
         let threads = state.withLock { state in
             state.isClosed = true
@@ -76,7 +76,7 @@ final class FileThreads: Sendable {
         }
     }
 
-    /// Waits for a job. nil: there will be none.
+    /// Waits for a job; nil if the threads are to end.
     private static func next(_ state: Locked<State>, _ work: Signal) -> (@Sendable () -> Void)? {
         work.wait()
         return state.withLock { state in
@@ -84,7 +84,8 @@ final class FileThreads: Sendable {
             let job = state.waiting[state.next]
             state.next += 1
             state.running += 1
-            // What was done is dropped when it is half of the queue, so that taking a job costs the same however many wait.
+            // Drop finished jobs when they are half of the queue, so that taking a job costs the same however many
+            // wait.
             if state.next * 2 >= state.waiting.count {
                 state.waiting.removeFirst(state.next)
                 state.next = 0

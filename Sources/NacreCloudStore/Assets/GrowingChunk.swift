@@ -1,14 +1,15 @@
 import Glibc
 import NacreCloudContainer
 
-/// A chunk that is written aside while its bytes come, so that no memory holds it. One thread at a time. Its file goes with it where nobody kept it.
+/// A chunk that is written to a file aside as its bytes come, so that it is never whole in memory. One thread at a
+/// time. The file is removed with it unless it was kept.
 final class GrowingChunk {
     private let path: String
     private let file: OpenedFile
     private(set) var size = 0
     private var isKept = false
 
-    /// Makes the file, in the place of one that may be there.
+    /// Creates the file, or empties an existing one.
     init(at path: String) throws(StoreError) {
         file = try FileCall.create(path)
         self.path = path
@@ -23,8 +24,8 @@ final class GrowingChunk {
         size += part.count
     }
 
-    /// Leaves the file to the caller, on its way to the disk.
-    /// - Returns: where it is.
+    /// Leaves the file to the caller, and begins to write it to the disk.
+    /// - Returns: The path of the file.
     func keep() -> String {
         isKept = true
         FileCall.beginSync(file)

@@ -44,16 +44,16 @@ package final class MemoryAssets: AssetStorage {
 
     package func close() async {}
 
-    /// Forgets who takes what in, as a process does that ends: for tests.
+    /// Forgets all pins, as the end of a process does: for tests.
     package func end() { state.withLock { $0.pins = ChunkPins() } }
 
-    /// Every chunk that is kept.
+    /// The names of all kept chunks.
     package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
 
-    /// Keeps bytes that nobody refers to, as a process leaves them that ends before its commit: for tests.
+    /// Keeps bytes that no row refers to, as a process leaves them that ends before its commit: for tests.
     package func leave(_ bytes: [UInt8], as name: ChunkName) { state.withLock { $0.chunks[name] = bytes } }
 
-    /// Puts other bytes in the place of a chunk's, for tests of damage.
+    /// Replaces the bytes of a chunk, for tests of damage.
     package func damage(_ name: ChunkName, _ change: (inout [UInt8]) -> Void) {
         state.withLock { state in
             if var bytes = state.chunks[name] {
@@ -69,7 +69,7 @@ package final class MemoryAssets: AssetStorage {
             var chunks: [AssetChunk] = []
             var bytes: [ChunkName: [UInt8]] = [:]
             var size: Int64 = 0
-            /// Chunks that were taken up or in one by one, and pinned as they were.
+            /// Chunks that were taken up or added one by one, and pinned at that moment.
             var pinned: Set<AssetChunk> = []
         }
 

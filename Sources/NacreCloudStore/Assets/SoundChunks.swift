@@ -1,27 +1,28 @@
 import Glibc
 import NacreCloudContainer
 
-/// Chunks whose bytes this process wrote or held against their names a short while ago: a value, kept under a lock.
+/// The chunks whose bytes this process wrote or verified a short while ago. A value, kept under a lock.
 ///
-/// What of them still lies in the kernel's memory, in a file that nobody has changed, is what was written or hashed then: what is altered on the disk
-/// meanwhile is not in it. Only another program that reads the same file could bring it in, after the kernel gave the memory away: within this time.
+/// The part of an unchanged file that is still in the kernel's page cache holds the verified bytes: later damage on the
+/// disk is not in it. Only another program could bring damage into the cache, by reading the file after the kernel
+/// dropped its pages, within `lifetime`.
 struct SoundChunks: Sendable {
     struct Note: Sendable {
         var state: FileState
-        /// When it was written or hashed.
+        /// The moment at which the chunk was written or hashed.
         var moment: UInt64
-        /// No two notes have one.
+        /// A number that no other note has.
         fileprivate var number: Int
     }
 
-    /// How long bytes are not hashed again, in nanoseconds: a minute. On this server: those that a user has saved are fetched by the user's other devices
-    /// within seconds, and what many fetch is hashed once a minute.
+    /// The nanoseconds for which bytes are not hashed again: a minute. On this server: a user's other devices fetch
+    /// saved bytes within seconds, and bytes that many fetch are hashed once a minute.
     static let lifetime: UInt64 = 60_000_000_000
-    /// Two gigabytes of chunks, and a megabyte of notes.
+    /// The most notes: two gigabytes of chunks, and a megabyte of notes.
     static let notesMax = 8192
 
     private var notes: [ChunkName: Note] = [:]
-    /// In the order of their moments, those too that were noted again since.
+    /// The notes in the order of their moments, including those that were replaced since.
     private var order: [(name: ChunkName, moment: UInt64, number: Int)] = []
     private var oldest = 0
     private var number = 0
@@ -35,23 +36,22 @@ struct SoundChunks: Sendable {
             if notes[name]?.number == number { notes[name] = nil }
             oldest += 1
         }
-        // What is behind is dropped when it is half of all, so that a note costs the same however many there are.
+        // Drop old elements when they are half of all, so that a note costs the same however many there are.
         if oldest * 2 > order.count {
             order.removeFirst(oldest)
             oldest = 0
         }
     }
 
-    /// nil: the chunk is to be hashed.
+    /// Returns the note of a chunk; nil if the chunk must be hashed.
     func note(of name: ChunkName, at now: UInt64) -> Note? {
         notes[name].flatMap { Self.isGood($0, at: now) ? $0 : nil }
     }
 
-    /// To be told before anything may bring the chunk's file into memory from the disk that does not hash it first: what has a note from before is not
-    /// good any more.
+    /// Removes the note of a chunk. Call it before its file may be read into memory from the disk without a hash.
     mutating func forget(_ name: ChunkName) { notes[name] = nil }
 
-    /// Whether a note still stands.
+    /// Whether a note is still valid.
     func stands(_ note: Note, of name: ChunkName, at now: UInt64) -> Bool {
         notes[name]?.number == note.number && Self.isGood(note, at: now)
     }

@@ -1,27 +1,28 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// Keeps the bytes of assets in a bucket of a server that speaks S3, an object each chunk: `ab/abcd…`, as `AssetFiles` names its files, so that what copies
-/// files to a bucket moves a server's assets.
+/// Keeps the bytes of assets in an S3 bucket, one object for each chunk: `ab/abcd…`, as `AssetFiles` names its files. A
+/// tool that copies files to a bucket can therefore move a server's assets.
 ///
-/// A chunk is at most 1 MiB, and a part of a multipart upload at least 5: no object is sent in parts. An object is whole and durable when its `PUT` is
-/// answered, or it is not there. One server has a bucket's prefix at a time; an object `owner` says which.
+/// A chunk is at most 1 MiB, and a part of a multipart upload at least 5, so no object is sent in parts. When its `PUT`
+/// is answered, an object is whole and durable, or it is not there. One server owns a prefix of a bucket at a time; an
+/// object `owner` names it.
 package final class S3Assets: AssetStorage {
     private struct State {
         var pins = ChunkPins()
-        /// Objects that are being removed, and who waits for the end of it.
+        /// Objects that are being removed, and the callers that wait for the end of the removal.
         var going: [ChunkName: [CheckedContinuation<Void, Never>]] = [:]
-        /// Objects whose removal was asked and not answered: it may still come about. Nothing is kept there before that moment.
+        /// Objects whose removal was not answered. It may still happen, so they are not written before this moment.
         var doubtful: [ChunkName: ContinuousClock.Instant] = [:]
-        /// What lay in each part when it was looked through last.
+        /// The usage of each part at its last listing.
         var parts: [UInt8: AssetUsage] = [:]
         var isOwned = false
         var isClosed = false
     }
 
-    /// How long a request that was given up may still be on its way.
+    /// Seconds for which a request that was given up may still be on its way.
     private static let doubtSeconds = 120
-    /// Objects that are removed or copied at a time.
+    /// The number of objects that are removed or copied at a time.
     private static let atOnce = 8
     private static let ownerKey = "owner"
 
@@ -35,11 +36,12 @@ package final class S3Assets: AssetStorage {
         (self.bucket, self.owner, self.mayBegin) = (bucket, owner, mayBegin)
     }
 
-    /// Looks whose the place is, and takes it where it is nobody's. Where the server does not answer, that is done with the first chunk that is kept or removed.
+    /// Checks the owner of the place, and takes the place if it has none. If the server does not answer, that happens
+    /// with the first chunk that is written or removed.
     /// - Parameters:
-    ///   - owner: names the server's data: the same for every copy of them.
-    ///   - mayBegin: whether a place without an owner is taken; otherwise the assets are to be there already.
-    /// - Throws: `StoreError`: `inUse` where it is another server's, `unavailable` where requests are refused.
+    ///   - owner: The name of the server's data, the same for every copy of them.
+    ///   - mayBegin: Whether a place without an owner is taken. If not, the assets must be there already.
+    /// - Throws: `StoreError`: `inUse` if the place belongs to another server, `unavailable` if requests are refused.
     package static func open(
         _ place: AssetBucket, owner: String, mayBegin: Bool, clock: S3Clock = .system, patience: S3Patience = S3Patience()
     ) async throws -> S3Assets {
@@ -47,7 +49,7 @@ package final class S3Assets: AssetStorage {
         do {
             try await assets.own()
         } catch let error as StoreError where error.code == .unavailable && error.values["status"]?.hasPrefix("4") != true {
-            // It comes back, or each request says that it does not.
+            // The server may come back; until then each request fails with this error.
         }
         return assets
     }
@@ -62,7 +64,7 @@ package final class S3Assets: AssetStorage {
         do {
             return try await whole(chunk, under: key)
         } catch let error as StoreError where error.code == .corrupt {
-            // Bytes may be altered on their way: what is damaged is so a second time.
+            // Try again, because bytes may be altered on their way. Damaged ones fail a second time.
             return try await whole(chunk, under: key)
         }
     }
@@ -123,7 +125,7 @@ package final class S3Assets: AssetStorage {
         return chunks
     }
 
-    /// As it was when each part was looked through last: what a bucket takes no request tells.
+    /// The usage at the last listing of each part. No request asks for the size of a bucket.
     package var usage: AssetUsage? {
         state.withLock { state in
             guard state.parts.count > UInt8.max else { return nil }
@@ -142,8 +144,8 @@ package final class S3Assets: AssetStorage {
         if state.withLock({ $0.isClosed }) { throw StoreError(.closed, "The bucket of assets is closed") }
     }
 
-    /// Takes a chunk up: from here on nobody removes it. Waits for a removal that is under way.
-    /// - Throws: `StoreError.unavailable` where nobody knows whether it was removed, or will be.
+    /// Pins a chunk, so that it is not removed from here on. Waits for a removal that is under way.
+    /// - Throws: `StoreError.unavailable` if it is unknown whether the chunk was or will be removed.
     func pin(_ name: ChunkName) async throws {
         enum Step {
             case pinned
@@ -191,7 +193,7 @@ package final class S3Assets: AssetStorage {
 
     // MARK: Whose the place is
 
-    /// Sees that the place is this server's, once.
+    /// Checks once that the place belongs to this server.
     private func own() async throws {
         if state.withLock({ $0.isOwned }) { return }
         let found = try await bucket.get(Self.ownerKey, bytesMax: owner.utf8.count)
@@ -213,7 +215,8 @@ package final class S3Assets: AssetStorage {
 
     // MARK: Backups
 
-    /// Copies each chunk into a folder beside backups, where it is not there. Of chunks that never change one copy is enough for all backups.
+    /// Copies each missing chunk into a folder beside backups. Chunks never change, so one copy is enough for all
+    /// backups.
     func copy(to pool: String, isCancelled: @escaping @Sendable () -> Bool) async throws {
         let threads = try FileThreads(count: 2)
         do {
@@ -230,7 +233,7 @@ package final class S3Assets: AssetStorage {
                 let new = chunks.filter { !there.contains($0.name.text) }
                 let results = await inTurn(new, atMost: Self.atOnce) { chunk -> Result<Void, any Error> in
                     do {
-                        // One that was collected meanwhile is in no backup.
+                        // A chunk that was collected meanwhile is in no backup.
                         guard let bytes = try await self.bucket.get(Self.key(of: chunk.name), bytesMax: chunk.size) else { return .success(()) }
                         let path = "\(folder)/\(chunk.name.text)"
                         try await threads.run {
@@ -254,7 +257,7 @@ package final class S3Assets: AssetStorage {
     }
 }
 
-/// Does work for each item, some at a time, and returns what came of it in any order.
+/// Runs the work for each item, `limit` at a time, and returns the results in any order.
 private func inTurn<Item: Sendable, Value: Sendable>(
     _ items: [Item], atMost limit: Int, _ work: @escaping @Sendable (Item) async -> Value
 ) async -> [Value] {
@@ -271,7 +274,8 @@ private func inTurn<Item: Sendable, Value: Sendable>(
     }
 }
 
-/// So many transfers at a time, whoever makes them, in the order in which they asked. Who waits for one reads no further bytes of its sender.
+/// A bound on the transfers at a time, first come first served. A receiver that waits for its turn reads no further
+/// bytes of its sender.
 final class TransferTurns: Sendable {
     private struct State {
         var free: Int

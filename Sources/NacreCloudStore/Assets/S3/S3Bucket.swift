@@ -4,9 +4,9 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPClient
 
-/// Time for a bucket, to be replaced in tests.
+/// The clock of a bucket, which tests replace.
 package struct S3Clock: Sendable {
-    /// Seconds since 1970, for signatures.
+    /// The seconds since 1970, for signatures.
     package var now: @Sendable () -> Int
     package var pause: @Sendable (Duration) async throws -> Void
 
@@ -17,29 +17,29 @@ package struct S3Clock: Sendable {
     package static let system = S3Clock(now: { time(nil) }, pause: { try await Task.sleep(for: $0) })
 }
 
-/// How long a bucket may take.
+/// The time limits of requests to a bucket.
 package struct S3Patience: Sendable {
-    /// How long nothing at all may come or go. On this server: a bucket in the same town answers within a tenth of a second.
+    /// The longest time without traffic. On this server: a bucket in the same town answers within a tenth of a second.
     package var idle: Duration = .seconds(5)
-    /// For one attempt.
+    /// The longest time of one attempt.
     package var total: Duration = .seconds(15)
-    /// Attempts of a request, the first one included.
+    /// The number of attempts of a request, including the first.
     package var attempts = 3
-    /// Between the first two attempts; each further pause is twice as long.
+    /// The pause between the first two attempts. Each further pause is twice as long.
     package var pause: Duration = .milliseconds(200)
-    /// A server that wants to be left alone for longer is not waited for.
+    /// The longest pause that a server may ask for. After a longer one the request fails.
     package var longestPause: Duration = .seconds(2)
 
     package init() {}
 }
 
-/// Objects of one bucket: put, got, removed and listed whole, path style. Every request is signed, and every one may be repeated.
-///
-/// What is not answered, and what is answered with 429 or from 500 on, is asked again a few times: all of it takes less than a minute.
+/// The objects of one bucket: written, read, removed and listed whole, path style. Every request is signed and
+/// repeatable. A request without an answer, or with status 429 or from 500 on, is repeated a few times, within a
+/// minute.
 final class S3Bucket: Sendable {
-    /// Transfers at a time. On this server: each has a chunk in memory.
+    /// The number of transfers at a time. On this server: each has a chunk in memory.
     static let transfers = 16
-    /// The most bytes of an answer that holds no object: a page of a thousand names.
+    /// The most bytes of an answer without an object: a page of a thousand names.
     private static let answerBytes = 1 << 20
 
     let place: AssetBucket
@@ -56,23 +56,24 @@ final class S3Bucket: Sendable {
         client = HTTPClient(HTTPClient.Configuration(transfersPerHostMax: Self.transfers, idleConnectionsMax: Self.transfers))
     }
 
-    /// Keeps an object, in the place of what had its key. It is whole and durable when this returns, or it is not there.
+    /// Writes an object, or replaces the one of this key. When this returns it is whole and durable.
     func put(_ bytes: [UInt8], as key: String) async throws {
         _ = try await ask("PUT", key, body: bytes)
     }
 
-    /// - Returns: nil where there is no such object.
-    /// - Throws: `StoreError.corrupt` where it has more bytes than `bytesMax`, and than an error's text.
+    /// - Returns: The bytes; nil if there is no object of this key.
+    /// - Throws: `StoreError.corrupt` if it has more bytes than `bytesMax`, and than 64 KiB, which an error's text may
+    ///   have.
     func get(_ key: String, bytesMax: Int) async throws -> [UInt8]? {
         try await ask("GET", key, answerBytes: max(bytesMax, 64 << 10))
     }
 
-    /// One that is not there is no error.
+    /// Removes an object. A missing object is no error.
     func remove(_ key: String) async throws {
         _ = try await ask("DELETE", key)
     }
 
-    /// A page of the objects whose keys begin so, below the place's own prefix.
+    /// Returns a page of the objects whose keys begin with `prefix`, below the place's own prefix.
     func list(_ prefix: String, after token: String?) async throws -> S3Listing {
         var query = [(name: "list-type", value: "2"), (name: "prefix", value: place.prefix + prefix)]
         if let token { query.append((name: "continuation-token", value: token)) }
@@ -93,8 +94,8 @@ final class S3Bucket: Sendable {
         case again(StoreError, after: Duration?)
     }
 
-    /// - Parameter key: nil for the bucket itself.
-    /// - Returns: the body; nil where there is no such object.
+    /// - Parameter key: The object's key; nil for the bucket itself.
+    /// - Returns: The body; nil if there is no such object.
     private func ask(
         _ method: String, _ key: String?, query: [(name: String, value: String)] = [], body: [UInt8]? = nil, answerBytes: Int = S3Bucket.answerBytes
     ) async throws -> [UInt8]? {
@@ -106,7 +107,7 @@ final class S3Bucket: Sendable {
             case .done(let bytes): return bytes
             case .again(let error, let wanted):
                 guard attempt < patience.attempts, wanted ?? .zero <= patience.longestPause else { throw error }
-                // A quarter more or less, so that those who were refused at once do not come back at once.
+                // Vary the pause by a quarter, so that clients refused together do not come back together.
                 try await clock.pause(max(wanted ?? .zero, pause * Double.random(in: 0.75...1.25)))
                 attempt += 1
                 pause *= 2
@@ -139,9 +140,9 @@ final class S3Bucket: Sendable {
             idleTimeout: patience.idle, totalTimeout: patience.total, answerBytesMax: answerBytes, takesCompression: false)
     }
 
-    /// What an answer means, or that there was none.
-    /// - Parameter mayLack: whether an object that is not there is an answer.
-    /// - Throws: what no repetition would mend.
+    /// Interprets an answer or a failure.
+    /// - Parameter mayLack: Whether a missing object is a valid answer.
+    /// - Throws: Errors that a repetition would not mend.
     private func verdict(on result: Result<HTTPClient.Answer, HTTPClient.Failure>, _ key: String?, mayLack: Bool) throws -> Verdict {
         switch result {
         case .failure(let failure):

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// A page of the objects of a bucket, and what an error says of itself: read from S3's XML, of which a few elements are wanted.
+/// A page of the objects of a bucket, read from a few elements of S3's XML. Also reads the code of an error.
 struct S3Listing: Equatable, Sendable {
     struct Object: Equatable, Sendable {
         var key: String
@@ -8,10 +8,10 @@ struct S3Listing: Equatable, Sendable {
     }
 
     var objects: [Object] = []
-    /// Where the next page goes on; nil: there is none.
+    /// The token of the next page; nil if there is none.
     var next: String?
 
-    /// nil for what is no listing.
+    /// Parses a listing. Returns nil for other bytes.
     init?(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.contains("<ListBucketResult") else { return nil }
@@ -31,7 +31,7 @@ struct S3Listing: Equatable, Sendable {
         next = token
     }
 
-    /// The code of an error, such as `NoSuchKey`; nil where the bytes are none.
+    /// Returns the code of an error, for example `NoSuchKey`; nil if the bytes are no error.
     static func errorCode(_ bytes: [UInt8]) -> String? {
         let text = String(decoding: bytes.prefix(4096), as: UTF8.self)
         guard text.contains("<Error") else { return nil }
@@ -43,7 +43,7 @@ struct S3Listing: Equatable, Sendable {
         return plain(text[start.upperBound..<end.lowerBound])
     }
 
-    /// Without XML's five named entities and its numbers; nil where another one stands.
+    /// Replaces XML's five named entities and numeric ones; nil for any other entity.
     private static func plain(_ text: Substring) -> String? {
         var result = ""
         var rest = text

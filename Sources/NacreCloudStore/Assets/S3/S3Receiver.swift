@@ -2,8 +2,8 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreLocks
 
-/// Takes a file into a bucket: each chunk is sent as soon as it is cut, some of them at a time, whether the bucket has it or not. To ask first would cost a
-/// request as well, and would not tell whether what is there is whole.
+/// Takes a file into a bucket. Each chunk is sent as soon as it is cut, a few at a time, even if the bucket has it. A
+/// question before would cost a request, too, and would not tell whether the object is whole.
 final class S3Receiver: AssetReceiver {
     private struct State {
         /// Bytes that were not cut yet.
@@ -14,13 +14,13 @@ final class S3Receiver: AssetReceiver {
         var pinned: Set<AssetChunk> = []
         var isReleased = false
         var onTheirWay: [Task<Void, any Error>] = []
-        /// The bucket failed it.
+        /// Whether a write to the bucket failed.
         var isFailed = false
     }
 
-    /// Cut at once.
+    /// Bytes that are cut at once.
     private static let bufferBytes = 256 * 1024
-    /// Chunks of one file on their way at a time.
+    /// Chunks of one file that are sent at a time.
     private static let atOnce = 4
 
     private let assets: S3Assets
@@ -55,7 +55,7 @@ final class S3Receiver: AssetReceiver {
 
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
         if state.withLock({ $0.pinned.contains(chunk) }) { return true }
-        // Pinned before it is looked for: from here on nobody removes it.
+        // Pin first: from here on the chunk is not removed.
         try await assets.pin(chunk.name)
         do {
             _ = try await assets.chunk(chunk, under: key)
@@ -106,13 +106,15 @@ final class S3Receiver: AssetReceiver {
             return (state.pinned.map(\.name), state.isFailed)
         }
         assets.unpin(names)
-        // A bucket that has just failed would fail to remove them, and leave in doubt when it does: the next look for orphans takes them.
+        // A bucket that just failed would fail to remove the chunks, and leave the removals in doubt. The next search
+        // for orphans removes them.
         return isFailed ? [] : names
     }
 
     private func noteFailure() { state.withLock { $0.isFailed = true } }
 
-    /// Notes a chunk that was pinned for this receiver. Where another task of it was faster, or it is over, one pin is enough.
+    /// Notes a chunk that was pinned for this receiver. If it was noted before, or the receiver is released, the second
+    /// pin is given back.
     private func keep(_ chunk: AssetChunk) {
         let isOurs = state.withLock { !$0.isReleased && $0.pinned.insert(chunk).inserted }
         if !isOurs { assets.unpin([chunk.name]) }
@@ -128,7 +130,7 @@ final class S3Receiver: AssetReceiver {
         for bytes in ends { try await send(bytes) }
     }
 
-    /// Begins to send a chunk, and returns when another may come.
+    /// Begins to send a chunk, and returns when the next one may come.
     private func send(_ bytes: [UInt8]) async throws {
         let chunk = AssetChunk(name: ChunkNaming.name(of: bytes, under: key), size: bytes.count)
         let isNew = state.withLock { state in

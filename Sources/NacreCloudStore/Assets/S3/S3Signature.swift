@@ -2,16 +2,16 @@ import Glibc
 import NacreCloudContainer
 import NacreCrypto
 
-/// Signs requests as AWS's Signature Version 4 says. A value; the same request at the same moment has the same signature.
+/// Signs requests with AWS's Signature Version 4. A value; the same request at the same moment has the same signature.
 struct S3Signature: Sendable {
-    /// One request as it is signed: every header of it counts.
+    /// One request to be signed, with all its headers.
     struct Request: Sendable {
         var method: String
-        /// Percent-encoded, from the first slash on.
+        /// The percent-encoded path, from the first slash on.
         var path: String
-        /// Not encoded yet, in any order.
+        /// The query, not encoded yet, in any order.
         var query: [(name: String, value: String)] = []
-        /// Names in any case.
+        /// The headers, with names in any case.
         var headers: [(name: String, value: String)]
         /// The SHA-256 of the body, in hexadecimal digits.
         var payload: String
@@ -21,8 +21,8 @@ struct S3Signature: Sendable {
     var region: String
     var service = "s3"
 
-    /// The value of the header `Authorization`.
-    /// - Parameter time: as `time` writes it; one of the headers has the same.
+    /// Returns the value of the header `Authorization`.
+    /// - Parameter time: The time as `time` writes it. One of the headers must have the same.
     func authorization(of request: Request, at time: String) -> String {
         let headers = request.headers.map { (name: $0.name.lowercased(), value: Self.trimmed($0.value)) }.sorted { $0.name < $1.name }
         let names = headers.map(\.name).joined(separator: ";")
@@ -37,13 +37,13 @@ struct S3Signature: Sendable {
         return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), SignedHeaders=\(names), Signature=\(HexText.encode(key))"
     }
 
-    /// Sorted and encoded, as it is signed and as it is sent.
+    /// Returns the query sorted and encoded, as it is signed and sent.
     static func query(_ query: [(name: String, value: String)]) -> String {
         query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
     }
 
-    /// Every byte but RFC 3986's unreserved ones as a percent sign and two digits.
-    /// - Parameter kept: bytes that stay besides.
+    /// Percent-encodes every byte except RFC 3986's unreserved ones.
+    /// - Parameter kept: Further bytes that stay as they are.
     static func encoded(_ text: String, keeping kept: String = "") -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -57,13 +57,13 @@ struct S3Signature: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Without white space at its ends, and with one space where more are.
+    /// Returns the value without spaces at its ends, and with single spaces inside.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
     }
 
-    /// `20130524T000000Z`
-    /// - Parameter seconds: since 1970.
+    /// Returns a time like `20130524T000000Z`.
+    /// - Parameter seconds: The seconds since 1970.
     static func time(_ seconds: Int) -> String {
         var (seconds, parts) = (time_t(seconds), tm())
         gmtime_r(&seconds, &parts)
