@@ -1,8 +1,7 @@
 import NacreCloudContainer
 
-/// A name, compared and hashed by the bytes of its UTF-8, as both engines keep and order it.
-///
-/// `String` itself takes canonically equivalent texts for one, and orders by Unicode: two records would become one here and two in SQL.
+/// A name that is compared and hashed by the bytes of its UTF-8, as both engines keep and order it. `String` treats
+/// canonically equivalent texts as equal, and orders by Unicode. Two records would be one here and two in SQL.
 struct NameBytes: Hashable, Comparable, Sendable {
     let string: String
 
@@ -24,7 +23,7 @@ struct NameBytes: Hashable, Comparable, Sendable {
     }
 }
 
-/// The key of an index's row, ordered as bytes.
+/// The key of an index row, ordered as bytes.
 struct KeyBytes: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
 
@@ -38,10 +37,10 @@ struct KeyBytes: Hashable, Comparable, Sendable {
 }
 
 extension [EntryKey] {
-    /// So few are compared with each other: hashing them costs more.
+    /// The number of keys up to which they are compared with each other, because hashing them costs more.
     private static let few = 16
 
-    /// Each key once.
+    /// The keys without repetitions.
     var distinct: [EntryKey] {
         if count <= Self.few {
             return indices.filter { place in !self[..<place].contains { NamedKey($0) == NamedKey(self[place]) } }.map { self[$0] }
@@ -59,7 +58,7 @@ extension Sequence<TaskKey> {
 }
 
 extension Sequence<String> {
-    /// Each name once, by its bytes, in the order of its first appearance: a verb takes a set, whatever list it is handed.
+    /// The names without repetitions, compared by their bytes, in the order of first appearance.
     var distinctNames: [String] {
         var seen: Set<NameBytes> = []
         return filter { seen.insert(NameBytes($0)).inserted }

@@ -1,11 +1,9 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The checksum of a row that is not a record: CRC-32C over the columns that are put, with the columns that count added to it, so that a statement which counts
-/// keeps it true by counting along.
-///
-/// Bytes count three times: what one flipped bit of them adds is no power of two, as what a flipped bit of another counter adds is, and a repair can tell them
-/// apart.
+/// The checksum of a row that is not a record: the CRC-32C over the columns that are put, plus the columns that count.
+/// A statement that counts can keep it true by counting along. `bytes` counts three times. One flipped bit of it then
+/// adds no power of two, unlike a flipped bit of another counter, and a repair can tell them apart.
 struct RowChecksum {
     private var bytes: [UInt8] = []
 
@@ -56,7 +54,7 @@ struct RowChecksum {
         return checksum.sum
     }
 
-    /// Of a row of `index_waiting` or `index_blocks`: over where it stands and what it holds.
+    /// Returns the checksum of a row of `index_waiting` or `index_blocks`, over its key and its content.
     static func of(_ index: ZoneIndex, _ parts: [Int64], _ key: [UInt8], _ name: String, _ content: [UInt8]) -> Int64 {
         var checksum = RowChecksum()
         for part in [index.zone.database.rawValue, index.zone.zone, index.index] + parts { checksum.add(part) }

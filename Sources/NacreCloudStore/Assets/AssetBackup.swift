@@ -140,6 +140,7 @@ package enum AssetBackup {
     }
 
     /// Removes the chunks that no backup in a folder needs any more. Does nothing while a backup is being made there.
+    /// Throws, and removes nothing, if a backup cannot be read.
     /// - Returns: The number of removed chunks.
     package static func prune(besides folder: String) throws -> Int {
         let pool = folder + "/assets"

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// Whole tables, and rows that can be made again from records.
+/// Reads of whole tables, and of rows that can be derived from records.
 extension MemoryState {
     /// Sorts the whole table by its places: slow, and plainly right.
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) -> [KeptRow] {
@@ -67,7 +67,7 @@ extension KeptRow {
 }
 
 extension KeptPlace {
-    /// Places of one table.
+    /// Orders places of one table.
     fileprivate static func < (left: KeptPlace, right: KeptPlace) -> Bool {
         for (left, right) in zip(left.parts, right.parts) where left != right || !left.isNumber {
             let order = left.order(to: right)

@@ -107,7 +107,7 @@ struct OperationKey: Comparable, Sendable {
     }
 }
 
-/// The key of an entry or a task: a kind of thing in a database, and its name.
+/// The key of an entry or a task: a database, a kind, and a name.
 struct NamedKey: Hashable, Comparable, Sendable {
     var database: DatabaseID
     var kind: Int64

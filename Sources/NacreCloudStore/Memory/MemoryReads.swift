@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The questions that a snapshot answers, asked of a value.
+/// The reads of a snapshot.
 extension MemoryState {
     func databases(of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int) -> [DatabaseRow] {
         let container = NameBytes(container)
@@ -92,7 +92,7 @@ extension MemoryState {
         return found
     }
 
-    /// - Parameter bytes: of the bodies that were read so far.
+    /// - Parameter bytes: The bytes of the bodies read up to now.
     func feed(_ scan: FeedScan, _ bytes: inout Int, _ bytesMax: Int) -> FeedPortion {
         var found: [FeedEntry] = []
         let (zone, view, position) = (scan.zone, scan.view, scan.after)

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// Who refers to a record, and where records stand in indexes.
+/// The reads of references to a record, and of indexes.
 extension MemoryState {
     func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) -> [Dependents] {
         let ignored = Set(others.map(NameBytes.init))
@@ -60,8 +60,8 @@ extension MemoryState {
         return found
     }
 
-    /// Looks at every row of the spans and keeps those that the scan asks for: slow, and plainly right.
-    /// - Parameter bytes: of the bodies that were read so far.
+    /// Searches every row of the spans and keeps those that the scan asks for: slow, and plainly right.
+    /// - Parameter bytes: The bytes of the bodies read up to now.
     func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) -> IndexPortion {
         var hits: [IndexHit] = []
         for (place, span) in scan.spans.enumerated() {

@@ -1,8 +1,8 @@
 import NacreCloudContainer
 
-/// Everything that the oracle keeps: one value. A write works on a copy and the copy takes the place of the original, or is dropped.
+/// All data of the oracle, as one value. A write works on a copy, which replaces the original or is dropped.
 struct MemoryState: Sendable {
-    /// The run of now.
+    /// The number of the current run.
     var run: Int64
     var databases: [DatabaseID: DatabaseRow] = [:]
     var zones = SortedTable<ZoneKey, ZoneRow>()
@@ -17,7 +17,7 @@ struct MemoryState: Sendable {
     var operations = SortedTable<OperationKey, OperationRow>()
     var entries = SortedTable<NamedKey, EntryRow>()
     var tasks = SortedTable<NamedKey, TaskRow>()
-    /// Where runs ended that came before the newest one: by run, rising.
+    /// The last change numbers of runs before the newest one, by run, rising.
     var runEnds: [NumberedPlace: [ChangeNumber]] = [:]
 
     init(run: Int64) {
@@ -30,7 +30,7 @@ extension MemoryState {
         zones[ZoneKey(address: address)]
     }
 
-    /// Puts or removes a zone's row, and keeps the tables that find zones by name and by place in step with it.
+    /// Puts or removes a zone's row, and updates the tables that find zones by name and by place in the feed.
     mutating func setZone(_ address: ZoneAddress, to row: ZoneRow?) throws {
         if let old = zone(address) {
             if old.state == .live {
@@ -51,7 +51,7 @@ extension MemoryState {
         }
     }
 
-    /// Puts or removes a record's row, and keeps the tables of children and of tombstones in step with it.
+    /// Puts or removes a record's row, and updates the tables of children and of tombstones.
     mutating func setRecord(_ key: RecordKey, to row: RecordRow?) {
         if let link = records[key].flatMap({ ChildKey(key.zone, $0) }) {
             children[link] = nil
@@ -82,7 +82,7 @@ extension ZoneFeedKey {
 }
 
 extension TombstoneKey {
-    /// nil if the record lives.
+    /// Returns nil if the record lives.
     fileprivate init?(_ zone: ZoneAddress, _ row: RecordRow) {
         guard row.isTombstone else { return nil }
         self.init(zone: zone, number: row.number, name: NameBytes(row.name))
@@ -90,7 +90,7 @@ extension TombstoneKey {
 }
 
 extension ChildKey {
-    /// nil if the row is nobody's living child.
+    /// Returns nil if the row is a tombstone or has no parent.
     fileprivate init?(_ zone: ZoneAddress, _ row: RecordRow) {
         guard !row.isTombstone, let parent = row.parent else { return nil }
         self.init(zone: zone, parent: NameBytes(parent), child: NameBytes(row.name))

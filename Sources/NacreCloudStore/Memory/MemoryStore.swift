@@ -1,29 +1,28 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// The engine without a disk: what every other engine is compared with, and a cloud for tests.
-///
-/// Bodies run on the caller's thread, one write at a time under a lock: they are synchronous, short and wait for nothing, so a
-/// thread of their own would only cost a hop. Reads run beside writes on the state that the last finished write left. Nothing is durable.
+/// The engine without a disk: the oracle for every other engine, and a cloud for tests. Nothing is durable. Bodies run
+/// on the caller's thread, one write at a time under a lock. They are synchronous and short, so a thread of their own
+/// would only cost a hop. Reads run beside writes, on the state after the last finished write.
 package final class MemoryStore: Store {
     private let state: Locked<MemoryState?>
 
-    /// - Parameter run: see `beginRun`.
+    /// - Parameter run: The first run; see `beginRun`.
     package init(run: Int64 = Run.first) {
         state = Locked(MemoryState(run: run))
     }
 
-    /// From now on changes are of this run, as if the store had been opened anew.
+    /// Begins a run: later changes have its number, as if the store had been opened anew.
     package func beginRun(_ run: Int64) {
         state.withLock { $0?.run = run }
     }
 
-    /// What is kept now: a copy.
+    /// A copy of the present state; nil if the store is closed.
     package var copy: MemoryCopy? {
         state.withLock { $0.map(MemoryCopy.init) }
     }
 
-    /// A store that begins with a copy, in a run of its own.
+    /// Creates a store that begins with a copy, in a run of its own.
     package convenience init(_ copy: MemoryCopy, run: Int64) {
         self.init(run: run)
         state.withLock { state in
@@ -64,11 +63,11 @@ package final class MemoryStore: Store {
     }
 }
 
-/// What a `MemoryStore` kept at some time.
+/// The state of a `MemoryStore` at some moment.
 package struct MemoryCopy: Sendable {
     let state: MemoryState
 
-    /// Runs `body` on what was kept. What it writes is seen by it alone.
+    /// Runs `body` on the copied state. Only `body` sees its own writes.
     package func attempt<Value>(_ body: (any WriteTransaction) throws -> Value) throws -> Value {
         let transaction = MemoryTransaction(state)
         defer { transaction.end() }

@@ -1,15 +1,16 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// A body's hold on the state. Reads and writes go to its own copy; after the body nothing answers any more.
+/// A body's access to the state. Reads and writes use its own copy; after the body every call fails.
 final class MemoryTransaction: WriteTransaction {
     private(set) var state: MemoryState
-    /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
+    /// The first failure. Every later call fails with it, so that a body that swallows an error cannot commit half a
+    /// plan.
     private(set) var failure: StoreError?
     private(set) var tasksPut: [TaskRow] = []
-    /// Rows of its plans.
+    /// The number of rows in its plans.
     private var rows = 0
-    /// A read that nobody waits for any more ends.
+    /// Whether calls fail once the task is cancelled, because its caller no longer waits.
     private let endsWithTask: Bool
 
     init(_ state: MemoryState, endsWithTask: Bool = false) {
@@ -17,7 +18,7 @@ final class MemoryTransaction: WriteTransaction {
         self.endsWithTask = endsWithTask
     }
 
-    /// After this every call fails: the body is over, and a transaction kept beyond it is of no use.
+    /// Ends the transaction: every later call fails.
     func end() {
         failure = failure ?? .closed
     }

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// What a transaction does to the state. A function that throws may leave half of it done: the copy is dropped then.
+/// The writes of a transaction. A function that throws may leave half of its changes, because the copy is dropped then.
 extension MemoryState {
     func locked(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) -> Advance {
         Advance(
@@ -69,7 +69,7 @@ extension MemoryState {
         try place(plan.zonesChanged)
     }
 
-    /// Zones that are gone come first, so that a plan may bury a zone and make another of its name.
+    /// Puts the zones that are not live first, so that a plan may bury a zone and make another of its name.
     private mutating func apply(zones rows: [ZoneRow], forgotten: [ZoneAddress]) throws {
         for row in rows.filter({ $0.state != .live }) + rows.filter({ $0.state == .live }) {
             var kept = row
@@ -82,7 +82,7 @@ extension MemoryState {
         }
     }
 
-    /// Keeps where a place's run ended, of the newest ones.
+    /// Keeps the last number of a place's run, for the newest `Run.endsKept` runs.
     private mutating func end(_ number: ChangeNumber, in place: NumberedPlace) {
         let others = (runEnds[place] ?? []).filter { $0.run != number.run }
         runEnds[place] = (others + [number]).sorted().suffix(Run.endsKept)
@@ -100,7 +100,7 @@ extension MemoryState {
         }
     }
 
-    /// Links and index rows: what goes is taken away before what comes is put.
+    /// Applies links and index rows: all removals before all additions.
     private mutating func applyReferences(of plan: WritePlan) {
         for put in plan.records {
             let name = NameBytes(put.row.name)

@@ -1,13 +1,13 @@
-/// Rows in the order of their keys, cheap to copy and to change after a copy: a change copies one chunk and the list of chunks.
-///
-/// Finding is O(log n), a change O(chunk + n / chunk), a scan O(log n + what it visits).
+/// Rows in the order of their keys. A copy is cheap, and a change after it copies one chunk and the list of chunks. A
+/// search is O(log n), a change O(chunk + n / chunk), a scan O(log n + visited rows).
 struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
     typealias Row = (key: Key, value: Value)
 
-    /// Rows in a chunk before it is split in two: where copying a chunk and copying the list of chunks cost about the same at 100,000 rows.
+    /// The rows of a chunk before it is split. At 100,000 rows a copy of a chunk then costs about as much as one of the
+    /// list.
     private static var chunkLimit: Int { 256 }
 
-    /// Never holds an empty chunk.
+    /// The chunks, none of them empty.
     private var chunks: [[Row]] = []
 
     subscript(key: Key) -> Value? {
@@ -29,7 +29,8 @@ struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Visits rows in order, from the first whose key `belongs` (false for keys before some point and true from it on), until `visit` says stop.
+    /// Visits rows in order, from the first whose key `belongs`, until `visit` returns `.stop`. `belongs` must be false
+    /// before some key, and true from it on.
     func scan(from belongs: (Key) -> Bool, _ visit: (Key, Value) -> ScanStep) {
         var place = firstPlace(where: belongs)
         while place.chunk < chunks.count {
@@ -43,7 +44,7 @@ struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
     /// All rows, in order.
     var rows: [Row] { chunks.flatMap { $0 } }
 
-    /// The place of the first key that `belongs`; past the last chunk if none does.
+    /// Returns the place of the first key that `belongs`; past the last chunk if there is none.
     private func firstPlace(where belongs: (Key) -> Bool) -> (chunk: Int, row: Int) {
         let chunk = chunks.partitioningIndex { belongs($0[$0.count - 1].key) }
         guard chunk < chunks.count else { return (chunk, 0) }
@@ -55,7 +56,7 @@ struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
             chunks = [[row]]
             return
         }
-        // Past every key means the end of the last chunk.
+        // A place past every key is the end of the last chunk.
         let chunk = min(place.chunk, last)
         chunks[chunk].insert(row, at: place.chunk > last ? chunks[chunk].count : place.row)
         guard chunks[chunk].count > Self.chunkLimit else { return }
@@ -79,7 +80,8 @@ enum ScanStep: Sendable {
 }
 
 extension Array {
-    /// The index of the first element that `belongs`, where all before it do not and all after it do.
+    /// Returns the index of the first element that `belongs`. All elements before it must not belong, and all after it
+    /// must.
     fileprivate func partitioningIndex(where belongs: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -2,15 +2,15 @@ import Glibc
 package import NacreCloudContainer
 import NacreLocks
 
-/// What a backup is asked for.
+/// The request for a backup.
 package struct BackupOrder: Sendable {
-    /// The file to make. Nothing may be there.
+    /// The file to make. It must not exist.
     package var path: String
     /// The data folder, as the manifest names it.
     package var folder: String
     /// The version of nacre.
     package var nacre: String
-    /// How much is read and written in a second, at most; nil for no limit.
+    /// The most bytes that are read and written in a second; nil for no limit.
     package var bytesPerSecond: Int?
 
     package init(path: String, folder: String, nacre: String, bytesPerSecond: Int? = nil) {
@@ -21,7 +21,7 @@ package struct BackupOrder: Sendable {
     }
 }
 
-/// The hand on a backup under way: how far it is, and its end before its time. Any thread may hold it.
+/// The control of a backup under way: its progress, and its cancellation. Any thread may hold it.
 package final class BackupControl: Sendable {
     package enum Phase: String, Sendable, Codable {
         case copying
@@ -40,7 +40,7 @@ package final class BackupControl: Sendable {
     }
 
     private let state = Locked(State())
-    /// Called at each step of the copy: for tests that stop there.
+    /// Called at each step of the copy, for tests that stop there.
     private let onStep: @Sendable (Progress) -> Void
 
     package init(onStep: @escaping @Sendable (Progress) -> Void = { _ in }) {
@@ -72,14 +72,14 @@ struct Pace {
     private let start = ContinuousClock.now
     private var bytes: Int64 = 0
 
-    /// The longest rest between two looks at whether it is cancelled.
+    /// The longest pause between two checks for a cancellation.
     private static let restMilliseconds: Int64 = 50
 
     init(bytesPerSecond: Int?) {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// Rests until so many more bytes are due, or the backup is cancelled. Blocks.
+    /// Blocks until `more` further bytes are due, or the backup is cancelled.
     mutating func pass(_ more: Int64, _ control: BackupControl) {
         bytes += more
         guard let bytesPerSecond, bytesPerSecond > 0 else { return }

@@ -3,10 +3,9 @@ import Glibc
 import NacreCloudContainer
 import NacreCrypto
 
-/// Makes a backup of a database by SQLite's backup interface: one snapshot, read slice by slice beside writes that go on.
-///
-/// The file is written under another name, put on the disk, read again from there and checked, and only then gets its name: a file of that name is
-/// a whole backup. Blocks.
+/// Makes a backup of a database with SQLite's backup interface: one snapshot, read slice by slice beside writes.
+/// Blocks. The file is written under another name, synced, read again from the disk and checked. Only then it gets its
+/// name, so a file of that name is a whole backup.
 struct BackupCopy {
     let order: BackupOrder
     let control: BackupControl
@@ -14,7 +13,7 @@ struct BackupCopy {
 
     /// Pages read at a time: 256 KiB, so that neither a writer's sync nor a cancellation waits long.
     private static let pagesPerSlice: Int32 = 64
-    /// After so many bytes the copy waits until they are on the disk: more at once would hold up the syncs of the writes beside it.
+    /// Bytes after which the copy waits for the disk. A larger sync would hold up the syncs of the writes beside it.
     private static let bytesPerSync: Int64 = 4 << 20
     private static let chunkBytes = 1 << 20
 
@@ -22,9 +21,9 @@ struct BackupCopy {
     static let unfinishedSuffix = ".part"
 
     /// - Parameters:
-    ///   - source: in no transaction; nobody else uses it meanwhile.
-    ///   - watch: tells that the log has become too long for it.
-    ///   - snapshotIsOver: called as soon as nothing is read from the source any more.
+    ///   - source: A connection outside of any transaction, which no other caller uses meanwhile.
+    ///   - watch: Reports that the backup keeps too much in the log.
+    ///   - snapshotIsOver: Called as soon as the source is no longer read.
     func run(from source: Connection, _ watch: ReaderWatch?, snapshotIsOver: () -> Void) throws -> BackupManifest {
         guard access(order.path, F_OK) != 0 else {
             throw StoreError(
@@ -67,13 +66,13 @@ struct BackupCopy {
             source.abandonTransaction()
             snapshotIsOver()
         }
-        // A read that stays open keeps the snapshot: without it the copy would begin again with every commit.
+        // An open read keeps the snapshot. Without it the copy would begin again with every commit.
         try source.run(.beginRead)
         _ = try source.execute("SELECT count(*) FROM sqlite_schema")
         let pageBytes = Int64(try source.execute("PRAGMA page_size") ?? "") ?? 4096
         let target = try Connection(path: file.path, vfs: nil, cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
         defer { target.close() }
-        // Until it is whole the file is worth nothing, so neither a journal nor SQLite's syncs are of use.
+        // An unfinished file has no value, so neither a journal nor SQLite's syncs are of use.
         try target.execute("PRAGMA journal_mode = OFF")
         try target.execute("PRAGMA synchronous = OFF")
         guard let backup = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {

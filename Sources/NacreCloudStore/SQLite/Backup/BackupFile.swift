@@ -3,31 +3,29 @@ import Glibc
 import NacreCloudContainer
 import NacreCrypto
 
-/// A backup as a file: the database, its manifest, and an end that tells a whole file from one that was not finished.
-///
-/// Behind the database stand the manifest (JSON), its SHA-256 (32 bytes), its length (8 bytes, big-endian) and 16 bytes that name the form. Since
-/// the database comes first, SQLite's own tools can read a backup, too (`file:…?immutable=1`).
+/// A backup as a file: the database, its manifest, and an end that tells a complete file from an unfinished one. After
+/// the database come the manifest (JSON), its SHA-256 (32 bytes), its length (8 bytes, big-endian) and 16 bytes that
+/// name the format. The database comes first, so SQLite's own tools can read a backup, too (`file:…?immutable=1`).
 package enum BackupFile {
     static let ending = Array("nacre backup 1\r\n".utf8)
     private static let tailBytes = 32 + 8 + ending.count
-    /// A longer manifest was not written by this program: 64 MiB hold the chunks of 4 TB.
+    /// The longest manifest that this program writes: 64 MiB hold the chunks of 4 TB.
     private static let manifestBytesMax = 64 << 20
 
-    /// Why a file is not a sound backup.
+    /// The reason why a file is not a sound backup.
     package struct Damage: Error, Hashable, Sendable {
-        /// For people.
+        /// The text for people.
         package var text: String
         /// The words between the file's name and `text`.
         package var verdict = "is damaged"
-        /// The remedy; nil: another backup is to be taken.
+        /// The remedy; nil: take another backup.
         package var remedy: String?
     }
 
     static let unfinished = Damage(text: "it is unfinished, cut off, or no backup: its end is missing")
 
-    /// What a finished file says of itself. Looks at its end only: `verify` looks at all of it.
-    ///
-    /// - Throws: `Damage`; `StoreError` where the file cannot be read or is of a newer form.
+    /// Returns the manifest of a finished file. Reads only its end; `verify` reads all of it.
+    /// - Throws: `Damage`; `StoreError` if the file cannot be read or is of a newer format.
     package static func manifest(of path: String) throws -> BackupManifest {
         let file = try FileBytes(path)
         defer { file.close() }
@@ -56,9 +54,9 @@ package enum BackupFile {
         return manifest
     }
 
-    /// Reads all of a backup: its checksums, and whether SQLite finds the database sound. Blocks, for as long as the disk takes.
-    ///
-    /// - Throws: `Damage`; `StoreError` where the file cannot be read.
+    /// Reads all of a backup: verifies its checksums, and lets SQLite check the database. Blocks as long as the disk
+    /// takes.
+    /// - Throws: `Damage`; `StoreError` if the file cannot be read.
     @discardableResult
     package static func verify(_ path: String, _ control: BackupControl = BackupControl()) throws -> BackupManifest {
         var pace = Pace(bytesPerSecond: nil)
@@ -80,7 +78,7 @@ package enum BackupFile {
         return manifest
     }
 
-    /// Opens the database within, and asks SQLite whether it is sound.
+    /// Opens the database in the file, and lets SQLite check it.
     private static func checkDatabase(_ path: String, _ manifest: BackupManifest, _ control: BackupControl) throws {
         let connection = try Connection(
             path: path, vfs: nil, access: .immutable, cacheKibibytes: SQLiteLimits.readerCacheKibibytes, busyTimeoutMilliseconds: 0)
@@ -125,7 +123,7 @@ package enum BackupFile {
         return Checksums(chunks: chunks, whole: Hex.encode(try whole.finish()))
     }
 
-    /// Everything behind the database.
+    /// Returns the bytes after the database.
     package static func tail(_ manifest: BackupManifest) throws -> [UInt8] {
         let text = try manifest.written()
         let length = (0..<8).map { UInt8(truncatingIfNeeded: text.count >> ((7 - $0) * 8)) }

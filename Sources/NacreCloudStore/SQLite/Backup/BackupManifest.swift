@@ -1,23 +1,23 @@
 import FoundationEssentials
 import Glibc
 
-/// What a backup says of itself. It stands behind the database in the same file.
+/// The description of a backup, which stands after the database in the same file.
 package struct BackupManifest: Codable, Hashable, Sendable {
-    /// The version of the file's form; this build reads and writes 1.
+    /// The version of the file's format; this build reads and writes 1.
     package var format = Self.currentFormat
     /// The version of nacre that wrote it.
     package var nacre: String
     /// The version of the database's tables (`PRAGMA user_version`).
     package var schemaVersion: Int32
-    /// When its snapshot was taken: `2026-01-31T12:00:00Z`.
+    /// The time at which the copy of its snapshot was begun: `2026-01-31T12:00:00Z`.
     package var time: String
-    /// The data folder that it was taken of.
+    /// The data folder of the backup.
     package var folder: String
     package var containers: Int
     package var databases: Int
     package var pageBytes: Int
     package var pages: Int
-    /// Bytes of each chunk but the last, which may be shorter.
+    /// Bytes of each chunk. The last one may be shorter.
     package var chunkBytes: Int
     /// SHA-256 of each chunk of the database, in hexadecimal digits.
     package var chunks: [String]
@@ -40,15 +40,15 @@ package struct BackupManifest: Codable, Hashable, Sendable {
     }
 }
 
-/// A moment of the wall clock as text, in UTC. Texts order as their moments do.
+/// A moment of the wall clock as text, in UTC. The texts sort by time.
 package enum UTCText {
-    /// `2026-01-31T12:00:00Z`
+    /// Returns a time like `2026-01-31T12:00:00Z`.
     package static func time(_ seconds: Int) -> String { text(seconds, "%Y-%m-%dT%H:%M:%SZ") }
 
-    /// `20260131T120000Z`, for names of files.
+    /// Returns a time like `20260131T120000Z`, for names of files.
     package static func stamp(_ seconds: Int) -> String { text(seconds, "%Y%m%dT%H%M%SZ") }
 
-    /// Seconds since 1970 of what `time` gave; nil for other text.
+    /// Returns the seconds since 1970 of a text from `time`; nil for other text.
     package static func seconds(_ text: String) -> Int? {
         let numbers = text.split(whereSeparator: { "-T:Z".contains($0) }).compactMap { Int32($0) }
         guard numbers.count == 6 else { return nil }

@@ -1,19 +1,19 @@
 import Glibc
 import NacreCloudContainer
 
-/// An open file, read and written at places. Never the live database: closing it would end SQLite's locks on the same file.
+/// An open file, read and written at offsets. Never the live database: closing it would end SQLite's locks on the same
+/// file.
 struct FileBytes {
     let path: String
     let descriptor: Int32
 
-    /// Opens for reading.
+    /// Opens a file for reading.
     init(_ path: String) throws {
         try self.init(path, O_RDONLY)
     }
 
-    /// Makes a file that is its owner's alone, and marks it as being written for as long as the process lives.
-    ///
-    /// - Throws: `.inUse` where another process writes it. What a process left that is gone is replaced.
+    /// Creates a file for its owner alone, and locks it as being written for as long as the process lives.
+    /// - Throws: `.inUse` if another process writes it. The file of a process that ended is replaced.
     static func create(_ path: String) throws -> FileBytes {
         if let old = try? FileBytes(path) {
             defer { old.close() }
@@ -48,7 +48,7 @@ struct FileBytes {
         }
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly `count` bytes.
     func read(_ count: Int, at place: Int64) throws -> [UInt8] {
         var done = 0
         var failure: Int32 = 0
@@ -76,17 +76,17 @@ struct FileBytes {
         }
     }
 
-    /// Waits until everything is on the disk.
+    /// Waits until all bytes and attributes are on the disk.
     func sync() throws {
         guard fsync(descriptor) == 0 else { throw DataFolder.systemError("The disk did not confirm that it keeps the file", path) }
     }
 
-    /// Starts putting what was written on the disk and waits for it, so that no later sync has much to do at once.
+    /// Waits until the written bytes are on the disk, so that later syncs have less to do at once.
     func syncData() throws {
         guard fdatasync(descriptor) == 0 else { throw DataFolder.systemError("The disk did not confirm that it keeps the file", path) }
     }
 
-    /// What is read next comes from the disk, as far as the kernel allows.
+    /// Makes later reads come from the disk, as far as the kernel allows.
     func forgetCache() {
         _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
     }

@@ -1,11 +1,10 @@
 import Glibc
 import NacreCloudContainer
 
-/// What is done with a data folder that no server has.
+/// Backups of a data folder that no server has open.
 package enum FolderBackup {
-    /// Makes a backup of the database as it is, of whatever version. Blocks.
-    ///
-    /// - Throws: `StoreError` `.inUse` where a server has the folder; see `BackupCopy`.
+    /// Makes a backup of the database as it is, of any version. Blocks.
+    /// - Throws: `StoreError` `.inUse` if a server has the folder; see `BackupCopy`.
     package static func create(_ order: BackupOrder, _ control: BackupControl) throws -> BackupManifest {
         let file = DatabaseFile(folder: order.folder, vfs: nil)
         try requireData(file, order.folder)
@@ -18,7 +17,7 @@ package enum FolderBackup {
         return try BackupCopy(order: order, control: control, seconds: time(nil)).run(from: source, nil) {}
     }
 
-    /// The file for writing, or as it stands where it cannot be written.
+    /// Opens the database for writing, or immutable if it cannot be written.
     private static func connect(_ file: DatabaseFile) throws -> Connection {
         do {
             let connection = try file.connect(cacheKibibytes: SQLiteLimits.readerCacheKibibytes)
@@ -41,14 +40,15 @@ package enum FolderBackup {
         throw StoreError(.unavailable, "There are no data here", ["path": file.path, "remedy": "name the data folder with --data"])
     }
 
-    /// The newest finished backup in these folders that this build can read, by its manifest; nil where there is none.
+    /// Returns the newest finished backup in the folders that this build can read, by its manifest; nil if there is
+    /// none.
     package static func newest(in folders: [String], schemaVersionAtMost version: Int32 = Migration.current) -> (
         path: String, manifest: BackupManifest
     )? {
         folders.flatMap(finished).filter { $0.manifest.schemaVersion <= version }.max { $0.manifest.time < $1.manifest.time }
     }
 
-    /// The finished backups of a folder, by the names that we give them.
+    /// Returns the finished backups of a folder that have names of ours.
     package static func finished(in folder: String) -> [(path: String, manifest: BackupManifest)] {
         names(in: folder).filter { $0.hasSuffix(suffix) }.compactMap { name in
             let path = folder + "/" + name
@@ -56,7 +56,7 @@ package enum FolderBackup {
         }
     }
 
-    /// Removes what unfinished backups left whose processes are gone. Returns the paths.
+    /// Removes unfinished backups whose processes have ended. Returns their paths.
     package static func removeUnfinished(in folder: String) -> [String] {
         names(in: folder).filter { $0.hasSuffix(suffix + BackupCopy.unfinishedSuffix) }.compactMap { name in
             let path = folder + "/" + name
@@ -73,7 +73,7 @@ package enum FolderBackup {
     private static let prefix = "nacre-"
     private static let suffix = ".backup"
 
-    /// The name of a backup that was given none.
+    /// Returns the default name of a backup.
     package static func name(_ seconds: Int) -> String { prefix + UTCText.stamp(seconds) + suffix }
 
     /// The name of the backup that a new version makes before it rewrites the data.

@@ -1,17 +1,17 @@
 import Glibc
 import NacreCloudContainer
 
-/// What it means to bring a data folder to the version of this build, before it is done.
+/// The cost of a migration of a data folder to the version of this build.
 package struct MigrationPlan: Hashable, Sendable {
     package var from: Int32
     package var to: Int32
-    /// Bytes of the database with its log.
+    /// Bytes of the database, including pages that are only in its log.
     package var bytes: Int64
     /// Bytes free on its disk.
     package var freeBytes: Int64
 
-    /// Bytes that the backup before it takes, and at most what the log grows by meanwhile: each step writes what it rewrites, and a step that copies
-    /// its tables writes as much as there is.
+    /// Bytes of the backup before the migration, and the most by which the log grows. Each step logs what it rewrites,
+    /// and a step that copies its tables logs as much as the database has.
     package var backupBytes: Int64 { bytes }
     package var logBytes: Int64 { bytes }
 
@@ -36,7 +36,7 @@ package enum FolderMigration {
 }
 
 extension DatabaseFile {
-    /// - Parameter connection: outside of any transaction.
+    /// - Parameter connection: A connection outside of any transaction.
     func migrationPlan(_ connection: Connection) throws -> MigrationPlan {
         let version = try checkedVersion(connection)
         let pages = Int64(try connection.execute("PRAGMA page_count") ?? "") ?? 0
