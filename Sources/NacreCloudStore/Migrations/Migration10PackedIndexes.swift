@@ -1,8 +1,8 @@
 extension Migration {
     /// Packs the rows of indexes that have many rows for each record: the words of texts.
     ///
-    /// `index_waiting` has one row for each change of a record, with all index rows that the change removes and adds.
-    /// They wait there until they are packed into `index_blocks`. Each block holds the rows from its place to the next
+    /// `index_waiting` has the changes that wait: a row for each index, record and round, with all index rows that are
+    /// removed and added. They are packed into `index_blocks`. Each block holds the rows from its place to the next
     /// block's.
     ///
     /// Existing rows stay in `record_index` until their records change. See

@@ -1,7 +1,7 @@
 import Glibc
 import NacreCloudContainer
 
-/// A thread of our own for calls that block, so that they never hold one of Swift's cooperative threads.
+/// A thread for calls that block, so that they never hold one of Swift's cooperative threads.
 struct BlockingThread: Sendable {
     private let thread: pthread_t
 
@@ -23,26 +23,26 @@ struct BlockingThread: Sendable {
         self.thread = thread
     }
 
-    /// Blocks until the thread's body has returned. Once, and not on the thread itself.
+    /// Blocks until the thread's body has returned. Call it once, and not on the thread itself.
     func join() {
         pthread_join(thread, nil)
     }
 
-    /// Gives the thread's memory back when its body returns, instead of keeping it for `join`.
+    /// Frees the thread when its body returns, instead of keeping it for `join`.
     func detach() {
         pthread_detach(thread)
     }
 
-    /// Called on a thread: the processor serves others first from now on. Linux: 0 names the calling thread, not the process.
-    /// - Parameter priority: in the terms of `nice`.
+    /// Lowers the priority of the calling thread. Linux: 0 names the thread, not the process.
+    /// - Parameter priority: The `nice` value.
     static func yieldToOthers(_ priority: Int32 = leastPriority) {
-        // Where it is not allowed the work is only less polite.
+        // If the call is not permitted, the thread keeps its priority.
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, priority)
     }
 
-    /// The least that Linux has.
+    /// The lowest priority on Linux.
     static let leastPriority: Int32 = 19
-    /// Behind what answers small requests, and before what nobody waits for: a tenth of a core where that is busy.
+    /// The priority behind small requests and before background work: a tenth of a busy core.
     static let longWorkPriority: Int32 = 10
 
     private final class Work: Sendable {
@@ -79,7 +79,8 @@ final class Signal: @unchecked Sendable {
         }
     }
 
-    /// False if nothing came in that time, which only bounds idleness: nothing correct depends on it.
+    /// Waits for a limited time. Returns false if no `notify` came. The time only bounds idleness: correctness does not
+    /// depend on it.
     func wait(atMostSeconds seconds: Int) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)

@@ -1,15 +1,15 @@
 import NacreLocks
 
-/// Copies the log into the database file, beside the writer, on a thread and a connection of its own.
-///
-/// It copies whenever enough pages have come together, and cuts the log to nothing after a while without commits. An idle store costs no wake-ups.
+/// Copies the log into the database file, beside the writer, on a thread and a connection of its own. It copies when
+/// enough pages have come together, and truncates the log after a while without commits. An idle store causes no
+/// wake-ups.
 final class Checkpointer: Sendable {
     private struct State {
-        /// Pages in the log, as the writer last said.
+        /// Pages in the log, as the writer last reported.
         var pages: Int32 = 0
-        /// Pages that were copied, as far as is known.
+        /// Pages known to be copied.
         var copied: Int32 = 0
-        /// Pages in the log when they were last copied, all or some.
+        /// Pages in the log at the last copy, whether it was complete or not.
         var tried: Int32 = 0
         var isAwake = false
         var isStopping = false
@@ -31,10 +31,10 @@ final class Checkpointer: Sendable {
         self.bound = bound
     }
 
-    /// Pages of the log that the file has, as far as is known.
+    /// Pages of the log known to be in the file.
     var copied: Int32 { state.withLock { $0.copied } }
 
-    /// Called by the writer after each commit. Cheap.
+    /// Reports the length of the log after each commit of the writer. Cheap.
     func logGrew(to pages: Int32) {
         let isNews = state.withLock { state in
             if pages < state.pages {
@@ -42,7 +42,8 @@ final class Checkpointer: Sendable {
                 state.tried = 0
             }
             state.pages = pages
-            // Asleep it must hear of any commit, so that it will cut the log later; awake only of work.
+            // A sleeping thread must hear of any commit, so that it truncates the log later. An awake one only needs to
+            // hear of due work.
             let isNews = !state.isAwake ? pages > 0 : isDue(state)
             state.isAwake = state.isAwake || isNews
             return isNews
@@ -56,7 +57,7 @@ final class Checkpointer: Sendable {
     }
 
     /// Serves until `stop`.
-    /// - Parameter connection: nil while nothing is written, and then nothing is asked for either.
+    /// - Parameter connection: Returns nil while the store is read-only. Then there is no work either.
     func run(_ connection: () -> Connection?) {
         while true {
             let (isAwake, isStopping) = state.withLock { ($0.isAwake, $0.isStopping) }
@@ -73,8 +74,8 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// A reader may keep it from copying all that there is: it tries again when the log has grown, and not after each commit. A log that is to begin
-    /// anew is followed closely, so that what is left for the writer is little.
+    /// Whether a copy is due. After a reader prevented a complete copy, it is due when the log has grown, and not after
+    /// each commit. A log that is to begin anew is copied in smaller steps, so that little is left for the writer.
     private func isDue(_ state: State) -> Bool {
         guard pagesBeforeCheckpoint < .max else { return false }
         return state.pages - state.tried >= (state.pages >= bound.pages ? min(bound.step, pagesBeforeCheckpoint) : pagesBeforeCheckpoint)
@@ -85,16 +86,17 @@ final class Checkpointer: Sendable {
         guard let pages, let done = attempt({ try connection.checkpoint(.passive) }) else { return }
         statistics.count(.checkpoints)
         state.withLock { state in
-            // The log may have begun anew meanwhile: then nothing of it is known to be copied.
+            // The log may have begun anew meanwhile; then none of it is known to be copied.
             guard state.pages >= pages, done.copied >= 0 else { return }
             state.copied = done.copied
             state.tried = max(done.copied, pages)
         }
     }
 
-    /// Nothing was committed for a while. If a reader or a new writer is in the way, the next quiet while will do.
+    /// Truncates the log after a while without commits. If a reader or a new writer is in the way, the next quiet while
+    /// will do.
     private func cut(_ connection: Connection) {
-        // First the part that no writer waits for; then writers wait for the little that is left.
+        // First copy without holding off writers; then they wait only for the little that is left.
         guard attempt({ try connection.checkpoint(.passive) }) != nil else { return }
         guard let done = attempt({ try connection.checkpoint(.truncate) }), !done.wasBlocked else { return }
         statistics.count(.truncations)
@@ -106,7 +108,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// No room, or a passing fault of the disk, means later: the log holds everything.
+    /// Runs a checkpoint. A full disk or a passing fault means a later try: the log holds all data.
     private func attempt(_ checkpoint: () throws -> Connection.Checkpoint) -> Connection.Checkpoint? {
         do {
             return try checkpoint()

@@ -4,40 +4,42 @@ import NacreCloudContainer
 
 /// One connection to the database file, with its prepared statements.
 final class Connection: @unchecked Sendable {
-    // Sendable: one thread at a time uses it, which is also what SQLITE_OPEN_NOMUTEX asks for. The writer's and the checkpointer's are handed once to
-    // their threads; a reader's is under a lock.
+    // Sendable: one thread at a time uses a connection, which SQLITE_OPEN_NOMUTEX requires, too. The writer's and the
+    // checkpointer's are handed once to their threads; a reader's is under a lock.
 
-    /// For this folder's other calls of SQLite that need it; on the connection's thread.
+    /// SQLite's handle, for direct calls within this folder, on the connection's thread.
     let handle: OpaquePointer
     private var statements: [UnsafePointer<UInt8>: PreparedStatement] = [:]
     private let busyTimeoutMilliseconds: Int32
-    /// Rows of indexes that wait to be packed: the writer's.
+    /// The index rows that wait to be packed. Only the writer uses it.
     let packing = IndexPacking()
-    /// Entries as the writer last read them.
+    /// The entries as the writer last read them.
     var knownEntries = KnownEntries()
-    /// Tells a reader's connection that its read is over; nil for others.
+    /// The watch that ends a reader's reads; nil for other connections.
     private(set) var watch: ReaderWatch?
     /// Pages in the write-ahead log after this connection's last commit.
     private(set) var pagesInLog: Int32 = 0
     private var wrote: (Int32) -> Void = { _ in }
     private var mustStop: () -> Bool = { false }
-    /// Thousands of steps that what is under way may still take; nil: as many as it needs.
+    /// Thousands of steps that the current read may still take; nil: no limit.
     private var stepsLeft: Int?
-    /// A transaction is being given up.
+    /// Whether a transaction is being rolled back.
     private var isEnding = false
 
-    /// For the whole process, before its first connection. Where somebody else was first, SQLite says no and counts its memory on.
+    /// The process-wide set-up before the first connection. If other code used SQLite before, SQLite refuses and goes
+    /// on counting its memory.
     private static let isPrepared: Bool = {
         let hasNoMemoryStatistics = nacre_sqlite_without_memory_statistics() == SQLITE_OK
         nacre_file_reads_install()
         return hasNoMemoryStatistics
     }()
 
-    /// How a file is opened.
+    /// The way in which a file is opened.
     enum Access {
-        /// Made if it is not there.
+        /// For reading and writing. The file is created if it is missing.
         case write
-        /// As it stands: without its log, without locks, and without a file beside it. Right only while nobody writes.
+        /// Read-only, without its log, without locks, and without a file beside it. Valid only while the file is not
+        /// written.
         case immutable
 
         fileprivate var flags: Int32 {
@@ -54,7 +56,7 @@ final class Connection: @unchecked Sendable {
             }
         }
 
-        /// RFC 3986: what is neither unreserved nor a slash.
+        /// Percent-encodes a path: all bytes except RFC 3986's unreserved ones and slashes.
         private static func escaped(_ path: String) -> String {
             path.utf8.map { byte in
                 let isPlain =
@@ -78,7 +80,8 @@ final class Connection: @unchecked Sendable {
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
         do {
-            // Temporary tables stay off the disk, so a full disk cannot fail a read. mmap stays off: a failing disk would kill the process.
+            // Temporary tables stay in memory, so that a full disk cannot fail a read. mmap stays off: a failing disk
+            // would kill the process.
             try execute("PRAGMA temp_store = MEMORY")
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA wal_autocheckpoint = 0")
@@ -89,7 +92,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// Frees everything. The last connection to close empties the log into the file.
+    /// Frees everything. The last connection that closes copies the log into the file.
     func close() {
         for statement in statements.values {
             statement.finalize()
@@ -98,25 +101,25 @@ final class Connection: @unchecked Sendable {
         sqlite3_close_v2(handle)
     }
 
-    /// Whether a commit waits until the disk has it.
+    /// Whether a commit waits until it is on the disk.
     private(set) var isSynced = true
 
-    /// Has commits from now on wait until the disk has them, or not. Outside of a transaction.
+    /// Sets whether later commits wait until they are on the disk. Call it outside of a transaction.
     func sync(_ waits: Bool) throws {
         guard waits != isSynced else { return }
-        // In the log, NORMAL syncs when it is copied into the file, and no commit.
+        // With a write-ahead log, NORMAL syncs when the log is copied into the file, and not at a commit.
         try execute("PRAGMA synchronous = \(waits ? "FULL" : "NORMAL")")
         isSynced = waits
     }
 
-    /// Runs a text of the catalogue, prepared once.
+    /// Runs a statement of the catalogue, which is prepared once.
     func use<Result>(_ statement: Statement, _ body: (PreparedStatement) throws -> Result) throws -> Result {
         let prepared = try prepared(statement)
         defer { prepared.reset() }
         return try body(prepared)
     }
 
-    /// Runs a text that takes no parameters and whose rows do not matter.
+    /// Runs a statement without parameters, and ignores its rows.
     func run(_ statement: Statement) throws {
         try use(statement) { while try $0.step() {} }
     }
@@ -129,13 +132,14 @@ final class Connection: @unchecked Sendable {
         return prepared
     }
 
-    /// Runs a text that is made of constants at run time: settings, on opening. Returns the first column of its last row.
+    /// Runs SQL that is put together from constants at run time, for example settings. Returns the first column of its
+    /// last row.
     @discardableResult
     func execute(_ text: String) throws -> String? {
         try lines(text).last
     }
 
-    /// The first columns of all rows, as text.
+    /// Returns the first columns of all rows, as text.
     func lines(_ text: String) throws -> [String] {
         var statement: OpaquePointer?
         var result = sqlite3_prepare_v2(handle, text, -1, &statement, nil)
@@ -155,15 +159,15 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Transactions
 
-    /// SQLite can end a transaction by itself when a statement in it fails.
+    /// Whether a transaction is open. SQLite may end one by itself when a statement in it fails.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Leaves no transaction open, whatever happened before.
+    /// Rolls back the open transaction, if there is one.
     func abandonTransaction() {
         guard isInTransaction else { return }
         isEnding = true
         defer { isEnding = false }
-        // A rollback that fails has nothing left to roll back.
+        // A failed rollback means that there is nothing to roll back.
         try? run(.rollback)
     }
 
@@ -172,16 +176,17 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Reads that are ended
 
-    /// From now on a statement stops with `SQLITE_INTERRUPT` once `watch` says that the read has ended.
+    /// Makes statements stop with `SQLITE_INTERRUPT` once `watch` reports the end of the read.
     func obey(_ watch: ReaderWatch) {
         self.watch = watch
         stop(when: { watch.isEnded })
     }
 
-    /// From now on a statement stops with `SQLITE_INTERRUPT` once `condition` holds.
+    /// Makes statements stop with `SQLITE_INTERRUPT` once `condition` holds.
     func stop(when condition: @escaping () -> Bool) {
         mustStop = condition
-        // Called on this connection's thread, and never after `close`. A thousand steps of SQLite's machine are some 50 µs.
+        // Called on this connection's thread, and never after `close`. A thousand steps of SQLite's machine take some
+        // 50 µs.
         sqlite3_progress_handler(
             handle, 1000,
             { context in
@@ -191,7 +196,7 @@ final class Connection: @unchecked Sendable {
     }
 
     private func mustStopNow() -> Bool {
-        // Where the end of a read were stopped too, the next one could not begin.
+        // The end of a read must not be stopped; otherwise the next one could not begin.
         if isEnding { return false }
         if let left = stepsLeft {
             stepsLeft = left - 1
@@ -202,7 +207,8 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Reads
 
-    /// Runs `body` on one snapshot. It begins with the body's first question and ends with the body, so that the log can be emptied after it.
+    /// Runs `body` on one snapshot. The snapshot begins with the body's first read and ends with the body, so that the
+    /// log can be emptied after it.
     func read<Value>(_ body: (any ReadTransaction) throws -> Value) throws -> Value {
         defer { abandonTransaction() }
         do {
@@ -217,8 +223,9 @@ final class Connection: @unchecked Sendable {
         return value
     }
 
-    /// The same for a thread that must not wait: nil where the read would wait for a disk, takes long, or failed, so that somebody who may wait is to
-    /// do it. What the body itself throws is its outcome. Costs `SQLiteLimits.stepsAtOnce` and the bytes of `SQLiteLimits.bytesAtOnce` at most.
+    /// Runs `body` on one snapshot, on a thread that must not wait. Returns nil if the read would wait for a disk,
+    /// takes long, or fails: then a thread that may wait does it. Errors of the body itself are its result. Takes at
+    /// most `SQLiteLimits.stepsAtOnce` steps and `SQLiteLimits.bytesAtOnce` bytes.
     func readAtOnce<Value>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
         guard nacre_file_reads_begin(SQLiteLimits.bytesAtOnce) else { return nil }
         stepsLeft = SQLiteLimits.stepsAtOnce / 1000
@@ -237,7 +244,7 @@ final class Connection: @unchecked Sendable {
 
     // MARK: The write-ahead log
 
-    /// From now on `pagesInLog` tells how long the log is after each commit, and `wrote` is told how many pages each one added.
+    /// Sets `pagesInLog` after each commit from now on, and calls `wrote` with the pages that the commit added.
     func watchLog(_ wrote: @escaping (Int32) -> Void) {
         self.wrote = wrote
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -253,35 +260,36 @@ final class Connection: @unchecked Sendable {
             }, context)
     }
 
-    /// The log was made to begin anew, and nothing was committed since.
+    /// Notes that the log began anew, without a commit since.
     func logBeganAnew() {
         pagesInLog = 0
     }
 
-    /// Closing leaves the log as it is, also as the last one.
+    /// Makes `close` leave the log as it is, even if this connection is the last.
     func keepLogWhenClosing() {
         nacre_keep_log_when_closing(handle)
     }
 
     enum CheckpointMode {
-        /// Copies what it can without making anybody wait.
+        /// Copies as much as possible, without making readers or writers wait.
         case passive
-        /// Copies all and lets the log begin anew: waits for readers, holds off writers.
+        /// Copies all pages and lets the log begin anew. Waits for readers, and holds off writers.
         case restart
-        /// The same, and cuts the log to nothing.
+        /// Does the same, and truncates the log.
         case truncate
     }
 
     struct Checkpoint {
         /// Pages in the log.
         var pages: Int32
-        /// Those of them that the file has; -1 where another checkpoint was under way.
+        /// Pages of the log that the file has; -1 if another checkpoint was under way.
         var copied: Int32
-        /// Somebody was in the way, and not all that the mode asks was done.
+        /// Whether a reader or writer was in the way, so that the checkpoint is incomplete.
         var wasBlocked: Bool
     }
 
-    /// - Parameter patience: how long it waits for readers and for a checkpoint elsewhere; nil: as long as the connection waits for any lock.
+    /// - Parameter patience: Milliseconds to wait for readers and for another checkpoint; nil: as long as the
+    ///   connection waits for any lock.
     func checkpoint(_ mode: CheckpointMode, patienceMilliseconds patience: Int32? = nil) throws -> Checkpoint {
         if let patience { sqlite3_busy_timeout(handle, patience) }
         defer { if patience != nil { sqlite3_busy_timeout(handle, busyTimeoutMilliseconds) } }

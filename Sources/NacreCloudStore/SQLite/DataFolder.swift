@@ -1,24 +1,25 @@
 import Glibc
 import NacreCloudContainer
 
-/// A data folder is its owner's alone: a user who can read it has every record and every key, and one who can write it can put others there.
+/// Protects a data folder from other users. A user who can read it has every record and every key, and one who can
+/// write it can replace them.
 package enum DataFolder {
-    /// What was found open to others.
+    /// The paths that were open to other users.
     package struct Findings: Hashable, Sendable {
-        /// Open no more.
+        /// Paths that are now private.
         package var mended: [String] = []
-        /// On a disk that takes no change.
+        /// Paths that stay open, because the disk is read-only.
         package var left: [String] = []
 
         package init() {}
     }
 
-    /// The files of a server. One of these names that leads elsewhere is refused.
+    /// The names of a server's files. A link or folder of one of these names is refused.
     private static let names: Set = ["nacre.sqlite", "nacre.sqlite-wal", "nacre.sqlite-shm", "nacre.sqlite-run", "nacre.lock", "admin.json"]
 
-    /// Takes from others every right to the folder, which is there, and to what is ours in it.
-    ///
-    /// - Throws: `StoreError` with the path and, under `remedy`, the command that mends what is not ours to mend: an owner, a link, the folder above.
+    /// Removes all rights of other users to the existing folder, and to our files in it.
+    /// - Throws: `StoreError` with the path. `remedy` has the command for faults that only the operator can mend: an
+    ///   owner, a link, the folder above.
     package static func makePrivate(_ folder: String) throws -> Findings {
         var findings = Findings()
         var status = stat()
@@ -30,7 +31,7 @@ package enum DataFolder {
         try mend(folder, status, to: 0o700, &findings)
         for name in try contents(folder) where names.contains(name) || name.hasPrefix("nacre-") {
             let path = folder + "/" + name
-            // A server that ends takes its files away.
+            // A server that ends removes its files.
             guard lstat(path, &status) == 0 else { continue }
             switch status.st_mode & S_IFMT {
             case S_IFREG: try mend(path, status, to: 0o600, &findings)
@@ -63,7 +64,8 @@ package enum DataFolder {
         }
     }
 
-    /// A user who may write the folder above can put another folder in place of this one. A sticky one, such as /tmp, does not allow that.
+    /// Refuses a folder whose parent other users may write, because they could replace the folder. A sticky parent like
+    /// /tmp prevents that.
     private static func checkParent(of folder: String) throws {
         guard let real = realpath(folder, nil) else { throw systemError("The data folder could not be looked at", folder) }
         defer { free(real) }
@@ -71,7 +73,7 @@ package enum DataFolder {
         let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
         var status = stat()
         guard !parent.isEmpty, stat(parent, &status) == 0, status.st_mode & S_ISVTX == 0 else { return }
-        // The group of this process is, on most systems, this user alone.
+        // On most systems this user is the only member of the process's group.
         let isOpen = status.st_mode & S_IWOTH != 0 || (status.st_mode & S_IWGRP != 0 && status.st_gid != getegid() && status.st_gid != 0)
         guard isOpen else { return }
         throw StoreError(
@@ -89,7 +91,7 @@ package enum DataFolder {
         return names.sorted()
     }
 
-    /// What the system said, with its number and its words.
+    /// Returns an error with the system's code and text.
     static func systemError(_ text: String, _ path: String, _ code: Int32 = errno, remedy: String? = nil) -> StoreError {
         var values = ["path": path, "errno": String(code), "reason": String(cString: strerror(code))]
         values["remedy"] = remedy

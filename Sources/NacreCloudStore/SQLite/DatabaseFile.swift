@@ -1,7 +1,7 @@
 import Glibc
 import NacreCloudContainer
 
-/// The file `nacre.sqlite` of a data folder: its settings, its version, and the way up from older ones.
+/// The file `nacre.sqlite` of a data folder: its connections, its version, and its migrations.
 struct DatabaseFile: Sendable {
     /// "Ncre" as a number: marks the file as ours (`PRAGMA application_id`).
     static let applicationID = "1315140197"
@@ -34,7 +34,8 @@ struct DatabaseFile: Sendable {
         try Connection(path: path, vfs: vfs, cacheKibibytes: cacheKibibytes, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
     }
 
-    /// The run that the file is in without its log; nil where the file is not there, is older than runs, or cannot be read alone.
+    /// Returns the run of the file without its log; nil if the file is missing, older than runs, or cannot be read
+    /// alone.
     func runWithoutLog() -> Int64? {
         let connection = try? Connection(
             path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
@@ -43,27 +44,27 @@ struct DatabaseFile: Sendable {
         return (try? connection.execute("SELECT run FROM runs")).flatMap { Int64($0) }
     }
 
-    /// Opens the file for a look that leaves it and its log as they are.
+    /// Opens the file for a reader that leaves it and its log as they are.
     func connectWithoutWriting() throws -> Connection {
         if size(path + "-wal") == 0 {
             return try Connection(
                 path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
         }
         let connection = try connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes)
-        // Without this the last connection to close would copy the log into the file.
+        // Otherwise the last connection that closes would copy the log into the file.
         connection.keepLogWhenClosing()
         return connection
     }
 
-    /// What kept the file from being opened, better said where the folder cannot be written: SQLite then names what it missed first.
+    /// Returns the reason why the file could not be opened. If the folder is not writable it says so, because SQLite
+    /// only names the first file that it missed.
     func whyNotWritable(_ error: StoreError) -> StoreError {
         guard error.code == .unavailable, access(folder, W_OK) != 0 else { return error }
         return DataFolder.systemError("The data folder cannot be written", folder)
     }
 
-    /// Opens the file as it stands, for reading alone.
-    ///
-    /// - Throws: `reason` where the file does not hold everything, or needs to be written first.
+    /// Opens the file read-only, without its log.
+    /// - Throws: The code of `reason` if the file is incomplete without its log, or must be migrated first.
     func connectImmutable(because reason: StoreError) throws -> Connection {
         guard size(path) > 0 else { throw reason }
         guard size(path + "-wal") == 0 else {
@@ -91,7 +92,7 @@ struct DatabaseFile: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Brings the file to the version of this build, making its tables if it is new.
+    /// Migrates the file to the version of this build, and makes its tables if it is new.
     func prepare(_ connection: Connection) throws {
         let version = try checkedVersion(connection)
         guard try connection.execute("PRAGMA journal_mode = WAL") == "wal" else {
@@ -102,7 +103,7 @@ struct DatabaseFile: Sendable {
         try migrate(connection, from: version)
     }
 
-    /// The version of a file that is ours and not newer than this build.
+    /// Returns the version of the file. Throws if the file is not ours, or newer than this build.
     func checkedVersion(_ connection: Connection) throws -> Int32 {
         let version = try Int32(connection.execute("PRAGMA user_version") ?? "") ?? 0
         let owner = try connection.execute("PRAGMA application_id") ?? ""
@@ -123,7 +124,7 @@ struct DatabaseFile: Sendable {
         return version
     }
 
-    /// All steps in one transaction: a file is of one version or of the other.
+    /// Runs all steps in one transaction, so that a file is either of the old version or of the new one.
     private func migrate(_ connection: Connection, from version: Int32) throws {
         try connection.run(.beginWrite)
         do {

@@ -1,15 +1,14 @@
 import Glibc
 import NacreCloudContainer
 
-/// The claim of one process, and of one store in it, on a data folder.
-///
-/// The kernel holds it (`flock` on `nacre.lock`), so it is gone with the process, however that ends; the file's text only says whose it is.
+/// The lock of one process, and of one store in it, on a data folder. The kernel holds it (`flock` on `nacre.lock`), so
+/// it ends with the process, however that ends. The file's text only names the process.
 final class FolderLock: Sendable {
     private let descriptor: Int32
-    /// What in the folder was open to others.
+    /// The paths in the folder that were open to others.
     let findings: DataFolder.Findings
 
-    /// Makes the folder if need be, takes all rights to it from others, and claims it.
+    /// Creates the folder if it is missing, makes it private, and locks it.
     init(folder: String) throws {
         try Self.makeFolder(folder)
         findings = try DataFolder.makePrivate(folder)
@@ -27,13 +26,13 @@ final class FolderLock: Sendable {
         }
         self.descriptor = descriptor
         let text = Array("\(getpid())\n".utf8)
-        // Without the text the lock holds all the same; the next one to come would read "unknown".
+        // The lock holds without the text, too; another process would then read "unknown".
         if ftruncate(descriptor, 0) == 0 {
             _ = pwrite(descriptor, text, text.count, 0)
         }
     }
 
-    /// On a disk that is mounted for reading only the lock is the file as it is, or the folder.
+    /// Opens the lock file. On a read-only disk it is the file as it is, or else the folder.
     private static func open(_ path: String, _ folder: String) -> Int32 {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0, errno == EROFS || errno == EACCES else { return descriptor }
@@ -41,10 +40,10 @@ final class FolderLock: Sendable {
         return asItIs >= 0 ? asItIs : Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     }
 
-    /// Gives the folder free for others. Once.
+    /// Releases the folder. Call it once.
     func release() {
         _ = ftruncate(descriptor, 0)
-        // Closing alone would not do: a child that was forked and has not yet become another program holds the same lock.
+        // Unlock explicitly: a child that was forked and has not yet called exec holds the same lock.
         flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
@@ -61,7 +60,7 @@ final class FolderLock: Sendable {
             let parent = path.isEmpty ? "/" : path
             path += "/" + part
             if mkdir(path, 0o700) == 0 {
-                // The name of a new folder is kept by its parent: without this a power cut could take the whole folder.
+                // The parent keeps the name of a new folder. Without this sync a power cut could take the whole folder.
                 try syncFolder(parent)
             } else if errno != EEXIST {
                 throw DataFolder.systemError("The data folder could not be made", path)
@@ -73,7 +72,7 @@ final class FolderLock: Sendable {
     static func syncFolder(_ folder: String) throws {
         let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // Not ours to read (the folder above ours may be anybody's): nothing can be asked of it.
+            // This user may not read the folder (a parent may belong to anyone), so it cannot be synced.
             if errno == EACCES { return }
             throw DataFolder.systemError("A folder could not be opened", folder)
         }
@@ -83,7 +82,8 @@ final class FolderLock: Sendable {
         guard result == 0 else { throw DataFolder.systemError("A folder could not be made durable", folder, code) }
     }
 
-    /// Makes an empty file that its owner alone may read, unless there is one: SQLite gives the log beside it the same rights.
+    /// Creates an empty file that only its owner may read, unless there is one. SQLite gives the log beside it the same
+    /// rights.
     static func makeFile(_ path: String) throws {
         if access(path, F_OK) == 0 { return }
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

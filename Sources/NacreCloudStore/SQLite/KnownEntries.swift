@@ -1,32 +1,32 @@
 import NacreCloudContainer
 
-/// Entries as the writer last read them: what every write asks for and hardly anybody changes is looked up once.
-///
-/// The writer's, as its connection is: nobody else changes entries of a folder that is open. What the open transaction changed is read from the file until the
-/// transaction is over, so it makes no difference whether it is committed or undone.
+/// A cache of entries, as the writer last read them. Every write asks for some entries that hardly ever change. Only
+/// the writer uses it, and only the writer changes entries of an open folder. Entries that the open transaction changed
+/// are read from the file until it is over. A commit or a rollback therefore makes no difference.
 struct KnownEntries {
-    /// nil where there is no such entry.
+    /// The known rows. A nil value means that there is no entry of this key.
     private var rows: [NamedKey: EntryRow?] = [:]
     private var changed: Set<NamedKey> = []
-    /// On this server: so many are remembered, of so many bytes each, half a megabyte at most. Beyond it the memory starts afresh.
+    /// The most entries, of `valueBytesMax` bytes each. On this server: half a megabyte at most. When it is full the
+    /// cache starts afresh.
     private static let most = 1024
     private static let valueBytesMax = 256
 
-    /// A transaction begins: what the one before it changed is in the file, or is undone.
+    /// Begins a transaction: the changes of the one before are in the file, or undone.
     mutating func begin() {
         if !changed.isEmpty { changed = [] }
     }
 
     subscript(key: NamedKey) -> EntryRow?? { rows[key] }
 
-    /// What was read in the open transaction.
+    /// Stores an entry that was read in the open transaction.
     mutating func learn(_ row: EntryRow?, at key: NamedKey) {
         guard !changed.contains(key), row?.value.count ?? 0 <= Self.valueBytesMax else { return }
         if rows.count >= Self.most { rows = [:] }
         rows[key] = .some(row)
     }
 
-    /// The open transaction changes an entry.
+    /// Removes an entry that the open transaction changes.
     mutating func forget(_ key: EntryKey) { forget(NamedKey(key)) }
 
     mutating func forget(_ key: NamedKey) {
@@ -36,7 +36,7 @@ struct KnownEntries {
 }
 
 extension Connection {
-    /// For the writer: an entry, from memory where it is known.
+    /// Returns an entry for the writer, from the cache if it is known.
     func knownEntry(_ key: EntryKey) throws -> EntryRow? {
         let place = NamedKey(key)
         if let known = knownEntries[place] { return known }

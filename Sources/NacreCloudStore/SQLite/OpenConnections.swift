@@ -1,9 +1,9 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// The connections of an open store. Opened for reading alone it can later be given those that write.
+/// The connections of an open store. A store that was opened read-only can get its writing connections later.
 final class OpenConnections: Sendable {
-    /// The connection that writes, and the run that it writes in.
+    /// The connection that writes, and the run of its changes.
     struct Writer: Sendable {
         let connection: Connection
         let run: OpenRun
@@ -16,16 +16,16 @@ final class OpenConnections: Sendable {
 
     let file: DatabaseFile
     private let writing = Locked<Writing?>(nil)
-    /// One of each reader's thread, and behind them one for who reads at once. Who reads holds it meanwhile, so that nobody is between two connections
-    /// when they are exchanged or closed; nil: they are closed.
+    /// The readers' connections: one for each reader's thread, then one for `readAtOnce`. A read holds its lock, so
+    /// that no read is between two connections when they are exchanged or closed. nil: closed.
     private let readers: [Locked<Connection?>]
     private let watches: LogReaders
     private let drawRun: @Sendable (Int64) -> Int64
     private let packing: PackingBound
-    /// Why only reads are served; nil while all is well.
+    /// The reason why only reads are served; nil while all is well.
     let refusal: StoreError?
 
-    /// Opens the file, making it or bringing it up to date; where it cannot be written now, as it stands.
+    /// Opens the file, and creates or migrates it. If it cannot be written now, opens it read-only.
     init(_ file: DatabaseFile, _ watches: LogReaders, drawRun: @escaping @Sendable (Int64) -> Int64, packing: PackingBound) throws {
         self.file = file
         self.watches = watches
@@ -68,7 +68,7 @@ final class OpenConnections: Sendable {
             let run = try OpenRun(beside: RunFile(file), on: writer, draw: drawRun)
             writer.packing.begin(packing, on: writer)
             writer.watchLog { watches.wrote(pages: $0) }
-            // A checkpoint waits for nobody: while it waited for readers it would hold off the writer.
+            // No busy timeout: a checkpoint that waited for readers would hold off the writer.
             let other = try file.connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
             checkpointer = other
             let readers = try each {
@@ -89,29 +89,30 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Runs a read of the `index`-th reader.
+    /// Runs a read on the connection of the `index`-th reader.
     func read(_ index: Int, _ request: any PendingRead) {
         readers[index].withLock { connection in
-            // Closed only after the last request.
+            // The connection is closed only after the last request.
             guard let connection else { return }
             request.serve(on: connection, atPage: watches.pagesWritten)
         }
     }
 
-    /// Runs a small read on the calling thread; nil where another one does just now, or `Connection.readAtOnce` says so.
+    /// Runs a small read on the calling thread. Returns nil if another one is under way, or `Connection.readAtOnce`
+    /// returns nil.
     func readAtOnce<Value: Sendable>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
-        // A connection of its own: a reader's thread that took a request would wait for the one who reads at once.
+        // A separate connection: otherwise a reader's thread would wait for this caller.
         let outcome = readers[SQLiteLimits.readers].withLockIfAvailable { $0?.readAtOnce(body) }
         return outcome ?? nil
     }
 
-    /// nil while only reads are served.
+    /// The connection that writes; nil while only reads are served.
     var writer: Writer? { writing.withLock { $0?.writer } }
 
     /// The connection that copies the log; nil while only reads are served.
     var checkpointer: Connection? { writing.withLock { $0?.checkpointer } }
 
-    /// Opens the file for writing after all. Returns when no reader sees it as it stood before.
+    /// Opens the file for writing after a read-only start. Returns when all readers have new connections.
     func becomeWritable() throws -> Writer {
         let (writing, fresh) = try Self.connect(file, watches, drawRun, packing)
         for (index, reader) in fresh.enumerated() {
@@ -125,7 +126,7 @@ final class OpenConnections: Sendable {
         return writing.writer
     }
 
-    /// Closes all, the writer last. Nobody uses them any more.
+    /// Closes all connections, the writer's last. Call it when no read or write is under way.
     func close(isLogEmpty: Bool) {
         for reader in readers {
             reader.withLock { connection in
@@ -135,7 +136,7 @@ final class OpenConnections: Sendable {
         }
         checkpointer?.close()
         writer?.connection.close()
-        // Left there it would only say what is so.
+        // The run file is not needed any more, because the database file itself has the run.
         if isLogEmpty { try? RunFile(file).remove() }
     }
 }

@@ -1,7 +1,8 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// The run of one opening of the file. It is drawn on opening, and kept in the file no later than the first change that is numbered by it.
+/// The run of one opening of the file. Its number is drawn on opening, and written to the file no later than the first
+/// change that carries it.
 final class OpenRun: Sendable {
     let number: Int64
     private let state: Locked<State>
@@ -9,12 +10,12 @@ final class OpenRun: Sendable {
     private enum State {
         case drawn
         case recorded
-        /// The file does not say which runs there were: what is read is served, and nothing may be numbered.
+        /// The file does not say which runs there were. Reads are served, but no change may be numbered.
         case unknown(StoreError)
     }
 
-    /// Draws the number and writes it down, where there is room for it: else the first transaction does.
-    /// - Parameter writer: nobody else has the file open.
+    /// Draws the number and writes it to the file. If there is no room, the first transaction writes it.
+    /// - Parameter writer: The only connection to the file.
     init(beside runFile: RunFile, on writer: Connection, draw: (Int64) -> Int64) throws {
         do {
             let last = try Int64(writer.execute("SELECT run FROM runs") ?? "")
@@ -32,7 +33,7 @@ final class OpenRun: Sendable {
             try record(on: writer)
             try writer.run(.commit)
             committed()
-            // From here on the file alone says which run it is in.
+            // From here on the file without its log has the run.
             if try !writer.checkpoint(.truncate).wasBlocked { try runFile.write(number) }
         } catch {
             writer.abandonTransaction()
@@ -40,7 +41,7 @@ final class OpenRun: Sendable {
         }
     }
 
-    /// Puts the number into the transaction that was just begun, unless the file has it.
+    /// Writes the number in the transaction that just began, unless the file has it.
     func record(on writer: Connection) throws {
         switch state.withLock({ $0 }) {
         case .recorded: return
@@ -53,7 +54,7 @@ final class OpenRun: Sendable {
         }
     }
 
-    /// A transaction that began with `record` is on the disk.
+    /// Notes that a transaction that began with `record` is on the disk.
     func committed() {
         state.withLock { $0 = .recorded }
     }

@@ -2,27 +2,25 @@ import Glibc
 import NacreCloudContainer
 import NacreCrypto
 
-/// Puts a backup into a data folder.
-///
-/// A crash at any moment leaves the old data, the new data, or a folder that says that a restore did not finish and refuses to be opened.
+/// Puts a backup into a data folder. A crash at any moment leaves the old data, the new data, or a folder with the mark
+/// of an unfinished restore, which refuses to be opened.
 package enum FolderRestore {
     package struct Outcome: Sendable {
         package var manifest: BackupManifest
-        /// Where the data lie that were there before; nil where there were none.
+        /// The folder that the earlier data were moved to; nil if there were none.
         package var replaced: String?
-        /// Files of records that are lost, because their chunks are not beside the backup.
+        /// The number of files of records that are lost, because their chunks are not beside the backup.
         package var lostFiles: Int
     }
 
     private static let marker = "nacre-restore-unfinished"
     private static let newName = "nacre-restore-new"
 
-    /// Checks all of the backup, copies it beside the data and puts it in their place. Blocks.
-    ///
+    /// Checks all of the backup, copies it beside the data and replaces them. Blocks.
     /// - Parameters:
-    ///   - replaces: whether data that are there may be put aside.
-    ///   - withoutAssets: goes on where chunks beside the backup are missing or damaged.
-    /// - Throws: `BackupFile.Damage`; `StoreError` `.inUse` where a server has the folder.
+    ///   - replaces: Whether existing data may be moved aside.
+    ///   - withoutAssets: Whether to go on if chunks beside the backup are missing or damaged.
+    /// - Throws: `BackupFile.Damage`; `StoreError` `.inUse` if a server has the folder.
     package static func restore(
         _ backup: String, to folder: String, replaces: Bool, withoutAssets: Bool = false, _ control: BackupControl
     ) throws -> Outcome {
@@ -48,7 +46,8 @@ package enum FolderRestore {
         let new = folder + "/" + newName
         do {
             try copy(backup, manifest, to: new, control)
-            // Before the data: a restore that ends here leaves the old data, beside chunks of which a server takes away what it does not need.
+            // Chunks come before the data. A restore that ends here leaves the old data, and a server later removes the
+            // chunks that it does not need.
             try bring(assets, of: backup, to: folder + "/assets", control)
         } catch {
             unlink(new)
@@ -66,16 +65,16 @@ package enum FolderRestore {
 
     private static func bring(_ look: AssetBackup.Look, of backup: String, to assets: String, _ control: BackupControl) throws {
         for path in look.replaced { try FileCall.remove(path) }
-        // What is there already has the same names where it is the same.
+        // An equal chunk in the folder has the same name.
         try AssetBackup.share(AssetBackup.folder(besides: backup), with: assets) { control.isCancelled }
-        // A damaged chunk of the right size would hide from a check that the file is lost.
+        // A damaged chunk of the right size would hide the loss of the file from a check.
         for chunk in look.lost { try FileCall.remove(AssetBackup.path(of: chunk, in: assets)) }
-        // The folder says that nobody forgot it: a server starts only with it.
+        // A server starts only if the folder exists: it shows that the files were not forgotten.
         if look.lostFiles > 0 { try FileCall.makeFolder(assets) }
         if control.isCancelled { throw BackupControl.cancelled }
     }
 
-    /// - Throws: where a restore ended in the middle: the folder may hold the data of before in part.
+    /// - Throws: If a restore did not finish, because the folder may hold only a part of the earlier data.
     static func checkFinished(_ folder: String) throws {
         guard exists(folder + "/" + marker) else { return }
         throw StoreError(
@@ -88,7 +87,7 @@ package enum FolderRestore {
         return lstat(path, &status) == 0
     }
 
-    /// Copies the database out of a backup, and makes sure once more that it is the one that was checked.
+    /// Copies the database out of a backup, and checks again that it is the verified one.
     private static func copy(_ backup: String, _ manifest: BackupManifest, to path: String, _ control: BackupControl) throws {
         let source = try FileBytes(backup)
         defer { source.close() }
@@ -115,7 +114,7 @@ package enum FolderRestore {
         try FolderLock.syncFolder(folder)
     }
 
-    /// Moves the data of before into a folder of their own, where a server can be started on them.
+    /// Moves the earlier data into a new folder, on which a server can be started.
     private static func putAside(_ names: [String], of folder: String) throws -> String {
         let stem = folder + "/replaced-" + UTCText.stamp(time(nil))
         var aside = stem
@@ -125,7 +124,7 @@ package enum FolderRestore {
             number += 1
             aside = "\(stem)-\(number)"
         }
-        // The files of records stay where they are, for the data that come, and get a second name.
+        // The files of records stay, for the new data, and are linked into the new folder.
         try AssetBackup.share(folder + "/assets", with: aside + "/assets")
         for name in names { try move(folder + "/" + name, to: aside + "/" + name) }
         try FolderLock.syncFolder(aside)

@@ -1,62 +1,62 @@
 import NacreCloudContainer
 
-/// Packs rows of indexes: what waits becomes rows of blocks, an index of a zone at a time, in the order of its keys, so that a block is read and written once
-/// for all that waits for it.
+/// Packs index rows: changes that wait become rows of blocks, one index of a zone at a time, in the order of its keys.
+/// A block is then read and written once for all changes that wait for it.
 ///
-/// The writer's, as its connection is. What was packed and is not yet taken off the list says the same as the blocks, so nothing is lost or told twice when a
-/// transaction is given up or the process dies in the middle: it is packed once more.
+/// Only the writer uses it. Packed changes that are still on the list say the same as the blocks. A rollback or a crash
+/// in the middle therefore loses nothing and repeats nothing: the changes are packed once more.
 final class IndexPacking {
     private(set) var bound = PackingBound.standard
-    /// Of all changes that wait.
+    /// Bytes of all changes that wait.
     private(set) var waitingBytes = 0
-    /// That of changes from now on: those of a later round are not being packed, and say what is so.
+    /// The round of new changes. Changes of a later round are not being packed, and win over earlier ones.
     private(set) var round: Int64 = 1
-    /// A write was refused because too much waits: it is to be done later, and not to fail.
+    /// Whether a write was refused because too much waits. It is retried later, and does not fail.
     private(set) var isAwaited = false
-    /// Whether an index has anything packed, as far as is known. Nothing is wrong with one that has nothing any more.
+    /// Whether an index is known to have packed rows or not. A wrong true does no harm.
     private var known: [ZoneIndex: Bool] = [:]
-    /// On this server: places of `known`.
+    /// The most elements of `known`. On this server: our choice.
     private static let knownMost = 4096
     private var pass: PackingPass?
     /// The index that was packed last.
     private var last: ZoneIndex?
 
-    /// Whether some more is to be packed now.
-    /// - Parameter isIdle: no write waits.
+    /// Whether to pack more now.
+    /// - Parameter isIdle: Whether no write waits.
     func packs(isIdle: Bool) -> Bool { bound.packs(waiting: waitingBytes, isUnderWay: pass != nil, isIdle: isIdle) }
 
-    /// Large writes may be done.
+    /// Whether large writes are accepted.
     var hasRoom: Bool { waitingBytes < bound.fullBytes }
 
-    /// What waits since the last opening. Where that cannot be read, it is told when it is needed.
+    /// Counts the changes that wait since the last opening. If they cannot be read, a later call reports the error.
     func begin(_ bound: PackingBound, on connection: Connection) {
         self.bound = bound
         let weights = try? connection.execute(
             "SELECT COALESCE(SUM(LENGTH(changes) + LENGTH(CAST(name AS BLOB)) + \(Self.rowBytes)), 0) FROM index_waiting")
         waitingBytes = weights.flatMap { Int($0) } ?? 0
         let last = try? connection.execute("SELECT COALESCE(MAX(round), 0) FROM index_waiting")
-        // A round that is skipped does no harm.
+        // A skipped round does no harm.
         round = (last.flatMap { Int64($0) } ?? .max / 2) + 1
     }
 
-    /// On this server: what a row takes besides its changes and its name.
+    /// Bytes that a row takes besides its changes and its name. On this server: an estimate.
     private static let rowBytes = 40
 
     private static func weight(_ name: String, _ changes: [UInt8]) -> Int { changes.count + name.utf8.count + rowBytes }
 
-    /// A write was given up, or the transaction that it was in.
-    /// - Parameter bytes: that waited before it.
+    /// Restores the count after a rollback of a write or of its transaction.
+    /// - Parameter bytes: The bytes that waited before it.
     func undo(to bytes: Int) {
         waitingBytes = bytes
         known = [:]
     }
 
-    /// What was packed last did not happen.
+    /// Forgets the current pass, because its transaction was rolled back.
     func packAnew() {
         pass = nil
     }
 
-    /// - Throws: where too much waits. The write is to be tried again when less does.
+    /// - Throws: `StoreError.unavailable` if too much waits. The write should be retried when less does.
     func admit(rows: Int) throws {
         guard !bound.admits(rows: rows, waiting: waitingBytes) else { return }
         isAwaited = true
@@ -111,7 +111,7 @@ final class IndexPacking {
         if connection.changedRows > before { waitingBytes -= Self.weight(row.name, row.changes.bytes) }
     }
 
-    /// Removes what waits of a record and is not what was written.
+    /// Removes the damaged changes of an index from the list.
     func removeDamaged(_ packed: PackedIndex, on connection: Connection) throws {
         for row in packed.damaged {
             try connection.removeWaiting(row.name, row.round, of: packed.index)
@@ -119,7 +119,7 @@ final class IndexPacking {
         }
     }
 
-    /// Removes all that is packed of an index, and what waits for it.
+    /// Removes all blocks and all waiting changes of an index.
     func removeAll(of index: ZoneIndex, on connection: Connection) throws {
         let packed = try connection.packedIndex(index, tolerates: true)
         for row in packed.waiting { try remove(row, from: index, on: connection) }
@@ -133,8 +133,8 @@ final class IndexPacking {
 
     // MARK: Packing
 
-    /// Packs for a while, in the transaction that is open.
-    /// - Returns: false where there is nothing to pack.
+    /// Packs in the open transaction until a moment.
+    /// - Returns: false if there is nothing to pack.
     func step(until end: ContinuousClock.Instant, on connection: Connection) throws -> Bool {
         let begun = pass
         pass = nil
@@ -149,9 +149,9 @@ final class IndexPacking {
         return true
     }
 
-    /// The next index for which something waits. Changes from here on are of another round.
+    /// Begins the next index with waiting changes. Later changes belong to another round.
     private func next(on connection: Connection) throws -> PackingPass? {
-        // An index whose changes are not what was written waits for a repair; the others do not wait for it.
+        // Skip an index with damaged changes only: it waits for a repair, and the others do not wait for it.
         for first in [last ?? .first, .first] {
             var index = first
             while let next = try connection.nextIndex(after: index, .waitingNext) {
@@ -167,11 +167,11 @@ final class IndexPacking {
     }
 }
 
-/// One index on its way into its blocks.
+/// The packing of one index into its blocks.
 struct PackingPass {
-    /// A change that is next of its record's.
+    /// The next change of one waiting row.
     private struct Cursor {
-        /// The beginning of the key, as a number that tells most keys apart: looking at it retains nothing.
+        /// The first eight bytes of the key as a number, which differs for most keys. To compare it retains nothing.
         let head: UInt64
         let key: [UInt8]
         let row: Int
@@ -192,13 +192,13 @@ struct PackingPass {
         var isGone: Bool
     }
 
-    /// Changes that are packed at once: some tenths of a millisecond.
+    /// The most changes that are packed at once: some tenths of a millisecond.
     private static let changesAtOnce = 512
 
     let index: ZoneIndex
     private let rows: [WaitingRow]
     private let hasRowsApart: Bool
-    /// A heap: none comes before the one at half its place.
+    /// A heap of cursors, in which no child comes before its parent.
     private var cursors: [Cursor]
     private var taken = 0
 
@@ -213,7 +213,7 @@ struct PackingPass {
 
     var isOver: Bool { cursors.isEmpty && taken == rows.count }
 
-    /// A row of the list all of whose changes are in blocks.
+    /// Returns a waiting row whose changes are all in blocks, to be removed from the list.
     mutating func takePacked() -> WaitingRow? {
         guard cursors.isEmpty, taken < rows.count else { return nil }
         defer { taken += 1 }
@@ -251,8 +251,8 @@ struct PackingPass {
         }
     }
 
-    /// Packs the next changes that are of one block.
-    /// - Returns: false where all are packed.
+    /// Packs the next changes that belong to one block.
+    /// - Returns: false if all changes are packed.
     mutating func step(on connection: Connection, blockBytes: Int) throws -> Bool {
         guard let first = cursors.first else { return false }
         let name = rows[first.row].name
@@ -262,11 +262,11 @@ struct PackingPass {
         while let cursor = cursors.first, changes.count < Self.changesAtOnce {
             if let next, PackedRow.order(cursor.key, rows[cursor.row].name, to: next.key, next.name) >= 0 { break }
             guard let change = pop() else { break }
-            // Of two of one row the later says what is so.
+            // If two changes name the same row, the later one wins.
             if let last = changes.last, last.row.order(to: change.row) == 0 { changes.removeLast() }
             changes.append(change)
         }
-        // What cannot be read is left to a repair, which finds these rows in their records.
+        // A repair mends the damaged block, and finds its rows in their records. Keep these changes as unpacked rows.
         if let block, block.rows == nil {
             try connection.keepApart(changes.map { ($0.row, $0.isGone) }, of: index)
             return true
@@ -299,7 +299,7 @@ struct PackingPass {
 }
 
 extension Connection {
-    /// The first index behind another one with rows in a table.
+    /// Returns the first index after `index` that has rows in the statement's table.
     func nextIndex(after index: ZoneIndex, _ statement: Statement) throws -> ZoneIndex? {
         try use(statement) { statement in
             statement.bind(index)
@@ -309,7 +309,7 @@ extension Connection {
         }
     }
 
-    /// Whether an index has rows by themselves.
+    /// Whether an index has unpacked rows.
     fileprivate func hasRowsApart(_ index: ZoneIndex) throws -> Bool {
         try use(.indexRising) { statement in
             statement.bind(index.zone)
@@ -342,7 +342,8 @@ extension Connection {
         try key.withUnsafeBufferPointer { try change(.blockRemove, index, $0, name) }
     }
 
-    /// Puts rows in the place of those of a block: as one, or as many as they need. The first block of an index begins where the index does.
+    /// Replaces the rows of a block by others, in one block or as many as they need. The first block of an index begins
+    /// where the index does.
     fileprivate func put(_ rows: [PackedRow], in index: ZoneIndex, over block: KeptBlock?, blockBytes: Int) throws {
         if rows.isEmpty {
             if let block { try removeBlock(block.key, block.name, of: index) }

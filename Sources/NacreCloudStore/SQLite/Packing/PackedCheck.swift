@@ -1,15 +1,16 @@
 import NacreCloudContainer
 
-/// Rows of indexes for the check, wherever they are.
+/// Reads of index rows for the check, packed or not.
 extension Connection {
-    /// Whether any index of the file has anything packed.
+    /// Whether any index of the file has blocks or waiting changes.
     var hasPackedIndexes: Bool {
         get throws {
             try nextIndex(after: .first, .waitingNext) != nil || nextIndex(after: .first, .blocksNext) != nil
         }
     }
 
-    /// The next rows behind a place, one index after the other. Where a block or what waits is not what was written, it is told at its place.
+    /// Returns the next rows after a place, one index after the other. A damaged block or waiting change is reported at
+    /// its place.
     func indexRows(after place: KeptPlace, limit: Int) throws -> [KeptRow] {
         guard limit > 0, case .number(let database) = place.parts[0], case .number(let zone) = place.parts[1],
             case .number(let number) = place.parts[2],
@@ -29,7 +30,7 @@ extension Connection {
         var rows = PackedRows(of: packed, from: lower, to: index.ends.upper, isDescending: false, tolerates: true, self)
         var found: [(row: PackedRow, isDamaged: Bool)] = []
         while found.count < limit, let row = try rows.next() { found.append((row, false)) }
-        // What waits of a record stands before all rows that have a key.
+        // A record's damaged waiting changes sort before all rows that have a key.
         let waiting = packed.damaged.map { PackedRow(key: [], name: $0.name) }
         let damaged = (waiting + rows.damaged).filter { PackedRow.order($0.key, $0.name, to: lower.key, lower.name) >= 0 }
         if !damaged.isEmpty {
@@ -46,12 +47,13 @@ extension Connection {
     }
 }
 
-/// Looks for rows of indexes in what is packed. Asked in the order of the rows it reads each block once.
+/// Searches for index rows in blocks and waiting changes. If it is asked in the order of the rows, it reads each block
+/// once.
 struct PackedLookup {
     private let connection: Connection
-    /// The index that was asked last, and whether it is packed.
+    /// The index of the last search, and whether it is packed.
     private var index: (index: ZoneIndex, isPacked: Bool)?
-    /// What waits in it, by the record's name, the latest last.
+    /// The waiting changes of that index, by the record's name, the latest last.
     private var waiting: [NameBytes: [WaitingRow]] = [:]
     /// The rows of the block that was read last.
     private var block: [PackedRow] = []
@@ -60,7 +62,8 @@ struct PackedLookup {
         self.connection = connection
     }
 
-    /// Whether a row is there, as far as blocks and what waits say; nil: it may be there by itself. What cannot be read is not there.
+    /// Whether a row exists, by the blocks and the waiting changes; nil: it may be an unpacked row. Damaged rows do not
+    /// count.
     mutating func has(_ entry: IndexEntry, of name: String, in zone: ZoneAddress) throws -> Bool? {
         let wanted = ZoneIndex(zone: zone, index: entry.index.rawValue)
         if index?.index != wanted { try begin(wanted) }
@@ -82,7 +85,7 @@ struct PackedLookup {
         block = []
     }
 
-    /// - Parameter rows: in their order.
+    /// - Parameter rows: The rows in order.
     private static func contains(_ rows: [PackedRow], _ row: PackedRow) -> Bool {
         var (low, high) = (0, rows.count)
         while low < high {

@@ -1,13 +1,13 @@
 import NacreCloudContainer
 
-/// What is kept of an index besides rows by themselves.
+/// The packed part of an index: waiting changes, and whether there are blocks.
 struct PackedIndex {
     let index: ZoneIndex
-    /// It has blocks, or changes that wait.
+    /// Whether the index has blocks or waiting changes.
     let isPacked: Bool
-    /// In the order of their records' names, then of their rounds.
+    /// The waiting changes, in the order of their records' names, then of their rounds.
     var waiting: [WaitingRow] = []
-    /// Changes that are not what was written.
+    /// Waiting changes whose checksum or form is wrong.
     var damaged: [DamagedRow] = []
 
     struct DamagedRow {
@@ -21,7 +21,7 @@ struct PackedIndex {
 struct KeptBlock {
     var key: [UInt8]
     var name: String
-    /// nil: they are not what was written.
+    /// The rows of the block; nil if they are damaged.
     var rows: [PackedRow]?
 
     func place(in index: ZoneIndex) -> RowPlace { RowPlace(index: index.index, key: key, name: name) }
@@ -35,7 +35,7 @@ extension Connection {
         }
     }
 
-    /// - Parameter tolerates: what is damaged is told, and not thrown.
+    /// - Parameter tolerates: Whether damage is returned in `damaged`, and not thrown.
     func packedIndex(_ index: ZoneIndex, tolerates: Bool = false) throws -> PackedIndex {
         guard try isPacked(index) else { return PackedIndex(index: index, isPacked: false) }
         var packed = PackedIndex(index: index, isPacked: true)
@@ -47,7 +47,7 @@ extension Connection {
         return packed
     }
 
-    /// What waits of a record in an index, the latest last.
+    /// Returns the waiting changes of a record in an index, the latest last.
     func waiting(of name: String, in index: ZoneIndex) throws -> PackedIndex {
         var packed = PackedIndex(index: index, isPacked: true)
         try use(.waitingOfRecord) { statement in
@@ -58,12 +58,12 @@ extension Connection {
         return packed
     }
 
-    /// The last block before a place.
+    /// Returns the last block before a place.
     func block(before place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockBefore, place, of: index, end: index.index)
     }
 
-    /// The first block behind a place.
+    /// Returns the first block after a place.
     func block(after place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockAfter, place, of: index, end: index.index + 1)
     }
@@ -81,12 +81,12 @@ extension Connection {
         }
     }
 
-    /// The block in which a row must be.
+    /// Returns the block that a row must be in.
     func block(holding key: [UInt8], _ name: String, of index: ZoneIndex) throws -> KeptBlock? {
         try block(before: RowPlace(index: index.index, key: key, name: name + "\0"), of: index)
     }
 
-    /// As the other one, of an index that has blocks or changes that wait.
+    /// Searches a packed index, like the search of unpacked rows.
     func search(_ packed: PackedIndex, _ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
         let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         var rows = PackedRows(of: packed, from: range.lower, to: range.upper, isDescending: scan.isDescending, self)
@@ -99,7 +99,7 @@ extension Connection {
         }
     }
 
-    /// A number is a short way and no more: where it does not lead to the record, its name does.
+    /// Returns the record of a row, by its number or else by its name. The number is only a shortcut.
     private func record(of row: PackedRow, in zone: ZoneAddress) throws -> RecordRow? {
         let found: RecordRow? =
             row.id == 0
@@ -141,18 +141,19 @@ extension PreparedStatement {
 }
 
 extension ZoneIndex {
-    /// Before its first row, and behind its last.
+    /// The places before the first row, and after the last.
     var ends: (lower: RowPlace, upper: RowPlace) { (RowPlace(index: index, key: [], name: ""), RowPlace(index: index + 1, key: [], name: "")) }
 }
 
 extension RowPlace {
-    /// Whether it stands behind a place of the index that the rows are of. One of the next index stands behind all.
+    /// Whether the place is after a row of an index. A place of a later index is after all its rows.
     func isBehind(_ key: [UInt8], _ name: String, of index: ZoneIndex) -> Bool {
         self.index > index.index || PackedRow.order(key, name, to: self.key, self.name) < 0
     }
 }
 
-/// The rows of a piece of an index in their order, out of its blocks, its rows by themselves, and what waits, which says what is so.
+/// The rows of a range of an index in order, merged from its blocks, its unpacked rows, and the waiting changes, which
+/// win.
 struct PackedRows {
     private struct Change {
         var row: PackedRow
@@ -160,7 +161,7 @@ struct PackedRows {
         var isGone: Bool
     }
 
-    /// Rows by themselves that are read at once.
+    /// Unpacked rows that are read at once.
     private static let rowsAtOnce = 64
 
     private let connection: Connection
@@ -173,14 +174,14 @@ struct PackedRows {
     private var areBlocksOver = false
     private var apart: ArraySlice<PackedRow> = []
     private var isApartOver = false
-    /// What is left of the piece for rows by themselves.
+    /// The range of unpacked rows that is left.
     private var left: (lower: RowPlace, upper: RowPlace)
     private let lower: RowPlace
     private let upper: RowPlace
-    /// Where blocks begin that are not what was written.
+    /// The places of damaged blocks.
     private(set) var damaged: [PackedRow] = []
 
-    /// - Parameter tolerates: damaged blocks are passed over.
+    /// - Parameter tolerates: Whether damaged blocks are skipped.
     init(of packed: PackedIndex, from lower: RowPlace, to upper: RowPlace, isDescending: Bool, tolerates: Bool = false, _ connection: Connection) {
         self.connection = connection
         self.isDescending = isDescending
@@ -251,7 +252,7 @@ struct PackedRows {
             }
             let inside = rows.filter(isInside)
             packed = isDescending ? ArraySlice(inside.reversed()) : inside[...]
-            // What stands before a block that begins before the piece is outside of it.
+            // Blocks before one that begins before the range are outside of it.
             if isDescending, lower.isBehind(block.key, block.name, of: index) { areBlocksOver = true }
         }
     }

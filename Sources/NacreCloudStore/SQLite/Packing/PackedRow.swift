@@ -5,7 +5,7 @@ struct ZoneIndex: Hashable, Sendable {
     var zone: ZoneAddress
     var index: Int64
 
-    /// Before all that there are.
+    /// A place before all indexes.
     static let first = ZoneIndex(zone: ZoneAddress(database: DatabaseID(rawValue: .min), zone: .min), index: .min)
 
     func isBefore(_ other: ZoneIndex) -> Bool {
@@ -13,14 +13,14 @@ struct ZoneIndex: Hashable, Sendable {
     }
 }
 
-/// A row of an index: where it stands, and the number of its record, which is a short way and never the truth.
+/// A row of an index: its key, its record's name, and the record's number, which is only a shortcut and may be wrong.
 struct PackedRow: Hashable, Sendable {
     var key: [UInt8]
     var name: String
-    /// 0: not known.
+    /// The record's number; 0 if it is not known.
     var id: Int64 = 0
 
-    /// Below, at or above zero as it stands before, at or behind another one.
+    /// Returns a number below, at or above zero if the row is before, at or after another one.
     func order(to other: PackedRow) -> Int {
         Self.order(key, name, to: other.key, other.name)
     }
@@ -31,7 +31,8 @@ struct PackedRow: Hashable, Sendable {
     }
 }
 
-/// The bytes of a block: its rows in their order, each key without what it has in common with the one before, and names that are UUIDs in 16 bytes.
+/// The bytes of a block: its rows in order. Each key omits the bytes that it shares with the key before, and names that
+/// are UUIDs take 16 bytes.
 enum RowBlock {
     private static let version: UInt8 = 1
 
@@ -52,7 +53,7 @@ enum RowBlock {
         return writer.bytes
     }
 
-    /// - Throws: `MalformedBytes` for what `encode` does not make.
+    /// - Throws: `MalformedBytes` for bytes that `encode` does not make.
     static func decode(_ bytes: [UInt8]) throws(MalformedBytes) -> [PackedRow] {
         var reader = ByteReader(bytes)
         guard try reader.byte() == version else { throw MalformedBytes() }
@@ -72,7 +73,7 @@ enum RowBlock {
         return rows
     }
 
-    /// Cuts rows into as few parts as keep to so many bytes, each about as long as the others.
+    /// Cuts rows into the fewest parts of about `most` bytes, each with about as many rows as the others.
     static func parts(of rows: [PackedRow], most: Int) -> [ArraySlice<PackedRow>] {
         let whole = encode(rows[...]).count
         let count = min((whole + most - 1) / most, rows.count)
@@ -81,7 +82,7 @@ enum RowBlock {
     }
 }
 
-/// A record's name in a block. Names that nobody chose are UUIDs, in upper or in lower case.
+/// A record's name in a block. Generated names are UUIDs, in upper or lower case.
 private enum BlockName {
     private static let upper: UInt64 = 0
     private static let lower: UInt64 = 1
@@ -122,7 +123,7 @@ private enum BlockName {
         }
     }
 
-    /// nil for what `read` would not make again.
+    /// Returns nil for text that `read` would not reproduce.
     private static func uuid(_ text: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], isLower: Bool)? {
         guard text.count == length, text[8] == UInt8(ascii: "-") else { return nil }
         var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 import NacreCloudContainer
 
-/// Rows of indexes that come and go: by themselves, or on the list of those that wait to be packed.
+/// Writes of index rows, either unpacked or to the list of changes that wait to be packed.
 extension Connection {
-    /// - Throws: where too much waits for a write of so many rows.
+    /// - Throws: `StoreError.unavailable` if too much waits for a write of as many rows.
     func admitIndexRows(of plan: WritePlan) throws {
         func rows(_ count: Int) -> Int { count > packing.bound.rowsApart ? count : 0 }
         var count = 0
@@ -14,12 +14,15 @@ extension Connection {
         try packing.admit(rows: count)
     }
 
-    /// What goes is taken away before what comes is put. An index that has packed rows already, or of which the record has many, goes on so.
+    /// Removes and adds a record's index rows, removals first. The rows wait to be packed if the index is packed
+    /// already, or if the record changes many of its rows.
     /// - Parameters:
-    ///   - gone: each index once. So is `come`.
+    ///   - gone: The removed rows, each index once.
+    ///   - come: The added rows, each index once.
     func changeIndexRows(of name: String, in zone: ZoneAddress, gone: [IndexKeys], come: [IndexKeys]) throws {
         guard !gone.isEmpty || !come.isEmpty else { return }
-        // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
+        // Read the number by name, new or not: the page was just written. An upsert that returns it costs many times as
+        // much.
         let id = come.isEmpty ? 0 : try recordID(in: zone, named: name) ?? 0
         assert(Set(gone.map(\.index)).count == gone.count && Set(come.map(\.index)).count == come.count)
         for left in gone {
@@ -49,8 +52,8 @@ extension Connection {
         }
     }
 
-    /// What somebody else than their records does to rows. What stands where one belongs and is not what was written goes: the rows that it held are found in
-    /// their records.
+    /// Changes index rows outside of a save of their records, for example in a repair. Damaged blocks and changes in
+    /// their places are removed; their rows are found in the records.
     func changeIndexRows(removing gone: [DerivedRow], putting come: [DerivedRow]) throws {
         var changes: [ZoneAddress: [NameBytes: (gone: [IndexEntry], come: [IndexEntry])]] = [:]
         for case .index(let zone, let entry, let name) in gone { changes[zone, default: [:]][NameBytes(name), default: ([], [])].gone.append(entry) }
@@ -74,7 +77,7 @@ extension Connection {
         }
     }
 
-    /// Removes up to `limit` index rows of a zone, in the order of their indexes. Returns how many.
+    /// Removes up to `limit` index rows of a zone, in the order of their indexes. Returns their number.
     func reclaimIndexRows(of zone: ZoneAddress, limit: Int) throws -> Int {
         var count = 0
         var index = ZoneIndex(zone: zone, index: .min)
@@ -85,7 +88,7 @@ extension Connection {
             var found: [PackedRow] = []
             while found.count < limit - count, let row = try rows.next() { found.append(row) }
             if packed.isPacked, found.count == limit - count {
-                // There may be more of it: these wait to be taken out.
+                // The index may have more rows: put the removals on the list.
                 try packing.admit(rows: found.count)
                 let id = IndexID(rawValue: index.index)
                 for row in found { try changeIndexRows(of: row.name, in: zone, gone: [IndexKeys(index: id, keys: SortedKeys(row.key))], come: []) }
@@ -103,7 +106,7 @@ extension Connection {
         return next?.zone == zone ? next : nil
     }
 
-    /// The next index that has rows of any kind.
+    /// Returns the next index that has rows of any kind.
     func nextIndex(after index: ZoneIndex) throws -> ZoneIndex? {
         try [Statement.indexNext, .waitingNext, .blocksNext].compactMap { try nextIndex(after: index, $0) }.min { $0.isBefore($1) }
     }
