@@ -2,9 +2,16 @@ import CNacreSQLite
 import NacreCloudContainer
 import NacreCloudWire
 
-/// A statement in use: parameters are bound in order, then stepped, then columns are read in order.
+/// A statement in use: parameters are bound in order, then rows are stepped, then columns are read in order.
 ///
-/// Confined to its connection's thread. Valid inside `Connection.use` only.
+/// Confined to its connection's thread. Valid only inside `Connection.use`.
+///
+/// ```swift
+/// let run = try connection.use(.databaseNumber) { statement in
+///     statement.bind(id.rawValue)
+///     return try statement.step() ? statement.number() : nil
+/// }
+/// ```
 final class PreparedStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
@@ -34,9 +41,9 @@ final class PreparedStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Makes it ready for another use, whatever became of this one.
+    /// Makes the statement ready for another use, whether this one succeeded or not.
     func reset() {
-        // Its result repeats the last step's, which was heard already.
+        // The result repeats the last step's, which was handled already.
         sqlite3_reset(handle)
         if hasBorrowedBytes {
             sqlite3_clear_bindings(handle)
@@ -46,7 +53,7 @@ final class PreparedStatement {
         bindResult = SQLITE_OK
     }
 
-    /// True if there is a row to read, false if the statement has run to its end.
+    /// Returns true if there is a row to read, false if the statement is done.
     func step() throws -> Bool {
         let result = bindResult == SQLITE_OK ? sqlite3_step(handle) : bindResult
         switch result {
@@ -98,7 +105,7 @@ final class PreparedStatement {
         }
     }
 
-    /// Binds bytes without copying them: they must stay where they are until the last step.
+    /// Binds bytes without a copy. They must stay in place until the last step.
     func bind(borrowed bytes: UnsafeBufferPointer<UInt8>) {
         parameter += 1
         hasBorrowedBytes = true
@@ -167,7 +174,7 @@ final class PreparedStatement {
         isNull ? skip() : bytes()
     }
 
-    /// The next column holds nothing.
+    /// Whether the next column is NULL.
     var isNull: Bool { sqlite3_column_type(handle, column + 1) == SQLITE_NULL }
 
     private func skip<Value>() -> Value? {

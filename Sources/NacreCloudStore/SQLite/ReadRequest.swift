@@ -1,9 +1,9 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// A read on its way to a reader: run once, answered once.
+/// A read that waits for a reader. It runs once and is answered once.
 protocol PendingRead: Sendable {
-    /// - Parameter page: the number of pages written to the log so far, by which the age of the read is counted.
+    /// - Parameter page: The number of pages written to the log up to now. The age of the read is counted from it.
     func serve(on connection: Connection, atPage page: Int64)
 }
 
@@ -23,8 +23,8 @@ struct ReadRequest<Value: Sendable>: PendingRead {
     let cancellation: ReadCancellation
     let body: @Sendable (any ReadTransaction) throws -> Value
 
-    /// Runs the body on one snapshot. Where nobody waits for it any more it is not begun, or ends with its next question and in the middle of the one
-    /// under way.
+    /// Runs the body on one snapshot. After a cancellation it does not begin, or ends: the current query is
+    /// interrupted, and the next one fails.
     func serve(on connection: Connection, atPage page: Int64) {
         guard !cancellation.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         connection.watch?.begin(atPage: page, cancellation)

@@ -1,10 +1,12 @@
 import Glibc
 import NacreCloudContainer
 
-/// The file `nacre.sqlite-run`, which stands beside the log while there may be one, and says which run the database file was in when the log began.
+/// The file `nacre.sqlite-run`, which names the run of the database file at the beginning of the log. It stands beside
+/// the log.
 ///
-/// SQLite does not see when an older database file is put under a newer log: it would write the log's pages into it. A copy of the folder of a stopped
-/// server has no log and no such file, one of a running server has both: so a file of another run tells that somebody put them together.
+/// SQLite does not notice an older database file under a newer log, and would write the log's pages into it. A copy of
+/// a stopped server's folder has neither log nor run file, one of a running server has both. A run file of another run
+/// therefore shows that the files do not belong together.
 struct RunFile: Sendable {
     private let folder: String
     private let path: String
@@ -16,10 +18,9 @@ struct RunFile: Sendable {
         logPath = file.path + "-wal"
     }
 
-    /// Refuses a log that was not written for the database file.
-    ///
-    /// Says nothing where either cannot be read: SQLite says what is wrong then.
-    /// - Parameter run: of the database file without its log.
+    /// Refuses a log that was not written for the database file. Does nothing if either cannot be read, because SQLite
+    /// then reports the fault.
+    /// - Parameter run: Returns the run of the database file without its log.
     func check(against run: () -> Int64?) throws(StoreError) {
         guard let expected = read(), hasLog, let found = run(), found != expected else { return }
         throw StoreError(
@@ -38,12 +39,12 @@ struct RunFile: Sendable {
         defer { Glibc.close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = Glibc.read(descriptor, &bytes, bytes.count)
-        // A line that is not whole was cut off by a power failure.
+        // An incomplete line was cut off by a power failure.
         guard count > 0, bytes[count - 1] == UInt8(ascii: "\n") else { return nil }
         return Int64(String(decoding: bytes.prefix(count - 1), as: UTF8.self))
     }
 
-    /// The log is empty, and the database file is in this run. Durable before the log holds anything.
+    /// Writes the run of the database file while the log is empty. Durable before the log holds anything.
     func write(_ run: Int64) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DataFolder.systemError("The run's file could not be written", path) }
@@ -55,7 +56,7 @@ struct RunFile: Sendable {
         try FolderLock.syncFolder(folder)
     }
 
-    /// The database file may be about to enter another run. Durable at once.
+    /// Removes the file before the database file may enter another run. Durable at once.
     func remove() throws {
         if unlink(path) == 0 {
             try FolderLock.syncFolder(folder)

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// Whole tables, and rows that can be made again from records.
+/// Reads of whole tables, and of rows that can be derived from records.
 extension Connection {
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
         let place = place ?? .start(of: table)
@@ -19,10 +19,10 @@ extension Connection {
         }
     }
 
-    /// Bytes of records from which a step of a check reads no further ones.
+    /// The bytes of records after which a step of a check reads no more.
     private static let checkedBytes = 4_000_000
 
-    /// Looks in the order of the keys, so that one page and one block are read for all rows that are in them.
+    /// Searches in the order of the keys, so that each page and each block is read once for all its rows.
     func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
         var packed = PackedLookup(self)
         var places: [Int] = []
@@ -30,7 +30,7 @@ extension Connection {
         return places.sorted().map { rows[$0] }
     }
 
-    /// Places of rows: those of indexes in the order of their keys, behind all others.
+    /// Returns the places of the rows: first all others, then index rows in the order of their keys.
     private static func inOrder(_ rows: [DerivedRow]) -> [Int] {
         var (others, ofIndexes) = ([Int](), [(index: ZoneIndex, row: PackedRow, place: Int)]())
         for place in rows.indices {
@@ -91,7 +91,8 @@ extension Connection {
         }
     }
 
-    /// SQLite's own check of a table and its indexes, one table at a time: `PRAGMA integrity_check(table)`.
+    /// Returns the findings of SQLite's own check of a table and its indexes, `PRAGMA integrity_check(table)`, one
+    /// table at a time.
     func faults(in table: KeptTable) throws -> [String] {
         let found = try table.names.flatMap { try lines("PRAGMA integrity_check(\($0))") }
         return found.filter { $0 != "ok" }
@@ -149,7 +150,7 @@ extension KeptTable {
 }
 
 extension PreparedStatement {
-    /// Binds the parts of a key, which stay where they are during `body`.
+    /// Binds the parts of a key, whose bytes stay in place during `body`.
     fileprivate func bind<Result>(_ parts: [KeptPlace.Part], _ body: (PreparedStatement) throws -> Result) throws -> Result {
         for (place, part) in parts.enumerated() {
             switch part {

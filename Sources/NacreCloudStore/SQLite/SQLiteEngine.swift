@@ -2,7 +2,7 @@ import Glibc
 import NacreCloudContainer
 import NacreLocks
 
-/// The running parts of an open store: threads, their connections, the queues to them, and the claim on the folder.
+/// The running parts of an open store: threads, connections, queues, and the lock on the folder.
 final class SQLiteEngine: Sendable {
     let writes = WorkQueue<any PendingWrite>(.unbounded, room: SQLiteLimits.waitingWrites)
     private let shortReads = WorkQueue<any PendingRead>(SQLiteLimits.shortPlaces, room: SQLiteLimits.waitingReads)
@@ -26,7 +26,7 @@ final class SQLiteEngine: Sendable {
         case closed
     }
 
-    /// Claims the folder, brings the file up to date and starts the threads. Blocks: not for the cooperative pool.
+    /// Locks the folder, migrates the file and starts the threads. Blocks: do not call it on the cooperative pool.
     init(folder: String, options: SQLiteOptions) throws {
         lock = try FolderLock(folder: folder)
         disk = DiskTrust(onLoss: options.onFsyncFailure)
@@ -62,7 +62,7 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Names the backup to which an older version can go back.
+    /// Adds the path of a backup that this older version can restore.
     private static func withBackup(_ error: StoreError, _ folders: [String]) -> StoreError {
         guard error.code == .newerVersion, let backup = FolderBackup.newest(in: folders) else { return error }
         var error = error
@@ -76,8 +76,8 @@ final class SQLiteEngine: Sendable {
         for index in 0..<SQLiteLimits.readers { try startReader(index) }
     }
 
-    /// Short reads have the first readers, and long ones the rest, whose threads step back: they are always ready to go on, and would keep those that
-    /// answer small requests from the processor for some milliseconds each time.
+    /// Starts a reader. The first ones serve short reads, the others long reads at a lower priority. Otherwise long
+    /// reads would keep the threads that answer small requests from the processor for some milliseconds each time.
     private func startReader(_ index: Int) throws {
         let isForLong = index >= SQLiteLimits.shortReaders
         let reads = isForLong ? longReads : shortReads
@@ -91,10 +91,10 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Where a read of this turn waits for a reader.
+    /// Returns the queue for reads of this turn.
     func reads(of turn: Turn) -> WorkQueue<any PendingRead> { turn.lane == .short ? shortReads : longReads }
 
-    /// The writer's thread.
+    /// Runs the writer's thread.
     private func write() {
         while let first = writes.next() {
             guard let writer = writer(for: first) else { continue }
@@ -106,7 +106,8 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// The writer; where there is none, tries to make one now. Where that fails, the write that asked and all that wait beside it are refused.
+    /// Returns the writer's connection, and opens it now if there is none. If that fails, this write and all waiting
+    /// ones are refused.
     private func writer(for first: Writer.Write) -> OpenConnections.Writer? {
         if let writer = connections.writer { return writer }
         do {
@@ -133,19 +134,19 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Whether a read of this turn is better done by who asks.
+    /// Whether the calling thread should run a read of this turn itself.
     func mayReadAtOnce(_ turn: Turn) -> Bool {
         turn.isSmall && (!turn.isAmongMany || shortReads.count >= SQLiteLimits.handedOn)
     }
 
-    /// As `OpenConnections.readAtOnce`.
+    /// Runs `OpenConnections.readAtOnce`, and counts it.
     func readAtOnce<Value: Sendable>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
         let outcome = connections.readAtOnce(body)
         if outcome != nil { statistics.count(.readsAtOnce) }
         return outcome
     }
 
-    /// Serves what was accepted, empties the log into the file, gives the folder free, and then resumes `waiter`.
+    /// Serves the accepted requests, empties the log into the file, releases the folder, and then resumes `waiter`.
     func close(_ waiter: CheckedContinuation<Void, Never>?) {
         let (threads, isOver): ([BlockingThread]?, Bool) = state.withLock { state in
             switch state {
@@ -165,7 +166,7 @@ final class SQLiteEngine: Sendable {
         do {
             try BlockingThread(finish).detach()
         } catch {
-            // Not even one more thread: then this one blocks for a moment.
+            // No further thread can be started: block this one for a moment.
             finish()
         }
     }
@@ -178,11 +179,11 @@ final class SQLiteEngine: Sendable {
         case closed
     }
 
-    /// How long the log may become for a backup: what a busy server writes in a minute, or as much as the database has, so that a backup which is
-    /// faster than the writes comes to its end.
+    /// The least log length that a backup is granted: what a busy server writes in a minute. A larger database is
+    /// granted as many pages as it has, so that a backup which is faster than the writes ends.
     static let backupLogPagesMinimum: Int32 = 262_144
 
-    /// Makes a backup beside everything else, on a thread of its own; one at a time.
+    /// Makes a backup beside reads and writes, on a thread of its own. One at a time.
     func backUp(_ order: BackupOrder, _ control: BackupControl, _ done: @escaping @Sendable (Result<BackupManifest, any Error>) -> Void) throws {
         let over = Signal()
         try backup.withLock { state in
@@ -241,7 +242,7 @@ final class SQLiteEngine: Sendable {
         for thread in threads {
             thread.join()
         }
-        // What this cannot do now, the next opening does; what is in the log is as durable as what is in the file.
+        // The next opening does what fails here. Data in the log are as durable as those in the file.
         let isLogEmpty = disk.lost == nil && (try? connections.writer?.connection.checkpoint(.truncate).wasBlocked) == false
         connections.close(isLogEmpty: isLogEmpty)
         lock.release()

@@ -2,13 +2,13 @@ import CNacreSQLite
 import Glibc
 import NacreCloudContainer
 
-/// What SQLite answered instead of doing it. Codes, never error text, decide what follows.
+/// An error of SQLite. Its codes, never its text, decide what follows.
 struct SQLiteFailure: Error {
     /// SQLite's extended result code.
     var code: Int32
     var message: String
     var statement: StaticString?
-    /// What the system said, where SQLite knows; else 0.
+    /// The system's `errno`, if SQLite knows it; 0 otherwise.
     var systemError: Int32 = 0
 
     init(code: Int32, message: String, statement: StaticString? = nil) {
@@ -17,20 +17,20 @@ struct SQLiteFailure: Error {
         self.statement = statement
     }
 
-    /// What a connection says of its last call, which answered `code`.
+    /// Creates the error of a connection's last call, which returned `code`.
     init(code: Int32, of database: OpaquePointer, statement: StaticString? = nil) {
         self.init(code: code, message: String(cString: sqlite3_errmsg(database)), statement: statement)
-        // SQLite notes it for these two and leaves an older one standing for others.
+        // SQLite sets it for these two codes, and leaves an older value for others.
         if primaryCode == SQLITE_IOERR || primaryCode == SQLITE_CANTOPEN { systemError = sqlite3_system_errno(database) }
     }
 
     private var primaryCode: Int32 { code & 0xff }
 
-    /// The disk did not confirm that it keeps what it was given. What is on it now is unknown, and asking again would not tell:
-    /// the kernel has dropped the pages and would say yes.
+    /// Whether the disk failed to confirm a sync. The file's state is then unknown, and another sync would not tell:
+    /// the kernel has dropped the pages and would report success.
     var isFsyncFailure: Bool { code == nacre_ioerr_fsync || code == nacre_ioerr_dir_fsync }
 
-    /// SQLite ended the transaction without our hearing why.
+    /// The error of a transaction that SQLite ended without a reported reason.
     static let transactionLost = SQLiteFailure(code: SQLITE_ABORT, message: "the transaction was given up")
 
     var storeError: StoreError {
@@ -55,7 +55,7 @@ struct SQLiteFailure: Error {
 }
 
 extension StoreError {
-    /// What an engine's caller hears of an error inside it.
+    /// Converts an error inside an engine to the one that its caller gets.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

@@ -1,17 +1,17 @@
 package import NacreCloudContainer
 
-/// How a SQLite store is opened. The defaults are what a server wants.
+/// The options of opening a SQLite store. The defaults are a server's.
 package struct SQLiteOptions: Sendable {
-    /// The SQLite virtual file system to go through: tests put a disk there that fails. nil is the system's own.
+    /// SQLite's virtual file system; nil is the system's own. Tests use one with a failing disk.
     package var vfs: String?
-    /// Called when the disk fails to sync, on a thread of the store. The default says so on standard error and ends the process with code 70:
-    /// what is on the disk is then unknown, and only a new start can read it.
+    /// Called when the disk fails to sync, on a thread of the store. The default reports it on standard error and ends
+    /// the process with code 70. The state of the disk is then unknown, and only a new start can read it.
     package var onFsyncFailure: @Sendable (StoreError) -> Void = DiskTrust.endProcess
 
-    /// Draws the number of the run that this opening begins, after the newest one that the file knows. Only tests draw another.
+    /// Draws the number of this opening's run, from the newest run that the file knows. Only tests replace it.
     package var drawRun: @Sendable (_ last: Int64) -> Int64 = { Run.number(after: $0, random: .random(in: .min ... .max)) }
 
-    /// Told what an administrator should know, on a thread of the store. Must return soon.
+    /// Called with events for the administrator, on a thread of the store. It must return soon.
     package var report: @Sendable (StoreEvent) -> Void = { _ in }
 
     /// The steps to the version of this build. Only tests have others.
@@ -19,18 +19,19 @@ package struct SQLiteOptions: Sendable {
 
     /// The version of nacre, for a backup of an older file before it is rewritten; nil to make none.
     package var backsUpBeforeMigrationAs: String?
-    /// Where backups of this folder may lie besides the folder itself: what is named when the data are of a newer version.
+    /// Folders besides this one that may hold backups of it. The newest backup is named if the data are of a newer
+    /// version.
     package var backupFolders: [String] = []
 
-    /// Pages of 4 KiB from which the write-ahead log is to begin anew. `LogBound` says how far it can grow beyond.
+    /// Pages of 4 KiB from which on the write-ahead log should begin anew. `LogBound` has how far it can grow beyond.
     package var pagesInLog = SQLiteLimits.pagesInLog
-    /// Pages of the log not yet in the file at which they are copied there, beside the writer; `.max`: never.
+    /// Pages of the log not yet in the file from which on they are copied there, beside the writer; `.max`: never.
     package var pagesBeforeCheckpoint = SQLiteLimits.pagesBeforeCheckpoint
-    /// When rows of indexes are packed.
+    /// The bounds of packing index rows.
     package var packing = PackingBound.standard
-    /// How long the body of one write may take before it is told (`StoreEvent.heldWriter`).
+    /// The time after which the body of one write is reported (`StoreEvent.heldWriter`).
     package var writerHold = SQLiteLimits.writerHold
-    /// After so many without a commit the log is cut to nothing.
+    /// Seconds without a commit after which the log is truncated.
     package var idleSecondsBeforeTruncation = SQLiteLimits.idleSecondsBeforeTruncation
 
     package init() {}

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// Putting a plan. In the order that `WritePlan` says; what goes is taken away before what comes is put.
+/// Applies a plan, in the order of `WritePlan`: removals before additions.
 extension Connection {
     func apply(_ plan: WritePlan, run: Int64) throws {
         for row in plan.databases {
@@ -15,7 +15,7 @@ extension Connection {
             guard let row = try zone(change.zone) else { throw StoreError.contradiction("a change of no zone") }
             try put(change.applied(to: row))
         }
-        // Zones that are gone come first, so that a plan may bury a zone and make another of its name.
+        // Put the zones that are not live first, so that a plan may bury a zone and make another of its name.
         for row in plan.zones where row.state != .live {
             try put(row)
         }
@@ -30,7 +30,7 @@ extension Connection {
                 }
             }
         }
-        // By place, here and below: a row in a loop of its own would be copied, and it holds a dozen references.
+        // Use indices here and below: a loop variable would copy the row, which holds a dozen references.
         for place in plan.records.indices {
             try put(plan.records[place])
         }
@@ -64,7 +64,7 @@ extension Connection {
     }
 
     private func put(_ row: ZoneRow) throws {
-        // Its place in the feed is the statement's to add.
+        // The statement adds the zone's place in the feed.
         var unplaced = row
         unplaced.feedSeq = 0
         let checksum = RowChecksum.of(unplaced)
@@ -198,7 +198,8 @@ extension Connection {
         }
     }
 
-    /// Gives the changed zones their place in the database's feed, and adds to all what their records take from now on: one statement for each row.
+    /// Gives the changed zones their place in the database's feed, and adds the growth of their records: one statement
+    /// for each row.
     private func place(_ changed: [ZoneAddress], growing growth: [ZoneAddress: Int64], run: Int64) throws {
         var ofZones = growth
         var ofDatabases: [DatabaseID: Int64] = [:]
@@ -235,7 +236,7 @@ extension Connection {
 }
 
 extension [UInt8] {
-    /// Binds the bytes where they are as the statement's last parameter, and runs it.
+    /// Binds the bytes without a copy as the statement's last parameter, and runs it.
     fileprivate func step(_ statement: PreparedStatement) throws {
         try withUnsafeBufferPointer { bytes in
             statement.bind(borrowed: bytes)

@@ -1,6 +1,6 @@
 import NacreCloudContainer
 
-/// Putting a plan's links and index rows: what goes is taken away before what comes is put.
+/// Applies a plan's links and index rows: removals before additions.
 extension Connection {
     func applyReferences(of plan: WritePlan) throws {
         for place in plan.records.indices {
@@ -54,7 +54,7 @@ extension Connection {
         }
     }
 
-    /// Removes up to `limit` links of a zone. Returns how many.
+    /// Removes up to `limit` links of a zone. Returns their number.
     func reclaimLinks(of zone: ZoneAddress, limit: Int) throws -> Int {
         let rows = try use(.linksToReclaim) { statement in
             statement.bind(zone)

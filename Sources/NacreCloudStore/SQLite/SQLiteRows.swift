@@ -1,10 +1,10 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-// From columns to rows. Each reads the columns in the order in which its statements name them.
+// Conversions from columns to rows. Each reads the columns in the order in which its statements name them.
 
 extension PreparedStatement {
-    /// All rows from here on.
+    /// Returns all remaining rows.
     func rows<Row>(_ read: (PreparedStatement) throws -> Row) throws -> [Row] {
         var rows: [Row] = []
         while try step() {
@@ -13,8 +13,9 @@ extension PreparedStatement {
         return rows
     }
 
-    /// An index that a flipped bit has damaged can lead to the row of another zone, or of another user. The row itself tells whose it is.
-    /// - Parameter asked: the name that was looked for, where one was.
+    /// Reads a zone, and checks that it is the one that was searched. An index with a flipped bit can lead to the row
+    /// of another zone or user.
+    /// - Parameter asked: The name that was searched; nil if the search was not by name.
     func zone(in database: DatabaseID, named asked: String? = nil) throws -> ZoneRow {
         let (row, state, checksum) = try uncheckedZone(in: database, named: asked)
         _ = try known(ZoneRow.State.init(rawValue:), state, "zone state")
@@ -74,7 +75,7 @@ extension PreparedStatement {
         return RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: bytes())
     }
 
-    /// The rows that are left, their names first, until their bodies have so many bytes.
+    /// Returns the remaining rows, whose first column is the name, until their bodies have `bytesMax` bytes.
     func records(_ bytesMax: Int) throws -> [RecordRow] {
         var rows: [RecordRow] = []
         var bytes = 0
@@ -110,7 +111,7 @@ extension PreparedStatement {
         return (row, integer())
     }
 
-    /// A number or name that this version knows.
+    /// Converts a stored number or name, and throws if this version does not know it.
     func known<Stored, Value>(_ make: (Stored) -> Value?, _ stored: Stored, _ what: String) throws -> Value {
         guard let value = make(stored) else {
             throw StoreError(.corrupt, "The database file holds a value that this version does not know", ["what": what, "value": "\(stored)"])
@@ -120,8 +121,8 @@ extension PreparedStatement {
 }
 
 extension Connection {
-    /// What a statement finds for each of a set of names. One prepared statement, stepped for each: in SQLite there is no round trip to save,
-    /// and a lookup costs less than handing a list over.
+    /// Returns what a statement finds for each of a set of names. One prepared statement is stepped for each: SQLite
+    /// has no round trip to save, and a lookup costs less than passing a list.
     func each<Found>(of names: [String], _ statement: Statement, _ find: (PreparedStatement, String) throws -> Found?) throws -> [Found] {
         var found: [Found] = []
         found.reserveCapacity(names.count)
@@ -161,7 +162,7 @@ extension Connection {
         }
     }
 
-    /// Those that live.
+    /// Returns the live zones of these names.
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try each(of: names, .zoneByName) { statement, name in
             statement.bind(database.rawValue)
@@ -170,7 +171,7 @@ extension Connection {
         }
     }
 
-    /// Of any state.
+    /// Returns a zone of any state.
     func zone(_ address: ZoneAddress) throws -> ZoneRow? {
         try use(.zoneByKey) { statement in
             statement.bind(address)

@@ -1,8 +1,8 @@
 import NacreCloudContainer
 
-/// Which run changes are of, and where earlier runs ended.
+/// The runs of changes, and the ends of earlier runs.
 extension Connection {
-    /// Where each of `runs` ended in `place`.
+    /// Returns the last number of each of `runs` in `place`.
     func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
         try Set(runs).compactMap { run in
             try use(.runEndByRun) { statement in
@@ -13,8 +13,8 @@ extension Connection {
         }
     }
 
-    /// A place whose newest change was `before` takes its next one, in `run`.
-    /// - Returns: whether it enters the run with it; the end of the one before is then kept.
+    /// Prepares a place, whose newest change was `before`, for its next change in `run`.
+    /// - Returns: Whether the place enters the run with it. Then the end of the run before is kept.
     private func ends(_ before: ChangeNumber, in place: NumberedPlace, by run: Int64) throws -> Bool {
         guard before.run != run else { return false }
         try use(.runEndPut) { statement in
@@ -30,7 +30,7 @@ extension Connection {
         return true
     }
 
-    // A row is read and then updated: to answer `UPDATE … RETURNING` SQLite makes a table, which costs more than both.
+    // A row is read and then updated: SQLite makes a table for `UPDATE … RETURNING`, which costs more than both.
 
     /// Takes the next change number of a live zone, in `run`.
     func advance(zoneNamed name: String, in database: DatabaseID, run: Int64) throws -> ZoneRow? {
@@ -53,8 +53,8 @@ extension Connection {
         return zone
     }
 
-    /// Takes the next place in a database's feed of zones, in `run`; nil where there is no such database.
-    /// - Parameter bytes: by how much its records grow.
+    /// Takes the next place in a database's feed of zones, in `run`. Returns nil if there is no such database.
+    /// - Parameter bytes: The growth of its records.
     func advanceFeed(of database: DatabaseID, growingBy bytes: Int64, run: Int64) throws -> Int64? {
         let found = try use(.databaseNumber) { statement in
             statement.bind(database.rawValue)

@@ -1,8 +1,8 @@
 import NacreCloudContainer
 
-/// Who refers to a record, and where records stand in indexes.
+/// Reads of references to a record, and of indexes.
 extension Connection {
-    /// nil if nobody does.
+    /// Returns nil if no record refers to `target`.
     func dependents(of target: String, in zone: ZoneAddress, outside ignored: Set<NameBytes>, limit: Int) throws -> Dependents? {
         let children = try use(.recordsOfParent) { statement in
             statement.bind(zone)
@@ -28,12 +28,12 @@ extension Connection {
         }
     }
 
-    /// - Parameter bytes: of the bodies that were read so far.
+    /// - Parameter bytes: The bytes of the bodies read up to now.
     func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) throws -> IndexPortion {
         var hits: [IndexHit] = []
-        // Room for a page; a great limit is not believed.
+        // Reserve room for a page, even if the limit is larger.
         hits.reserveCapacity(min(max(scan.limit, 0), scan.spans.count > 1 ? 16 : 256))
-        // Spans of one index mostly follow each other.
+        // Consecutive spans are mostly of one index.
         var known: PackedIndex?
         for place in scan.spans.indices where hits.count < scan.limit && bytes < bytesMax {
             let index = ZoneIndex(zone: scan.zone, index: scan.spans[place].index.rawValue)
@@ -63,7 +63,7 @@ extension Connection {
                 }
             }
         }
-        // Where the walk begins has a name, the other end has none: it is where a key begins, or the index's end.
+        // The start of the walk has a name. Its end has none: it is the beginning of a key, or the index's end.
         let isToEnd = range.upper.index > range.lower.index
         let (start, end) = scan.isDescending ? (range.upper, range.lower) : (range.lower, range.upper)
         let statement: Statement =
@@ -89,7 +89,7 @@ extension Connection {
         }
     }
 
-    /// - Parameter bytes: of the bodies that were read so far.
+    /// - Parameter bytes: The bytes of the bodies read up to now.
     func feed(_ scan: FeedScan, _ bytes: inout Int, _ bytesMax: Int) throws -> FeedPortion {
         var entries: [FeedEntry] = []
         guard bytes < bytesMax else { return FeedPortion(entries: entries, isWhole: false) }
@@ -109,7 +109,7 @@ extension Connection {
         return FeedPortion(entries: entries, isWhole: entries.count < scan.limit && bytes < bytesMax)
     }
 
-    /// nil if the row's record is gone.
+    /// Returns nil if records are needed and the row's record is gone.
     private func hit(in row: PreparedStatement, of scan: IndexScan, _ span: Int, _ bytes: inout Int) throws -> IndexHit? {
         let key = row.bytes()
         let name = row.string()
@@ -119,7 +119,7 @@ extension Connection {
             return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: record)
         }
         guard scan.includesRecord(named: name) else { return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: nil) }
-        // A number is a short way and no more: where it does not lead to the record, or was not asked for one, its name does.
+        // The number is only a shortcut. If it does not lead to the record, or was not joined, search by name.
         let found = try records(in: scan.zone, named: [name])
         bytes += found.first?.body.count ?? 0
         if scan.needsRecords, found.isEmpty { return nil }
@@ -144,7 +144,8 @@ struct RowPlace {
 }
 
 extension IndexSpan {
-    /// The rows asked for, whatever the direction: from the first of these places to before the second. So each direction is one text.
+    /// Returns the places of the wanted rows: from the first place on, and before the second, in either direction. Each
+    /// direction therefore needs one SQL text.
     func range(after: IndexPlace?, isIncluded: Bool, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
         // The end of an index is the beginning of the next one.
         guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
@@ -156,7 +157,7 @@ extension IndexSpan {
                 end = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name + "\0" : after.name)
             }
         case .some(let after):
-            // Between a name and the same with a zero there is none.
+            // No name lies between a name and the same name with a zero byte.
             if KeyBytes(after.key) >= KeyBytes(lower) {
                 first = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name : after.name + "\0")
             }
@@ -167,7 +168,7 @@ extension IndexSpan {
 }
 
 extension PreparedStatement {
-    /// The first `limit` names of its rows that are not among `ignored`.
+    /// Returns the first `limit` names of the rows that are not among `ignored`.
     fileprivate func names(outside ignored: Set<NameBytes>, limit: Int) throws -> [String] {
         var names: [String] = []
         while try names.count < limit && step() {

@@ -1,12 +1,13 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// A body's hold on a connection, for reading. The transaction around it is its maker's.
+/// A body's access to a connection, for reading. The creator owns the transaction around it.
 class SQLiteSnapshot: ReadTransaction {
     private let connection: Connection
-    /// What failed first. Every later call fails with it, so that a body that swallows an error cannot commit half a plan.
+    /// The first failure. Every later call fails with it, so that a body that swallows an error cannot commit half a
+    /// plan.
     private(set) var failure: StoreError?
-    /// The same as SQLite said it, where it was SQLite.
+    /// The same failure as an error of SQLite, if it was one.
     private(set) var sqliteFailure: SQLiteFailure?
     private var isOver = false
 
@@ -14,12 +15,12 @@ class SQLiteSnapshot: ReadTransaction {
         self.connection = connection
     }
 
-    /// After this every call fails: the body is over, and the connection serves others.
+    /// Ends the snapshot: every later call fails, because the connection serves other bodies.
     final func end() {
         isOver = true
     }
 
-    /// Runs what needs the connection, turning SQLite's failures into the store's.
+    /// Runs a query on the connection, and converts SQLite's errors into the store's.
     final func ask<Value>(_ question: (Connection) throws -> Value) throws -> Value {
         if isOver { throw StoreError.closed }
         if let failure { throw failure }
@@ -31,7 +32,7 @@ class SQLiteSnapshot: ReadTransaction {
             sqliteFailure = error as? SQLiteFailure
             let failure = isEnded ? ReaderWatch.ended : StoreError(error)
             self.failure = failure
-            // At once and not with the body: the log waits for it.
+            // Roll back at once and not with the body: the log waits for it.
             if isEnded { connection.abandonTransaction() }
             throw failure
         }
@@ -78,7 +79,7 @@ class SQLiteSnapshot: ReadTransaction {
                 statement.bind(database.rawValue)
                 statement.bind(kind.rawValue)
                 statement.bind(prefix)
-                // Behind every name that begins so.
+                // A bound after all names with this prefix.
                 statement.bind(prefix + "\u{10ffff}")
                 statement.bind(max(limit, 0))
                 let bytes = try statement.rows { Int(clamping: $0.integer()) }

@@ -1,26 +1,27 @@
 import NacreLocks
 
-/// What the engine has done since it was opened.
+/// The engine's counters since it was opened.
 package final class SQLiteStatistics: Sendable {
     package enum Counter: String, Sendable, CaseIterable {
-        /// Writes that were answered, however they ended.
+        /// Writes that were answered, whether they succeeded or not.
         case writes
-        /// Transactions committed: each one sync of the disk.
+        /// Committed transactions of writes: each one sync of the disk.
         case commits
         /// Groups that were replayed one write at a time.
         case replays
-        /// Checkpoints beside the writer, and by the writer because the log had grown too long.
+        /// Checkpoints beside the writer (`checkpoints`), and by the writer because the log had grown too long
+        /// (`forcedCheckpoints`).
         case checkpoints
         case forcedCheckpoints
-        /// Reads that ran on the thread of who asked.
+        /// Reads that ran on the calling thread.
         case readsAtOnce
         /// Reads that were ended because they held up the log.
         case readsEnded
-        /// Times that rows of indexes were packed for a while, each one transaction.
+        /// Transactions that packed index rows.
         case packings
-        /// Times that a write waited because too many of them were not packed yet.
+        /// Writes that waited because too many index rows were not packed yet.
         case packingWaits
-        /// Times that the idle log was cut to nothing.
+        /// Truncations of the idle log.
         case truncations
     }
 

@@ -15,7 +15,7 @@ final class IndexPacking {
     private(set) var isAwaited = false
     /// Whether an index is known to have packed rows or not. A wrong true does no harm.
     private var known: [ZoneIndex: Bool] = [:]
-    /// The most elements of `known`. On this server: our choice.
+    /// On this server: the most elements of `known`.
     private static let knownMost = 4096
     private var pass: PackingPass?
     /// The index that was packed last.
@@ -39,7 +39,7 @@ final class IndexPacking {
         round = (last.flatMap { Int64($0) } ?? .max / 2) + 1
     }
 
-    /// Bytes that a row takes besides its changes and its name. On this server: an estimate.
+    /// On this server: the bytes that a row takes besides its changes and its name.
     private static let rowBytes = 40
 
     private static func weight(_ name: String, _ changes: [UInt8]) -> Int { changes.count + name.utf8.count + rowBytes }

@@ -1,16 +1,18 @@
-/// When rows of indexes are packed, and who waits for it. Values only, so that the bounds can be derived and tested.
+/// The bounds of packing index rows, and of the writes that wait for it. Values only, so that the bounds can be derived
+/// and tested.
 package struct PackingBound: Sendable, Equatable {
-    /// So many rows of a record in one index are kept by themselves, as long as no record of the zone has more there.
+    /// The most rows of a record in one index that stay unpacked, as long as no record of the zone has more there.
     package var rowsApart: Int
-    /// Bytes of a block beyond which it becomes two. Four of them and their keys are in one of SQLite's pages.
+    /// Bytes of a block beyond which it is split. Four blocks and their keys fit into one of SQLite's pages.
     package var blockBytes: Int
-    /// Bytes of changes that may wait while nobody has anything else written: what a search reads in a tenth of a millisecond.
+    /// Bytes of changes that may wait while no write does: what a search reads in a tenth of a millisecond.
     package var idleBytes: Int
-    /// The same while others write: the more wait, the more of them are of one block.
+    /// Bytes of changes that may wait while writes do, too. The more changes wait, the more of them belong to one
+    /// block.
     package var busyBytes: Int
-    /// From here on large writes wait until fewer do.
+    /// Bytes of changes from which on large writes wait until there are fewer.
     package var fullBytes: Int
-    /// Rows of indexes of a write that is not large.
+    /// The most index rows of a write that is not large.
     package var smallWriteRows: Int
 
     package init(rowsApart: Int, blockBytes: Int, idleBytes: Int, busyBytes: Int, fullBytes: Int, smallWriteRows: Int) {
@@ -22,23 +24,25 @@ package struct PackingBound: Sendable, Equatable {
         self.smallWriteRows = smallWriteRows
     }
 
-    /// Measured as `SQLiteLimits` are.
+    /// The bounds of the server, measured like `SQLiteLimits`.
     package static let standard = PackingBound(
         rowsApart: 4, blockBytes: 880, idleBytes: 64 * 1024, busyBytes: 1024 * 1024, fullBytes: 4 * 1024 * 1024, smallWriteRows: 1000)
 
-    /// Whether the writer packs a little more now.
+    /// Whether the writer packs some more now.
     /// - Parameters:
-    ///   - waiting: bytes of changes.
-    ///   - isUnderWay: an index was begun and has not come to its end.
-    ///   - isIdle: no write waits.
+    ///   - waiting: Bytes of the changes that wait.
+    ///   - isUnderWay: Whether an index was begun and is not finished.
+    ///   - isIdle: Whether no write waits.
     func packs(waiting: Int, isUnderWay: Bool, isIdle: Bool) -> Bool {
         isUnderWay || waiting >= (isIdle ? idleBytes : busyBytes)
     }
 
-    /// Whether packing that is due is put off once more: a write that waited for a long one does not wait for packing too, and the next one does.
+    /// Whether due packing is put off once more. A write that waited for a long one does not wait for packing, too, but
+    /// the next one does.
     static func isPutOff(wasLong: Bool, writesWait: Bool, wasPutOff: Bool) -> Bool { wasLong && writesWait && !wasPutOff }
 
-    /// Whether a write with so many rows of indexes may be done now. What waits has the bytes of two full lists at most, and of one write.
+    /// Whether a write with `rows` index rows may run now. The waiting changes have at most the bytes of two full lists
+    /// and of one write.
     func admits(rows: Int, waiting: Int) -> Bool {
         waiting < fullBytes || rows == 0 || (rows <= smallWriteRows && waiting < 2 * fullBytes)
     }

@@ -1,7 +1,8 @@
 import Glibc
 import NacreCloudContainer
 
-/// What a change of a record takes away and brings in one index, in the order of its keys: bytes in which a key is found without reading the others.
+/// The index rows that a change of a record removes and adds in one index, in the order of their keys. The bytes allow
+/// a search for a key without reading the others.
 struct WaitingChanges: Sendable {
     private static let version: UInt8 = 1
     private static let headBytes = 5
@@ -10,7 +11,7 @@ struct WaitingChanges: Sendable {
     let bytes: [UInt8]
     let count: Int
 
-    /// - Parameter bytes: their checksum was right.
+    /// - Parameter bytes: Bytes whose checksum was right.
     init(_ bytes: [UInt8]) throws(MalformedBytes) {
         guard bytes.count >= Self.headBytes, bytes[0] == Self.version else { throw MalformedBytes() }
         self.bytes = bytes
@@ -25,8 +26,8 @@ struct WaitingChanges: Sendable {
     }
 
     /// - Parameters:
-    ///   - gone: keys of what is taken away.
-    ///   - come: those of what is there then, whatever goes.
+    ///   - gone: The keys of the removed rows.
+    ///   - come: The keys of the rows that exist afterwards, even if `gone` has them, too.
     init(gone: SortedKeys, come: SortedKeys) {
         if gone.isEmpty || come.isEmpty {
             self.init(gone.isEmpty ? come : gone, areGone: come.isEmpty)
@@ -41,11 +42,11 @@ struct WaitingChanges: Sendable {
         }
     }
 
-    /// Written where they stay: others' writes wait for the 100,000 of a request.
+    /// Writes the changes straight into their final bytes, because other writes wait for the 100,000 of a request.
     /// - Parameters:
-    ///   - most: how many changes there are at most.
-    ///   - keyBytes: those of their keys at most.
-    ///   - write: gives them in the order of their keys, each once.
+    ///   - most: The most changes.
+    ///   - keyBytes: The most bytes of their keys.
+    ///   - write: Appends the changes in the order of their keys, each key once.
     private init(most: Int, keyBytes: Int, _ write: (inout Room) -> Void) {
         var count = 0
         bytes = [UInt8](unsafeUninitializedCapacity: Self.headBytes + (Self.placeBytes + 1) * most + keyBytes) { buffer, used in
@@ -56,7 +57,7 @@ struct WaitingChanges: Sendable {
         self.count = count
     }
 
-    /// Places from the front, and behind the last that there may be what is at them.
+    /// The buffer of the changes: offsets at the front, and behind room for `most` of them the items.
     private struct Room {
         private let buffer: UnsafeMutableRawBufferPointer
         private let itemsFrom: Int
@@ -77,7 +78,7 @@ struct WaitingChanges: Sendable {
             count += 1
         }
 
-        /// - Returns: how many bytes there are.
+        /// - Returns: The number of bytes in use.
         func finish() -> Int {
             buffer[0] = version
             put(count, at: 1)
@@ -98,7 +99,7 @@ struct WaitingChanges: Sendable {
 
     func isGone(at place: Int) -> Bool { bytes[start(place)] == 1 }
 
-    /// The first place whose key is not before this one.
+    /// Returns the first place whose key is not before `key`.
     func place(of key: [UInt8]) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -108,17 +109,17 @@ struct WaitingChanges: Sendable {
         return low
     }
 
-    /// Whether the key of a place is this one.
+    /// Whether the key of a place is `key`.
     func isKey(_ key: [UInt8], at place: Int) -> Bool { place < count && order(place, to: key) == 0 }
 
-    /// Below, at or above zero as the key at a place stands before, at or behind this one.
+    /// Returns a number below, at or above zero if the key of a place is before, at or after `key`.
     private func order(_ place: Int, to key: [UInt8]) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             key.withUnsafeBufferPointer { ByteOrder.compare(self.key(at: place, of: bytes), $0) }
         }
     }
 
-    /// - Parameter bytes: its own.
+    /// - Parameter bytes: The value's own bytes.
     private func key(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: bytes[(start(place) + 1)..<start(place + 1)])
     }
@@ -133,7 +134,7 @@ struct WaitingChanges: Sendable {
         bytes.withUnsafeBytes { Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self))) }
     }
 
-    /// These with later ones, which say what is so.
+    /// Returns these changes merged with later ones. If both name the same key, the later one wins.
     func followed(by later: WaitingChanges) -> WaitingChanges {
         WaitingChanges(most: count + later.count, keyBytes: bytes.count + later.bytes.count) { all in
             bytes.withUnsafeBufferPointer { own in
@@ -160,7 +161,7 @@ struct WaitingChanges: Sendable {
 /// A row of `index_waiting`.
 struct WaitingRow: Sendable {
     var name: String
-    /// Of two rows of a record the one of the later round says what is so.
+    /// The round of the changes. Of two rows of a record, the one of the later round wins.
     var round: Int64
     /// The number of the record.
     var id: Int64
