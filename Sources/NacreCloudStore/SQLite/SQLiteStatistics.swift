@@ -5,7 +5,8 @@ package final class SQLiteStatistics: Sendable {
     package enum Counter: String, Sendable, CaseIterable {
         /// Writes that were answered, whether they succeeded or not.
         case writes
-        /// Committed transactions of writes: each one sync of the disk.
+        /// Committed transactions of writes. Each is one sync of the disk, except those of writes that are done again
+        /// after a power cut.
         case commits
         /// Groups that were replayed one write at a time.
         case replays

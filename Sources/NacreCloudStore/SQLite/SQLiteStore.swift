@@ -3,9 +3,15 @@ import NacreLocks
 
 /// The engine on one file, `nacre.sqlite` in a data folder: nothing to install, and as durable as the disk.
 ///
-/// Writes run one after another on one thread, and all that wait at a time share one sync of the disk. Reads run on threads of their own, each
-/// on one snapshot, and neither wait for writes nor hold them up. A page of the feed is the longest that a read should last: the log
-/// cannot be emptied past the oldest snapshot.
+/// Writes run one after another on one thread, and those that wait together share one sync of the disk. Reads run on
+/// other threads, each on one snapshot. They do not wait for writes and do not hold them up. No read should last longer
+/// than a page of the feed, because the log cannot be emptied past the oldest snapshot.
+///
+/// ```swift
+/// let store = try await SQLiteStore.open(folder: "/var/lib/nacre")
+/// let databases = try await store.read { try $0.databases([id]) }
+/// await store.close()
+/// ```
 package final class SQLiteStore: Store {
     private let engine: SQLiteEngine
 
@@ -13,11 +19,12 @@ package final class SQLiteStore: Store {
         self.engine = engine
     }
 
-    /// Opens the store in `folder`, making both if they are not there. One store at a time may have a folder.
-    ///
-    /// - Throws: `StoreError` `.inUse` with the pid that has the folder, `.newerVersion` with both versions, `.corrupt`, `.full`, `.unavailable`.
+    /// Opens the store in `folder`, and creates both if they are missing. One store at a time may have a folder.
+    /// - Throws: `StoreError` `.inUse` with the pid of the process that has the folder, `.newerVersion` with both
+    ///   versions, `.corrupt`, `.full`, `.unavailable`.
     package static func open(folder: String, options: SQLiteOptions = SQLiteOptions()) async throws -> SQLiteStore {
-        // Handed over under a lock of ours: ThreadSanitizer does not see that a continuation which is resumed early orders what comes before it.
+        // Pass the engine under a lock: ThreadSanitizer does not see the ordering of a continuation that is resumed
+        // early.
         let made = Locked<SQLiteEngine?>(nil)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
@@ -42,10 +49,11 @@ package final class SQLiteStore: Store {
 
     package var statistics: SQLiteStatistics { engine.statistics }
 
-    /// How many writes of one asker may wait while nobody else's do; beyond, a write is refused with `.unavailable`.
+    /// The most writes of one caller that may wait while no other caller's do; further ones are refused with
+    /// `.unavailable`.
     package static var waitingWritesOfOneMaximum: Int { SQLiteLimits.waitingWrites.count / 2 }
 
-    /// Writes that were accepted and not begun.
+    /// The number of writes that were accepted and not begun.
     package var waitingWrites: Int { engine.writes.count }
 
     package func write<Value: Sendable>(
@@ -58,7 +66,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// A read that was ended, because it held up the log while others wrote, is begun again on a new snapshot.
+    /// Reads on a snapshot. If the read was ended because it held up the log, it begins again on a new snapshot.
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         for _ in 1..<SQLiteLimits.readTries {
             do {
@@ -68,8 +76,8 @@ package final class SQLiteStore: Store {
         return try await readOnce(body)
     }
 
-    /// A small read of a request runs on the caller's thread where it waits for nothing: it costs no change of threads then. Where others wait for
-    /// that thread, readers have some to do too.
+    /// Runs a small read on the caller's thread if it need not wait, which saves a change of threads. If other requests
+    /// wait for that thread, readers take some of the reads.
     private func readOnce<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let turn = Turn.current
         if engine.mayReadAtOnce(turn), !Task.isCancelled, let outcome = engine.readAtOnce(body) { return try outcome.get() }
@@ -90,8 +98,8 @@ package final class SQLiteStore: Store {
         await withCheckedContinuation { engine.close($0) }
     }
 
-    /// Makes a backup of one moment while reads and writes go on, as `BackupCopy` says; one at a time. Cancelled by `control`, by the task's end,
-    /// and by `close`.
+    /// Makes a backup of one moment beside reads and writes; see `BackupCopy`. One at a time. `control`, the task's
+    /// cancellation and `close` cancel it.
     package func backUp(_ order: BackupOrder, _ control: BackupControl = BackupControl()) async throws -> BackupManifest {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -106,7 +114,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// Lets the file grow to `pages` pages of 4 KiB and no further; writes beyond fail with `.full`. Lasts until the store is closed.
+    /// Limits the file to `pages` pages of 4 KiB. Writes beyond fail with `.full`. Lasts until the store is closed.
     package func limitFile(toPages pages: Int) async throws {
         try await write { transaction in
             guard let transaction = transaction as? SQLiteTransaction else { throw StoreError.closed }

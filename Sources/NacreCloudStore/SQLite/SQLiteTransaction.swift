@@ -1,12 +1,12 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// A body's hold on the writer's connection.
+/// A body's access to the writer's connection.
 final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
-    /// The run of now.
+    /// The number of the current run.
     private let run: Int64
     private(set) var tasksPut: [TaskRow] = []
-    /// Rows of its plans.
+    /// The number of rows in its plans.
     private(set) var rows = 0
 
     init(_ connection: Connection, run: Int64) {
@@ -14,7 +14,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
         super.init(connection)
     }
 
-    /// The writer is one: it holds every lock.
+    /// Returns the rows without a lock: there is only one writer, which holds every lock.
     func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try ask { connection in
             try begin(try name.flatMap { try connection.zones(in: database, named: [$0]).first }, in: database, operation: id, entries, connection)
@@ -125,7 +125,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 }
 
 extension Connection {
-    /// Removes up to `limit` records of a zone, live or not. Returns how many.
+    /// Removes up to `limit` records of a zone, live or not. Returns their number.
     fileprivate func reclaimRecords(of zone: ZoneAddress, limit: Int) throws -> Int {
         let names = try use(.recordsToReclaim) { statement in
             statement.bind(zone)
@@ -138,7 +138,7 @@ extension Connection {
         return names.count
     }
 
-    /// Removes up to `limit` places of a zone's feeds. Returns how many.
+    /// Removes up to `limit` places of a zone's feeds. Returns their number.
     fileprivate func reclaimFeed(of zone: ZoneAddress, limit: Int) throws -> Int {
         let rows = try use(.feedToReclaim) { statement in
             statement.bind(zone)

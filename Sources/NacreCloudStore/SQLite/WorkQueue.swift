@@ -1,8 +1,8 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// Requests on their way from Swift's tasks to threads that may block, served in turn as `Lanes` says. Bounded: beyond the bound a request is refused
-/// at once, because a queue that only grows answers everybody too late.
+/// A queue of requests from Swift's tasks to threads that may block, served in the order of `Lanes`. Bounded: beyond
+/// the bound a request is refused at once, because a queue that only grows answers every caller too late.
 final class WorkQueue<Request: Sendable>: Sendable {
     /// A request that has a place, until `end`.
     struct Taken: Sendable {
@@ -14,13 +14,13 @@ final class WorkQueue<Request: Sendable>: Sendable {
         var lanes: Lanes
         var requests: [Int: Request] = [:]
         var isClosed = false
-        /// Threads that wait, or are about to.
+        /// The number of threads that wait, or are about to.
         var sleepers = 0
-        /// One of them was called and has not looked yet. It calls the next if there is more than it takes: a burst wakes as many threads as it
-        /// keeps busy, and not one for each request.
+        /// Whether a waiting thread was called and has not looked yet. It calls the next one if there is more than it
+        /// takes. A burst therefore wakes as many threads as it keeps busy, and not one for each request.
         var isCalling = false
 
-        /// Whether to wake a thread for what waits.
+        /// Whether to wake a thread for the waiting requests.
         mutating func mustCall() -> Bool {
             guard sleepers > 0, !isCalling, lanes.hasNext else { return false }
             isCalling = true
@@ -40,7 +40,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
         state = Locked(State(lanes: Lanes(places, room: room)))
     }
 
-    /// Adds a request, or says why not.
+    /// Adds a request. Returns the reason if it is refused, otherwise nil.
     func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
         let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
@@ -54,11 +54,12 @@ final class WorkQueue<Request: Sendable>: Sendable {
         return refusal
     }
 
-    /// Requests that nobody has taken yet.
+    /// The number of requests that no thread has taken yet.
     var count: Int { state.withLock { $0.lanes.count } }
 
-    /// The request whose turn it is, waiting for one if need be; nil once the queue is closed and empty. It has a place until `end`.
-    /// - Parameter last: of what the thread has served, whose place is free now.
+    /// Returns the next request in turn, and waits for one if necessary; nil once the queue is closed and empty. The
+    /// request has a place until `end`.
+    /// - Parameter last: The turn of the request that the thread has served. Its place becomes free.
     func next(after last: Turn? = nil) -> Taken? {
         var last = last
         while true {
@@ -73,7 +74,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
             if mustCall { signal.notify() }
             if let taken { return taken }
             if isOver {
-                // Hands the news on to the next thread that waits.
+                // Wake the next waiting thread, so that it sees the end, too.
                 signal.notify()
                 return nil
             }
@@ -85,19 +86,19 @@ final class WorkQueue<Request: Sendable>: Sendable {
         }
     }
 
-    /// The request whose turn it is, where there is one now and it costs no more than that.
+    /// Returns the next request in turn, if there is one now and it costs at most `costAtMost`.
     func nextNow(costAtMost: Int = .max) -> Taken? {
         state.withLock { $0.next(costAtMost: costAtMost) }
     }
 
-    /// The places of requests are free again.
+    /// Frees the places of requests.
     func end(_ served: [Taken]) {
         state.withLock { state in
             for taken in served { state.lanes.end(taken.turn) }
         }
     }
 
-    /// Refuses new requests from now on; those that were accepted are still to be served.
+    /// Refuses new requests from now on. Accepted ones are still served.
     func close() {
         state.withLock { $0.isClosed = true }
         signal.notify()

@@ -1,28 +1,29 @@
 import NacreCloudContainer
 
-/// A write on its way through the writer: tried once or more, then answered once.
+/// A write in the hands of the writer: tried once or more, then answered once.
 protocol PendingWrite: AnyObject, Sendable {
-    /// Runs the body and keeps what it said. The writer's thread alone calls this.
+    /// Runs the body and keeps its result. Only the writer's thread calls this.
     func attempt(_ transaction: SQLiteTransaction) -> WriteAttempt
 
-    /// Replaces what the body said: its transaction did not happen.
+    /// Replaces the result of the body, because its transaction did not happen.
     func fail(_ error: StoreError)
 
-    /// Tells the caller. Last, and once.
+    /// Delivers the result to the caller. Called last, and once.
     func answer()
 
-    /// Whose request or task it is; nil: the server's own.
+    /// The meter of the write's request or task; nil for the server's own work.
     var meter: WorkMeter? { get }
 }
 
-/// What is to become of the rows that a body wrote.
+/// The fate of the rows that a body wrote.
 enum WriteAttempt: Sendable {
     case keep
     case undo
 }
 
 final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
-    // Sendable: made by the caller and handed over through a locked queue; `outcome` is touched by the writer's thread alone.
+    // Sendable: the caller creates it and hands it over through a locked queue. Only the writer's thread touches
+    // `outcome`.
     private let body: @Sendable (any WriteTransaction) throws -> Ending<Value>
     private let continuation: CheckedContinuation<Value, any Error>
     let meter = WorkMeter.current
@@ -38,7 +39,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     func attempt(_ transaction: SQLiteTransaction) -> WriteAttempt {
         let ending = Result { try body(transaction) }
         meter?.add(rowsInAll: transaction.rows)
-        // A body may swallow an engine's failure; the transaction does not.
+        // A body may swallow an engine's failure. The transaction remembers it.
         if let failure = transaction.failure {
             outcome = .failure(failure)
             return .undo

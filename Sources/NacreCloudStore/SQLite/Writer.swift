@@ -1,13 +1,14 @@
 import NacreCloudContainer
 
-/// The one writer: takes what writes wait, in turn, runs them in one transaction, each in a savepoint, and commits them with one sync of the disk.
+/// The only writer. It takes waiting writes in turn, runs them in one transaction, each in a savepoint, and commits
+/// them with one sync of the disk.
 ///
-/// A group is as long and as large as `SQLiteLimits` says, and only its first write may be a large one: so a small write waits for one large one at most,
-/// whatever others want written.
-/// Writes that are done again after a power cut (`Turn.isDoneAgain`) are committed without a sync where no other write is in their group: the next one that
-/// is synced keeps them too, because the log is kept in its order.
-/// Nobody is answered before the commit, not even a write that was refused by its own body: what it read may be a neighbour's.
-/// When SQLite gives the whole transaction up, or the commit fails, the group is replayed one write at a time, so that each gets its own answer.
+/// `SQLiteLimits` bounds the length and size of a group. Only its first write may be a large one, so a small write
+/// waits for at most one large one. A group in which all writes are done again after a power cut (`Turn.isDoneAgain`)
+/// is committed without a sync. The log is kept in order, so the next synced commit keeps them, too. No write is
+/// answered before the commit, even if its own body refused it, because it may have read another write's rows. If
+/// SQLite gives up the whole transaction, or the commit fails, the group is replayed one write at a time, so that each
+/// gets its own answer.
 struct Writer: Sendable {
     typealias Write = WorkQueue<any PendingWrite>.Taken
 
@@ -19,12 +20,12 @@ struct Writer: Sendable {
     let openRun: OpenRun
     let bound: LogBound
     let readers: LogReaders
-    /// How long the body of one write may take before `report` is told of it.
+    /// The time that the body of one write may take before `report` is called.
     let hold: Duration
     let report: @Sendable (StoreEvent) -> Void
 
     /// Serves until the queue is closed and empty.
-    /// - Parameter first: a write that was taken from it already.
+    /// - Parameter first: A write that was taken from the queue already.
     func run(first: Write) {
         var log = LogLength()
         var delayed = Delayed()
@@ -42,14 +43,14 @@ struct Writer: Sendable {
         }
     }
 
-    /// Writes that found too many rows of indexes waiting, in their order.
+    /// Writes that found too many index rows waiting, in order.
     private struct Delayed {
         var writes: [Write] = []
-        /// The last group began with one of them: it is another one's turn.
+        /// Whether the last group began with a delayed write, so that another write has its turn.
         var hadTurn = false
     }
 
-    /// The write that begins the next group. While nobody writes rows of indexes are packed.
+    /// Returns the write that begins the next group. Packs index rows while no write waits.
     private func next(_ delayed: inout Delayed, _ log: inout LogLength) -> Write? {
         while true {
             let hasRoom = !delayed.writes.isEmpty && connection.packing.hasRoom
@@ -60,7 +61,7 @@ struct Writer: Sendable {
             if hasRoom { continue }
             if delayed.writes.isEmpty, !connection.packing.packs(isIdle: true) { return queue.next() }
             if pack(&log) { continue }
-            // They know by now that the store is busy.
+            // Their results already say that the store is busy.
             for write in delayed.writes { write.request.answer() }
             queue.end(delayed.writes)
             delayed.writes = []
@@ -68,8 +69,9 @@ struct Writer: Sendable {
         }
     }
 
-    /// Packs rows of indexes for as long as a group may last, and commits that without a sync: what a power cut takes back waits again.
-    /// - Returns: false where there is nothing to pack, or it cannot be written now.
+    /// Packs index rows for as long as a group may last, and commits without a sync. If a power cut undoes the commit,
+    /// the changes wait again.
+    /// - Returns: false if there is nothing to pack, or it cannot be written now.
     private func pack(_ log: inout LogLength) -> Bool {
         guard disk.lost == nil else { return false }
         let waiting = connection.packing.waitingBytes
@@ -95,11 +97,11 @@ struct Writer: Sendable {
         return true
     }
 
-    /// What is known of a group when it was served.
+    /// The result of serving a group.
     private struct ServedGroup {
-        /// One that was taken and is of the next group.
+        /// A write that was taken and belongs to the next group.
         var following: Write?
-        /// Its writes took far longer than those of a group may, the commit not counted: one of them was large.
+        /// Whether its writes took far longer than a group's may, without the commit: one of them was large.
         var wasLong = false
     }
 
@@ -132,10 +134,10 @@ struct Writer: Sendable {
         return served
     }
 
-    /// Runs the first write of a group and those whose turn is next, until none waits, the next is a large one, or the group is as long or as large as a
-    /// group may be. A group that began without a sync has no write that needs one.
-    /// - Returns: one that was taken and is of the next group.
-    /// One that finds too many rows of indexes waiting is undone and put to those that are delayed.
+    /// Runs the first write of a group and the next ones in turn. Stops if none waits, if the next is a large one, or
+    /// if the group is full. A group that began without a sync gets no write that needs one. A write that finds too
+    /// many index rows waiting is undone and delayed.
+    /// - Returns: A write that was taken and belongs to the next group.
     private func gather(_ group: inout [Write], _ delayed: inout Delayed) throws -> Write? {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
         let rows = connection.changedRows + Int64(SQLiteLimits.rowsInGroup)
@@ -149,7 +151,7 @@ struct Writer: Sendable {
                 delayed.writes.append(group.removeLast())
                 statistics.count(.packingWaits)
             }
-            // What a request says that it writes counts too: rows of indexes that wait to be packed are many in one.
+            // The announced cost counts, too: many index rows may wait to be packed in one row.
             let isFull = connection.changedRows >= rows || cost >= SQLiteLimits.rowsInGroup || bytes >= SQLiteLimits.bytesInGroup
             if isFull || ContinuousClock.now >= end { return nil }
             next = queue.nextNow(costAtMost: SQLiteLimits.costInGroupOfOthers)
@@ -161,8 +163,8 @@ struct Writer: Sendable {
         return nil
     }
 
-    /// Runs one write. The first of a transaction needs no savepoint: undoing it is undoing all.
-    /// - Returns: false where it is to be done later.
+    /// Runs one write. The first one of a transaction needs no savepoint, because its rollback is the transaction's.
+    /// - Returns: false if the write must be done later.
     private func perform(_ request: any PendingWrite) throws -> Bool {
         let waiting = connection.packing.waitingBytes
         let isFirst = !connection.isInTransaction
@@ -176,7 +178,7 @@ struct Writer: Sendable {
         let attempt = request.attempt(transaction)
         transaction.end()
         tell(request, taking: ContinuousClock.now - begun, rows: connection.changedRows - rows)
-        // SQLite may have given up the whole transaction for what failed in this part of it.
+        // SQLite may have given up the whole transaction after a failure in this write.
         guard connection.isInTransaction else { throw transaction.sqliteFailure ?? .transactionLost }
         if let failure = transaction.sqliteFailure, failure.isFsyncFailure { throw failure }
         switch (attempt, isFirst) {
@@ -204,7 +206,7 @@ struct Writer: Sendable {
         statistics.count(.commits)
     }
 
-    /// Gives every write of a group that did not happen its own answer.
+    /// Gives every write of a failed group its own answer.
     private func recover(_ group: [Write], from failure: any Error) {
         guard !disk.isLost(to: failure), group.count > 1 else { return answer(group, with: StoreError(failure)) }
         statistics.count(.replays)
@@ -219,7 +221,7 @@ struct Writer: Sendable {
         let waiting = connection.packing.waitingBytes
         do {
             try connection.sync(true)
-            // What is to be done later says so to who asked.
+            // A write that would be delayed is answered as busy.
             _ = try perform(request)
             if connection.isInTransaction {
                 try commit()
@@ -235,7 +237,7 @@ struct Writer: Sendable {
     }
 
     private func answer(_ group: some Collection<Write>, with error: StoreError) {
-        // What a backup keeps in the log is room that writes need.
+        // A backup keeps pages in the log whose room writes need.
         if error.code == .full { readers.endBackup() }
         for write in group {
             write.request.fail(error)
@@ -243,19 +245,20 @@ struct Writer: Sendable {
         }
     }
 
-    /// How long the log was after the last group, and when something was last done about it.
+    /// The length of the log after the last group, and at the last attempt to shorten it.
     private struct LogLength {
         var pages: Int32 = 0
         var lastTry: Int32?
     }
 
-    /// Lets the checkpointer know how long the log is, and does what `LogBound` says: writers wait for it, so it is never more than a group's work.
+    /// Reports the length of the log to the checkpointer, and does what `LogBound` says. Writes wait for it, so it is
+    /// never more than a group's work.
     private func keepShort(_ log: inout LogLength) {
         let pages = connection.pagesInLog
-        // The log begins anew by itself where all of it was copied and nobody read.
+        // The log begins anew by itself once it is copied and not read.
         if pages < log.pages { log.lastTry = nil }
         log.pages = pages
-        // Last, so that the checkpointer does not begin what the writer is about to finish.
+        // Report last, so that the checkpointer does not begin work that the writer is about to finish.
         defer { checkpointer.logGrew(to: log.pages) }
         guard disk.lost == nil else { return }
         switch bound.move(length: pages, copied: checkpointer.copied, lastTry: log.lastTry, backupPages: readers.backupPages) {
@@ -265,8 +268,8 @@ struct Writer: Sendable {
             statistics.count(.readsEnded, readers.end(olderThan: age))
             var outcome = beginLogAnew()
             if outcome == .blocked, insists {
-                // By now all is copied: a read that begins from here on needs nothing of the log and is in nobody's way. Whoever began before the
-                // last commit is ended.
+                // The log is copied now, so reads that begin from here on need none of it. End every read that began
+                // before the last commit.
                 statistics.count(.readsEnded, readers.end(olderThan: 1))
                 outcome = beginLogAnew()
             }
@@ -275,7 +278,7 @@ struct Writer: Sendable {
         }
     }
 
-    /// Copies what the checkpointer left. A reader in the way is waited for as long as a group may last, and no longer.
+    /// Copies the pages that the checkpointer left. Waits for a reader only as long as a group may last.
     private func beginLogAnew() -> Outcome {
         do {
             statistics.count(.forcedCheckpoints)
@@ -284,7 +287,7 @@ struct Writer: Sendable {
             connection.logBeganAnew()
             return .anew
         } catch let error {
-            // No room, or a passing fault of the disk: the log holds everything, and a later commit tries again.
+            // The disk is full or has a passing fault. The log holds everything, and a later commit tries again.
             _ = disk.isLost(to: error)
             return .failed
         }

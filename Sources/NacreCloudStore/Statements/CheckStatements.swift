@@ -1,4 +1,5 @@
-/// Whole tables in the order of their keys, for the check. Each names its key first, and then the columns of a row.
+/// Walks over whole tables in the order of their keys, for the check. Each selects its key first, and then the columns
+/// of a row.
 extension Statement {
     static let databasesWalk = Statement(
         """
@@ -56,7 +57,7 @@ extension Statement {
         FROM tasks WHERE (db_id, kind, name) > (?1, ?2, ?3) ORDER BY db_id, kind, name LIMIT ?4
         """)
 
-    /// Bodies are not read for their length.
+    /// SQLite does not read a body for its length.
     static let bytesOfZone = Statement(
         "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 0")
 

@@ -1,4 +1,4 @@
-/// Entries, logged operations and tasks.
+/// Statements for entries, logged operations and tasks.
 extension Statement {
     static let entryByKey = Statement("SELECT name, value, expires, checksum FROM entries WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
@@ -33,7 +33,8 @@ extension Statement {
     static let operationsExpired = Statement(
         "SELECT db_id, operation_id FROM operations WHERE expires < ?1 ORDER BY expires, db_id, operation_id LIMIT ?2")
 
-    /// The last one beyond a caller's share. Passes over the share, in the index alone.
+    /// A caller's newest operations, up to the first one beyond the caller's share. Results are not read for their
+    /// length.
     static let operationsNewest = Statement(
         """
         SELECT length(result), expires, operation_id FROM operations
@@ -56,13 +57,13 @@ extension Statement {
 
     static let taskByKey = Statement("SELECT due, attempts, payload FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
-    /// Those of a kind whose names lie from ?3 up to ?4, in their order. What a payload takes stands before it: none is read.
+    /// The tasks of a kind whose names are from ?3 up to ?4, in order. Payloads are not read for their length.
     static let tasksNamed = Statement(
         """
         SELECT length(payload) FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name >= ?3 AND name < ?4 ORDER BY name LIMIT ?5
         """)
 
-    /// ?2 has a bit for each kind that is wanted. Read in the index alone.
+    /// The due tasks. ?2 has a bit for each wanted kind. Reads only the index.
     static let tasksDue = Statement(
         "SELECT db_id, kind, name, due FROM tasks WHERE due > ?4 AND due <= ?1 AND (?2 >> kind) & 1 ORDER BY due, db_id, kind, name LIMIT ?3")
 }

@@ -1,4 +1,4 @@
-/// Links between records, and the rows of indexes.
+/// Statements for links between records, and for index rows.
 extension Statement {
     static let linkPut = Statement(
         """
@@ -38,9 +38,9 @@ extension Statement {
         ORDER BY index_id DESC, key DESC, name DESC
         """)
 
-    /// The number leads to the record's row, and the row says whether it is that record's: the number of one that went may be another's today.
-    ///
-    /// Rows of one index, so that most bounds are of single columns: those of several are compared with each row once more.
+    /// The rows of one index with their records. The number leads to a record's row, and the row's key tells whether it
+    /// is the right record: another record may have the number of a removed one. One index only, so that most bounds
+    /// are on single columns. Bounds on several columns are compared with each row once more.
     static let indexRisingWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
@@ -49,7 +49,7 @@ extension Statement {
         ORDER BY i.key, i.name
         """)
 
-    /// The same to the index's end.
+    /// The rows of one index with their records, up to the index's end.
     static let indexRisingToEndWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
@@ -66,7 +66,7 @@ extension Statement {
         ORDER BY i.key DESC, i.name DESC
         """)
 
-    /// The same from the index's end on.
+    /// The rows of one index with their records, from the index's end on.
     static let indexFallingFromEndWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body

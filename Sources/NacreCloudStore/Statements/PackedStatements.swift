@@ -1,4 +1,4 @@
-/// Rows of indexes that are kept together, and those that wait for it.
+/// Statements for packed index rows, and for the changes that wait to be packed.
 extension Statement {
     static let packedHas = Statement(
         """
@@ -35,7 +35,7 @@ extension Statement {
         ORDER BY index_id DESC, key DESC, name DESC LIMIT 1
         """)
 
-    /// The first one behind a place.
+    /// The first block of an index after a place.
     static let blockAfter = Statement(
         """
         SELECT key, name, checksum, rows FROM index_blocks
@@ -54,7 +54,7 @@ extension Statement {
 
     static let blocksRemoveAll = Statement("DELETE FROM index_blocks WHERE db_id = ?1 AND zone_id = ?2 AND index_id = ?3")
 
-    /// The next index that has rows, in each of the tables in which they may be.
+    /// The next index that has rows, in each of the three tables.
     static let waitingNext = Statement(
         """
         SELECT db_id, zone_id, index_id FROM index_waiting WHERE (db_id, zone_id, index_id) > (?1, ?2, ?3)
@@ -73,7 +73,7 @@ extension Statement {
         ORDER BY db_id, zone_id, index_id LIMIT 1
         """)
 
-    /// As a row of an index leads to it: by its number, if it is that record's.
+    /// The record that an index row's number leads to, if its key is the right one.
     static let recordByID = Statement(
         """
         SELECT type, incarnation, seq, is_tombstone, parent, body FROM records WHERE id = ?4 AND +db_id = ?1 AND +zone_id = ?2 AND +name = ?3

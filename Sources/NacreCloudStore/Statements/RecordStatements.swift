@@ -1,4 +1,4 @@
-/// Records, and the feeds that show them.
+/// Statements for records and their feeds.
 extension Statement {
     static let recordByName = Statement(
         """
@@ -6,7 +6,7 @@ extension Statement {
         FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3
         """)
 
-    /// Columns before the body alone: the rest of a large record lies on pages of its own, which are not read.
+    /// A record without its body. The rest of a large record is on pages of its own, which are not read.
     static let recordHeadByName = Statement(
         """
         SELECT name, type, incarnation, seq, is_tombstone, parent, x''
@@ -78,7 +78,8 @@ extension Statement {
         ORDER BY view_id, incarnation, seq, name LIMIT ?3
         """)
 
-    /// The feed leads and the record is looked up, which CROSS JOIN says; departures are left out before the lookup.
+    /// The feed after a change number. CROSS JOIN makes the feed lead, and each record is looked up. Departures are
+    /// left out before the lookup.
     static let feedAfterNumber = Statement(
         """
         SELECT f.incarnation, f.seq, f.name, f.entered_incarnation, f.entered_seq, f.is_departure,
@@ -91,7 +92,7 @@ extension Statement {
         ORDER BY f.incarnation, f.seq, f.name LIMIT ?10
         """)
 
-    /// The same from within a commit.
+    /// The feed after a name within a change number.
     static let feedAfterName = Statement(
         """
         SELECT f.incarnation, f.seq, f.name, f.entered_incarnation, f.entered_seq, f.is_departure,

@@ -1,4 +1,4 @@
-/// The run of now, and where earlier ones ended.
+/// Statements for the current run, and for the ends of earlier ones.
 extension Statement {
     static let runPut = Statement("UPDATE runs SET run = ?1 WHERE id = 1")
 
@@ -10,7 +10,7 @@ extension Statement {
 
     static let runEndByRun = Statement("SELECT run, seq FROM run_ends WHERE db_id = ?1 AND zone_id = ?2 AND run = ?3")
 
-    /// All but the newest.
+    /// Removes all but the newest ?3 ends.
     static let runEndsTrim = Statement(
         """
         DELETE FROM run_ends WHERE db_id = ?1 AND zone_id = ?2 AND run <= (

@@ -1,4 +1,5 @@
-/// One text of the catalogue, in SQLite's dialect. Texts are never made at run time, so a connection prepares each once and finds it by its address.
+/// One text of the catalogue, in SQLite's dialect. Texts are never made at run time, so a connection prepares each once
+/// and finds it by its address.
 ///
 /// Every one begins its WHERE with `db_id`, except the few that look over all databases for due work: a database's rows are one range of each table.
 package struct Statement: Sendable {
@@ -9,9 +10,9 @@ package struct Statement: Sendable {
     }
 }
 
-/// The texts that are about transactions and not about tables.
+/// Statements for transactions.
 extension Statement {
-    /// Takes the write lock at once: a transaction that began by reading could not be sure to get it later.
+    /// Takes the write lock at once: a transaction that begins with a read may not get it later.
     static let beginWrite = Statement("BEGIN IMMEDIATE")
     static let beginRead = Statement("BEGIN DEFERRED")
     static let commit = Statement("COMMIT")

@@ -1,4 +1,4 @@
-/// Databases and their zones.
+/// Statements for databases and their zones.
 extension Statement {
     static let databaseByID = Statement(
         "SELECT db_id, container, environment, scope, owner, incarnation, last_seq, forgotten_seq, bytes, checksum FROM databases WHERE db_id = ?1")
@@ -18,7 +18,8 @@ extension Statement {
             bytes = excluded.bytes, checksum = excluded.checksum
         """)
 
-    /// The checksum counts along: it is one of the columns that stay, and those that count are added to it, bytes three times (`RowChecksum`).
+    /// The checksum counts along: it is that of the columns that stay, plus the counters, with bytes three times
+    /// (`RowChecksum`).
     static let databaseAdvance = Statement(
         "UPDATE databases SET last_seq = last_seq + 1, bytes = bytes + ?2, checksum = checksum + 1 + 3 * ?2 WHERE db_id = ?1")
 
@@ -70,7 +71,7 @@ extension Statement {
         FROM zones WHERE db_id = ?1 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
-    /// The place in the feed stays what it was: it is `zonePlace`'s.
+    /// Puts a zone. Its place in the feed stays; only `zonePlace` changes it.
     static let zonePut = Statement(
         """
         INSERT INTO zones
