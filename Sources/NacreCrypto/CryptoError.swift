@@ -7,9 +7,7 @@ package struct CryptoError: Error, Equatable, Sendable {
         /// OpenSSL or libsodium refused an operation that cannot fail on valid input: no memory, or a broken
         /// installation.
         case libraryFailure
-        /// The system gave no randomness.
         case randomnessUnavailable
-        /// A key of the wrong length.
         case invalidKeyLength
         /// An input that is empty where it may not be, negative, or longer than the library takes.
         case invalidLength

@@ -39,7 +39,6 @@ extension HTTPClient {
         }
     }
 
-    /// An error of a file operation.
     package struct FileError: Error, Equatable, Sendable {
         /// The system's `errno`.
         package var code: Int32
@@ -70,7 +69,6 @@ final class OpenFile: Sendable {
         return bytes
     }
 
-    /// Writes all bytes.
     func write(_ bytes: [UInt8], at offset: Int) throws(HTTPClient.FileError) {
         var written = 0
         while written < bytes.count {

@@ -7,7 +7,6 @@
 ///
 /// The server may close an idle connection just when the next request is sent. If no byte of the answer has come, the
 /// request is sent again over a new connection, once, if its body can be sent again.
-/// the answer, the request goes out again at once over a new connection, once, if its body can be sent again.
 package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
         /// The most transfers to one host and port at a time; further ones wait. Over HTTP/1.1 each has a connection of

@@ -34,9 +34,9 @@ extension HTTPClient {
         package var answerBytesMax: Int
         /// Whether the server may compress its answer.
         package var takesCompression: Bool
-        /// Whether the request may reach addresses that are not public. If false, a new connection to such an address
-        /// fails with `cannotConnect`, whatever name led there. An open connection is used all the same, so use a
-        /// separate client for such requests. With a proxy, the proxy's address counts.
+        /// Whether the request may reach addresses that are not public. If false, a new connection to one fails with
+        /// `cannotConnect`, whatever name led there. An open connection is used all the same, so use a separate client
+        /// for these requests. With a proxy, the proxy's address counts.
         package var reachesPrivateAddresses = true
         /// Called on the thread of all transfers when bytes came or went. It must return at once.
         package var progress: (@Sendable (Progress) -> Void)?

@@ -1,7 +1,6 @@
 import CNacreCurl
 import Glibc
 
-/// The destination of a request.
 struct Target: Equatable, Sendable {
     /// Scheme, host and port. Transfers with the same authority share connections.
     let authority: String

@@ -25,8 +25,8 @@ package enum ServerLimits {
     /// The longest rest of a refused body, of a known length, that is read to its end so that the connection survives.
     /// After a longer one the connection closes.
     package static let discardedBodyBytesMax = 256 * 1024
-    /// Bytes that are read and thrown away after an early answer to a longer body, so that the answer is not lost in a
-    /// reset (RFC 9112 §9.6).
+    /// Bytes that are read and thrown away after an early answer to a longer body. Otherwise a reset could lose the
+    /// answer (RFC 9112 §9.6).
     package static let lingeringBytesMax = 4 * 1024 * 1024
     /// The time in which a client's kernel must acknowledge an answer once a caller waits for that. Kernels delay an
     /// acknowledgement by 200 ms at most.
@@ -46,8 +46,8 @@ package enum ServerLimits {
     package static let paceBytes = 4 * 1024
     /// The largest answer without pieces, and the size of the pieces in which a larger one is handed to its client.
     package static let answerPieceBytes = 64 * 1024
-    /// Bytes of a large answer after whose sending their memory goes back: a few times what a socket takes at once, and
-    /// 20 µs of work.
+    /// Sent bytes of a large answer after which their memory goes back to the system: a few times what a socket takes
+    /// at once, and 20 µs of work.
     package static let returnedAnswerBytes = 256 * 1024
     /// Descriptors that connections leave to the store, the log and the admin listener.
     package static let descriptorsKept = 256

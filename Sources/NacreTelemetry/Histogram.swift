@@ -45,7 +45,6 @@ package final class Histogram: Sendable {
     }
 }
 
-/// A fixed row of atomic counters.
 private final class Buckets: @unchecked Sendable {
     // Sendable: the pointer never changes, and its memory is only touched by atomic operations until the last reference
     // is gone.

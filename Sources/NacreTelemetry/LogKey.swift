@@ -41,7 +41,7 @@ package enum LogKey: String, Sendable {
     case zone
 }
 
-/// The value of a log key: numbers stay numbers in the JSON.
+/// The value of a log key. Numbers stay numbers in the JSON.
 package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral {
     case string(String)
     case int(Int)

@@ -4,7 +4,6 @@
     import Musl
 #endif
 
-/// A moment for a log line.
 package struct LogTime: Sendable {
     /// Milliseconds since 1970, UTC.
     package let milliseconds: Int

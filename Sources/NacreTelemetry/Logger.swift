@@ -45,7 +45,6 @@ package struct Logger: Sendable {
         return Logger(level: level, format: format, sink: FileDescriptorSink(STDERR_FILENO)).foldingRepeats()
     }
 
-    /// A logger that writes nothing.
     package static let silent = Logger(level: .critical, format: .json, sink: NoSink())
 
     /// Returns the same logger, whose lines all carry this value.

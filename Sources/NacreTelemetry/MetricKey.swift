@@ -29,7 +29,6 @@ package enum MetricUnit: Sendable {
     case none
     /// Recorded in nanoseconds, written in seconds.
     case seconds
-    /// Recorded and written in bytes.
     case bytes
 
     /// The exponents of two of the first and the last bucket's bound: 1 … 1 Mi, 16 µs … 69 s, 64 B … 64 MiB.

@@ -60,7 +60,6 @@ package final class OverloadLog: Sendable {
         counters = Dictionary(uniqueKeysWithValues: Overload.allCases.map { ($0, telemetry.counter(.overloaded, $0.rawValue)) })
     }
 
-    /// A log that writes nothing.
     package static let silent = OverloadLog(.silent)
 
     package func tell(_ kind: Overload, count: Int = 1) {

@@ -30,12 +30,12 @@ package final class RecentLog: Sendable {
     }
 
     private let state = Locked(State())
-    /// The raw value of the lowest level that a follower wants; `Int.max` if nobody follows.
+    /// The raw value of the lowest level that a follower wants; `Int.max` without a follower.
     private let wanted = Atomic(Int.max)
 
     package init() {}
 
-    /// Whether a follower wants lines of this level. One atomic load if nobody follows.
+    /// Whether a follower wants lines of this level. One atomic load without a follower.
     func wants(_ level: LogLevel) -> Bool { level.rawValue >= wanted.load(ordering: .relaxed) }
 
     func add(_ line: [UInt8], at time: LogTime) {

@@ -194,7 +194,7 @@ package enum AssetBackup {
         }
     }
 
-    /// A lock that is shared by those who add chunks to a folder, and exclusive for removing some.
+    /// A lock on a folder of chunks: shared while chunks are added, exclusive while some are removed.
     private struct Lock {
         private let descriptor: Int32
 

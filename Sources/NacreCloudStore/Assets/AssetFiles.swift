@@ -22,7 +22,7 @@ package final class AssetFiles: AssetStorage {
     private let open = Locked(0)
     /// The chunks whose bytes need not be verified again for a while.
     private let sound = Locked(SoundChunks())
-    /// Nanoseconds since a fixed moment, including those of sleep.
+    /// Nanoseconds since a fixed moment, including time asleep.
     private let clock: @Sendable () -> UInt64
 
     private init(folder: String, threads: FileThreads, clock: @escaping @Sendable () -> UInt64) {

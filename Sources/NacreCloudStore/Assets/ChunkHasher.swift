@@ -65,7 +65,6 @@ final class ChunkHasher: Sendable {
         if isServed ? isMuch : !threads.hasFree || isMuch && !isAsked() { hash() }
     }
 
-    /// Ends a chunk.
     func endChunk() { queue.withLock { $0.steps.append(.end) } }
 
     /// Returns the digests of ended chunks that are hashed by now, in order.

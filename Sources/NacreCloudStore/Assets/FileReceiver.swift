@@ -181,7 +181,7 @@ final class FileReceiver: AssetReceiver {
         return ReceivedAsset(size: Int64(bytes.count), checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: [], inline: bytes)
     }
 
-    // MARK: Bytes that come
+    // MARK: Received bytes
 
     /// Asks a thread to take the bytes, after its earlier jobs.
     private func ask() throws {

@@ -47,7 +47,6 @@ package final class MemoryAssets: AssetStorage {
     /// Forgets all pins, as the end of a process does: for tests.
     package func end() { state.withLock { $0.pins = ChunkPins() } }
 
-    /// The names of all kept chunks.
     package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
 
     /// Keeps bytes that no row refers to, as a process leaves them that ends before its commit: for tests.

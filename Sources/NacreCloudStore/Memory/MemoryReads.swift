@@ -1,7 +1,6 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The reads of a snapshot.
 extension MemoryState {
     func databases(of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int) -> [DatabaseRow] {
         let container = NameBytes(container)

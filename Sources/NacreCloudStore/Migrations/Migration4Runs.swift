@@ -7,8 +7,8 @@ extension Migration {
             // One row: the newest run that this file knows.
             Statement("CREATE TABLE runs (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL) STRICT"),
             Statement("INSERT INTO runs (id, run) VALUES (1, 1)"),
-            // The ends of a zone's earlier runs. Those of the database's feed of zones have zone_id -1, because zones'
-            // numbers are not negative.
+            // The ends of a zone's earlier runs. The database's feed of zones has zone_id -1, because zones' numbers
+            // are not negative.
             Statement(
                 """
                 CREATE TABLE run_ends (

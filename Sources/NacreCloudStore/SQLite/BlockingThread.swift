@@ -5,7 +5,6 @@ import NacreCloudContainer
 struct BlockingThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts `body` on a new thread.
     init(_ body: @escaping @Sendable () -> Void) throws {
         var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(body: body))

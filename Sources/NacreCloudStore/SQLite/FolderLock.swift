@@ -32,7 +32,7 @@ final class FolderLock: Sendable {
         }
     }
 
-    /// Opens the lock file. On a read-only disk it is the file as it is, or else the folder.
+    /// Opens the lock file. On a read-only disk it is the file as it is, or the folder if there is no file.
     private static func open(_ path: String, _ folder: String) -> Int32 {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0, errno == EROFS || errno == EACCES else { return descriptor }

@@ -22,7 +22,6 @@ struct LogBound: Sendable, Equatable {
         /// End the reads of this age, and let the writer finish the copy. If it `insists`, a read in the way is ended
         /// once anything was written during it.
         case finish(endingReadsOlderThan: Int32, insists: Bool)
-        /// Give up the backup under way.
         case endBackup
     }
 

@@ -7,7 +7,7 @@ import NacreCloudWire
 /// Confined to its connection's thread. Valid only inside `Connection.use`.
 ///
 /// ```swift
-/// let run = try connection.use(.databaseNumber) { statement in
+/// let number = try connection.use(.databaseNumber) { statement in
 ///     statement.bind(id.rawValue)
 ///     return try statement.step() ? statement.number() : nil
 /// }

@@ -27,7 +27,6 @@ package struct SQLiteOptions: Sendable {
     package var pagesInLog = SQLiteLimits.pagesInLog
     /// Pages of the log not yet in the file from which on they are copied there, beside the writer; `.max`: never.
     package var pagesBeforeCheckpoint = SQLiteLimits.pagesBeforeCheckpoint
-    /// The bounds of packing index rows.
     package var packing = PackingBound.standard
     /// The time after which the body of one write is reported (`StoreEvent.heldWriter`).
     package var writerHold = SQLiteLimits.writerHold

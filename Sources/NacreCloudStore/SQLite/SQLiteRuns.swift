@@ -53,7 +53,7 @@ extension Connection {
         return zone
     }
 
-    /// Takes the next place in a database's feed of zones, in `run`. Returns nil if there is no such database.
+    /// Takes the next place in a database's feed of zones, in `run`. Returns nil if the database does not exist.
     /// - Parameter bytes: The growth of its records.
     func advanceFeed(of database: DatabaseID, growingBy bytes: Int64, run: Int64) throws -> Int64? {
         let found = try use(.databaseNumber) { statement in

@@ -6,8 +6,8 @@ import NacreCloudContainer
 /// `SQLiteLimits` bounds the length and size of a group. Only its first write may be a large one, so a small write
 /// waits for at most one large one. A group in which all writes are done again after a power cut (`Turn.isDoneAgain`)
 /// is committed without a sync. The log is kept in order, so the next synced commit keeps them, too. No write is
-/// answered before the commit, even if its own body refused it, because it may have read another write's rows. If
-/// SQLite gives up the whole transaction, or the commit fails, the group is replayed one write at a time, so that each
+/// answered before the commit, even if its own body refused it, because it may have read another write's rows. If the
+/// commit fails, or SQLite gives up the whole transaction, the group is replayed one write at a time. Each write then
 /// gets its own answer.
 struct Writer: Sendable {
     typealias Write = WorkQueue<any PendingWrite>.Taken
@@ -97,7 +97,6 @@ struct Writer: Sendable {
         return true
     }
 
-    /// The result of serving a group.
     private struct ServedGroup {
         /// A write that was taken and belongs to the next group.
         var following: Write?
@@ -237,7 +236,7 @@ struct Writer: Sendable {
     }
 
     private func answer(_ group: some Collection<Write>, with error: StoreError) {
-        // A backup keeps pages in the log whose room writes need.
+        // End the backup: writes need the room of the pages that it keeps in the log.
         if error.code == .full { readers.endBackup() }
         for write in group {
             write.request.fail(error)
@@ -251,8 +250,8 @@ struct Writer: Sendable {
         var lastTry: Int32?
     }
 
-    /// Reports the length of the log to the checkpointer, and does what `LogBound` says. Writes wait for it, so it is
-    /// never more than a group's work.
+    /// Reports the length of the log to the checkpointer, and takes the step that `LogBound` gives. Writes wait for it,
+    /// so it is never more than a group's work.
     private func keepShort(_ log: inout LogLength) {
         let pages = connection.pagesInLog
         // The log begins anew by itself once it is copied and not read.

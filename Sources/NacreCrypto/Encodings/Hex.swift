@@ -1,6 +1,5 @@
-/// Bytes as hexadecimal text.
 package enum Hex {
-    /// Two lower-case digits for each byte.
+    /// Returns two lower-case digits for each byte.
     package static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
             var position = 0
@@ -13,7 +12,7 @@ package enum Hex {
         }
     }
 
-    /// The bytes of an even number of digits of either case; anything else throws `malformedText`.
+    /// Returns the bytes of an even number of digits of either case; any other text throws `malformedText`.
     package static func decode(_ text: String) throws(CryptoError) -> [UInt8] {
         guard text.utf8.count % 2 == 0 else { throw CryptoError(.malformedText) }
         var bytes: [UInt8] = []

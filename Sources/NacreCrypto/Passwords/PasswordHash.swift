@@ -46,8 +46,8 @@ package enum PasswordHash {
         }
     }
 
-    /// Spends what it costs to verify a password against a hash of this cost, and returns false. For a user who does
-    /// not exist, so that the time of an answer does not tell which users exist.
+    /// Does the work of verifying a password against a hash of this cost, and returns false. For a user who does not
+    /// exist, so that the time of an answer does not tell which users exist.
     package static func verifyUnknown(_ password: String, at cost: Cost = .usual) throws(CryptoError) -> Bool {
         _ = try verify(password, against: decoy(of: cost))
         return false

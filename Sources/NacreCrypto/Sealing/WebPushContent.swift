@@ -16,7 +16,7 @@ package enum WebPushContent {
         /// - Parameters:
         ///   - point: `p256dh`, a point of 65 bytes.
         ///   - authentication: `auth`, 16 bytes.
-        /// - Throws: `malformedKey` for a point that is none, `invalidKeyLength` for another length of `auth`.
+        /// - Throws: `malformedKey` for an invalid point, `invalidKeyLength` for another length of `auth`.
         package init(point: [UInt8], authentication: [UInt8]) throws(CryptoError) {
             guard authentication.count == 16 else { throw CryptoError(.invalidKeyLength) }
             key = try P256.PublicKey(point: point)

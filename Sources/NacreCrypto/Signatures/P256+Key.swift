@@ -1,7 +1,7 @@
 import CNacreOpenSSL
 
 extension P256 {
-    /// The longest PEM text that is read, in bytes: a P-256 key takes 250, its certificate-like comments some more.
+    /// The longest PEM text that is read, in bytes. A P-256 key takes 250, and may have comments.
     static let pemBytesMaximum = 16_384
 
     enum Part {
@@ -10,7 +10,7 @@ extension P256 {
 
     /// An OpenSSL key that is verified to be on P-256.
     final class Key: @unchecked Sendable {
-        // Sendable: the key is not changed after `init`, and OpenSSL locks what it caches inside a key, so signing and
+        // Sendable: the key is not changed after `init`, and OpenSSL locks its internal caches, so signing and
         // verifying may run at once.
         let pointer: OpaquePointer
 

@@ -6,7 +6,7 @@ package enum RSA {
     private static let modulusBytes = 256...512
     /// The permitted bytes of an exponent. A long exponent makes a verification as costly as a signature.
     private static let exponentBytes = 1...4
-    /// `rsaEncryption` with its absent parameters, as `SubjectPublicKeyInfo` names it.
+    /// The identifier of `rsaEncryption` in `SubjectPublicKeyInfo`, with its absent parameters.
     private static let algorithm: [UInt8] = [
         0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
     ]

@@ -8,7 +8,6 @@ package struct Holder: Hashable, Sendable {
         case stranger
         /// A credential that everybody may have, because it lies in an app or a page.
         case guest
-        /// A signed-in user.
         case user
     }
 

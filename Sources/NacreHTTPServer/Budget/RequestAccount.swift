@@ -58,7 +58,7 @@ package final class RequestAccount: Sendable {
         return isTaken
     }
 
-    /// Moves what the request holds to the share of its holder, once the holder is known.
+    /// Moves the request's bytes and place to the share of its holder, once the holder is known.
     /// - Throws: 503 with `Retry-After` if the holder has too much there already, or does not read its answers.
     package func belong(to holder: Holder) throws {
         guard let budgets else { return }
@@ -130,7 +130,7 @@ package final class RequestAccount: Sendable {
 
     /// Takes room for an answer that is about to be made, as much as it can need. `countAnswer` gives back the rest. An
     /// answer that is larger than the whole budget can be made if it is alone.
-    /// - Throws: 503 with `Retry-After` if unread or unfinished answers leave the holder no such room.
+    /// - Throws: 503 with `Retry-After` if unread or unfinished answers leave the holder too little room.
     package func takeAnswer(_ bytes: Int) throws {
         guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return }
         let isTaken = state.withLock { state in

@@ -4,7 +4,6 @@ import Glibc
 /// Sends one response over a non-blocking socket that takes part of it at a time.
 struct AnswerSender {
     enum Progress {
-        /// All bytes are sent.
         case done
         /// The socket takes no more for now.
         case full

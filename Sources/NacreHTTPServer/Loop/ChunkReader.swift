@@ -1,9 +1,7 @@
 /// Takes the chunks of a body apart (RFC 9112 §7.1). Skips extensions and trailers.
 struct ChunkReader {
     enum Outcome {
-        /// More bytes have to come.
         case unfinished
-        /// The body is complete.
         case finished
         case malformed
     }

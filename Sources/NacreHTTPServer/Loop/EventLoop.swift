@@ -4,11 +4,9 @@ import NacreLocks
 import NacreTelemetry
 import Synchronization
 
-/// One thread that serves its share of connections: their sockets, the tasks of their handlers, and the deadlines.
-///
-/// It is the task executor of the handlers. A request whose handler does not wait is read, handled and answered without
-/// changing threads. A handler that computes for long holds up all connections of its loop; blocking work must run on
-/// other threads.
+/// One thread that serves its share of connections: their sockets, the tasks of their handlers, and the deadlines. It
+/// is the handlers' task executor, so a request whose handler does not wait is answered without changing threads. A
+/// long computation holds up all connections of its loop; blocking work must run on other threads.
 final class EventLoop: TaskExecutor, @unchecked Sendable {
     // Sendable: `inbox`, `thread` and the constants may be reached from any thread. All other state is touched on the
     // loop's thread alone.
@@ -34,13 +32,11 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private static let connectionEvents = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
     /// The number of jobs that run before sockets get their turn again.
     private static let jobsAtOnce = 1024
-    /// The number of requests begun together from which on each is one of many. On this server: two or three are
-    /// answered faster one after the other.
+    /// On this server: requests begun together from which on each is one of many. Fewer are faster one by one.
     private static let crowd = 4
     /// The number of rounds of connections that go on without an event before the kernel is asked again.
     private static let roundsAtOnce = 16
-    /// Nanoseconds for those rounds, because each turn may send much. On this server: a small request does not wait
-    /// noticeably.
+    /// Nanoseconds for those rounds. On this server: a small request does not wait noticeably.
     private static let turnsNanoseconds: UInt64 = 2_000_000
     /// The number of connections that are accepted before existing ones get their turn.
     private static let newcomersAtOnce = 64
@@ -75,8 +71,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The streams that own their connections' sockets, by the former connections' ids.
     private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
     private var nextConnectionID = Source.firstConnection
-    /// Exchanges whose clients have ended their side while a handler works, oldest first. A client counts as gone from
-    /// the moment `due`.
+    /// Exchanges whose clients ended their side while a handler works, oldest first. From `due` on a client counts as
+    /// gone.
     private var doubted: [(exchange: Exchange, due: UInt64)] = []
     private var requestIDs = RequestIDSource()
     private var responseDate = ResponseDate()
@@ -372,8 +368,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         roomIsMade = idle.count < count
     }
 
-    /// Closes `count` of the connections, those first that have waited longest for their client. Requests of users go
-    /// last.
+    /// Closes `count` of the connections, longest wait for the client first. Requests of users go last.
     private func closeLongest(of awaited: [ServedConnection], count: Int) {
         func isOfUser(_ connection: ServedConnection) -> Bool { connection.exchange?.account.kind == .user }
         let ordered = awaited.map { (connection: $0, isOfUser: isOfUser($0)) }.sorted {
@@ -439,8 +434,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     func date() -> [UInt8] { responseDate.now() }
 
-    /// Notes that a client has ended its side while a handler works. Some clients do so after their last request and
-    /// still read. Most answers are sent before the difference matters.
+    /// Notes that a client ended its side while a handler works. Some do so after their last request, and still read.
     func doubt(_ exchange: Exchange) {
         guard !exchange.isDoubted else { return }
         exchange.isDoubted = true

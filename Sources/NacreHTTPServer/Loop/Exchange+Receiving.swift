@@ -44,7 +44,6 @@ extension Exchange {
         connection.sendInterim("HTTP/1.1 100 Continue\r\n\r\n")
     }
 
-    /// Reads more of the body.
     func receive() -> Step {
         if stage == .streaming {
             // The handler has enough bytes for now.
@@ -115,7 +114,7 @@ extension Exchange {
         }
     }
 
-    /// Restarts the clock for each piece of a body above the usual limit. Such a body is never in memory whole.
+    /// Restarts the clock for each piece of a body above the usual limit. That body is never in memory whole.
     private func beginBodyPiece(before: Int) {
         guard bodyBytesMax > loop.bodyBytesMax, before / ServerLimits.bodyPieceBytes < receivedBytes / ServerLimits.bodyPieceBytes else { return }
         connection.beginBody()

@@ -1,9 +1,9 @@
-/// Reads the head of a request (RFC 9112), and refuses what two readers could understand differently.
+/// Reads the head of a request (RFC 9112), and refuses requests that two readers could understand differently.
 ///
 /// Refused lines: without CR LF at the end; a header over several lines; a header name that is no token or has a space
 /// behind it; control characters. Refused requests: Content-Length beside Transfer-Encoding, or more than one of
 /// either; a length that is no number; an unknown transfer coding; HTTP/1.1 without exactly one Host; another HTTP
-/// version; a target that is neither a path, nor `*`, nor an absolute URL of a host without a user; and what is too
+/// version; a target that is neither a path, nor `*`, nor an absolute URL of a host without a user; and anything too
 /// large.
 struct HeadReader {
     private(set) var bytes: [UInt8] = []

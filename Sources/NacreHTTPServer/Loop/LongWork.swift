@@ -4,9 +4,9 @@ import NacreLocks
 
 /// Runs the long computations of requests beside the loops, on threads of lower priority.
 ///
-/// At the same priority, long work would keep a waking loop from the processor for some milliseconds, for an answer
-/// that takes a fifth of one. A thread is started when there is work, which takes some 20 µs, and ends when there is
-/// none. See `docs/decisions/long-work-steps-back.md`.
+/// At the same priority, long work would keep a waking loop from the processor for some milliseconds. The loop's answer
+/// takes a fifth of one. A thread is started when there is work, which takes some 20 µs, and ends when there is none.
+/// See `docs/decisions/long-work-steps-back.md`.
 package final class LongWork: TaskExecutor {
     package static let shared = LongWork()
 

@@ -5,7 +5,6 @@ import Glibc
 /// touches it. The socket's events are edge-triggered. The connection therefore remembers what the socket can do, and
 /// makes no needless system calls.
 final class ServedConnection {
-    /// The result of reading.
     enum Input {
         /// Bytes came, and the taker took part of them or all.
         case taken
@@ -30,7 +29,7 @@ final class ServedConnection {
     private(set) var isAdvancing = false
     private(set) var isClosed = false
 
-    /// The bytes that were read. Those from `firstPending` on are not taken yet.
+    /// The bytes that were read. From `firstPending` on they are not taken yet.
     private var pending: [UInt8] = []
     private var firstPending = 0
     private var headEnd = HeadEnd()

@@ -1,5 +1,5 @@
-/// The answer of a handler. The server writes `Content-Length`, `Transfer-Encoding`, `Connection` and `Date`; those of
-/// a handler are ignored.
+/// The answer of a handler. The server writes `Content-Length`, `Transfer-Encoding`, `Connection` and `Date`, and
+/// ignores a handler's.
 package struct HTTPResponse: Sendable {
     package var status: HTTPStatus
     package var headers: HTTPHeaders

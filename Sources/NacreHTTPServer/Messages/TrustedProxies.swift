@@ -56,7 +56,6 @@ package struct TrustedProxies: Sendable, Hashable {
     }
 }
 
-/// Numeric addresses.
 package enum IPAddress {
     /// Returns the four or sixteen bytes of a numeric address; nil for other text. A mapped IPv4 address like
     /// `::ffff:192.0.2.1`, as dual-stack sockets write it, has four.

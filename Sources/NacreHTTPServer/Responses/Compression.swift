@@ -1,6 +1,5 @@
 import CNacreZlib
 
-/// gzip for response bodies.
 enum Compression {
     /// The fastest level: on JSON it saves most of what level 6 saves, in a third of the time.
     private static let level: Int32 = 1

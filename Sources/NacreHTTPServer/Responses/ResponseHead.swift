@@ -1,6 +1,5 @@
 import Glibc
 
-/// Writes the head of a response.
 enum ResponseHead {
     /// How the client finds the end of the body.
     enum Framing {

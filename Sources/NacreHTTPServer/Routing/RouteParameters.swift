@@ -23,7 +23,7 @@ package struct RouteParameters: Sendable {
     }
 
     /// Returns a parameter as one of an enum's raw values.
-    /// - Throws: The errors of `require(_:)`, and 404 if there is no such value.
+    /// - Throws: The errors of `require(_:)`, and 404 for any other text.
     package func require<Value: RawRepresentable<String>>(_ name: String, as type: Value.Type) throws -> Value {
         guard let value = Value(rawValue: try require(name)) else { throw HTTPError(.notFound, "There is nothing at this path.") }
         return value

@@ -191,7 +191,7 @@ package final class S3Assets: AssetStorage {
         try await bucket.put(bytes, as: Self.key(of: name))
     }
 
-    // MARK: Whose the place is
+    // MARK: The owner of the place
 
     /// Checks once that the place belongs to this server.
     private func own() async throws {

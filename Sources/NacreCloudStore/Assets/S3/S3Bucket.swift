@@ -95,7 +95,7 @@ final class S3Bucket: Sendable {
     }
 
     /// - Parameter key: The object's key; nil for the bucket itself.
-    /// - Returns: The body; nil if there is no such object.
+    /// - Returns: The body; nil if the object does not exist.
     private func ask(
         _ method: String, _ key: String?, query: [(name: String, value: String)] = [], body: [UInt8]? = nil, answerBytes: Int = S3Bucket.answerBytes
     ) async throws -> [UInt8]? {

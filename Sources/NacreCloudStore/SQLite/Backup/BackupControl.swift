@@ -2,13 +2,11 @@ import Glibc
 package import NacreCloudContainer
 import NacreLocks
 
-/// The request for a backup.
 package struct BackupOrder: Sendable {
     /// The file to make. It must not exist.
     package var path: String
     /// The data folder, as the manifest names it.
     package var folder: String
-    /// The version of nacre.
     package var nacre: String
     /// The most bytes that are read and written in a second; nil for no limit.
     package var bytesPerSecond: Int?

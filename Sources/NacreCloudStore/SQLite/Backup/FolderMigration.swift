@@ -7,7 +7,6 @@ package struct MigrationPlan: Hashable, Sendable {
     package var to: Int32
     /// Bytes of the database, including pages that are only in its log.
     package var bytes: Int64
-    /// Bytes free on its disk.
     package var freeBytes: Int64
 
     /// Bytes of the backup before the migration, and the most by which the log grows. Each step logs what it rewrites,

@@ -2,8 +2,8 @@ import Glibc
 import NacreCloudContainer
 import NacreCrypto
 
-/// Puts a backup into a data folder. A crash at any moment leaves the old data, the new data, or a folder with the mark
-/// of an unfinished restore, which refuses to be opened.
+/// Puts a backup into a data folder. A crash at any moment leaves the old data, the new data, or a folder marked as an
+/// unfinished restore. A marked folder refuses to be opened.
 package enum FolderRestore {
     package struct Outcome: Sendable {
         package var manifest: BackupManifest

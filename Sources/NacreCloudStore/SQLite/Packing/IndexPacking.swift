@@ -68,7 +68,7 @@ final class IndexPacking {
         return isAwaited
     }
 
-    // MARK: What waits
+    // MARK: Waiting changes
 
     func isPacked(_ index: ZoneIndex, on connection: Connection) throws -> Bool {
         if let known = known[index] { return known }
@@ -82,7 +82,7 @@ final class IndexPacking {
         known[index] = isPacked
     }
 
-    /// Adds changes of a record to those that wait.
+    /// Adds changes of a record to the list of waiting ones.
     func add(_ changes: WaitingChanges, of name: String, _ id: Int64, in index: ZoneIndex, on connection: Connection) throws {
         let waiting = try connection.waiting(of: name, in: index)
         guard waiting.damaged.isEmpty else { throw StoreError.damagedIndex(index) }

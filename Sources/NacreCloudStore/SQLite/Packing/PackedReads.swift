@@ -99,7 +99,7 @@ extension Connection {
         }
     }
 
-    /// Returns the record of a row, by its number or else by its name. The number is only a shortcut.
+    /// Returns the record of a row. The number is only a shortcut: if it does not lead to the record, the name does.
     private func record(of row: PackedRow, in zone: ZoneAddress) throws -> RecordRow? {
         let found: RecordRow? =
             row.id == 0

@@ -1,6 +1,5 @@
 import NacreCloudContainer
 
-/// An index in a zone.
 struct ZoneIndex: Hashable, Sendable {
     var zone: ZoneAddress
     var index: Int64

@@ -57,7 +57,7 @@ struct WaitingChanges: Sendable {
         self.count = count
     }
 
-    /// The buffer of the changes: offsets at the front, and behind room for `most` of them the items.
+    /// The buffer of the changes: offsets at the front, then the items, after room for `most` offsets.
     private struct Room {
         private let buffer: UnsafeMutableRawBufferPointer
         private let itemsFrom: Int
