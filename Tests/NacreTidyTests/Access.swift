@@ -2,7 +2,8 @@
 enum Access {
     static let publicTargets: Set = ["CloudKit", "CloudKitPush", "CoreLocation", "CloudKitTesting", "NacreFoundationGaps"]
 
-    /// Modules of the toolchain that the body of an `@inlinable` function uses: it is compiled in other modules too, and so they are imported.
+    /// Modules of the toolchain that the body of an `@inlinable` function uses: it is compiled in other modules too,
+    /// and so they are imported.
     private static let toolchain: Set = ["Foundation", "Synchronization"]
 
     static func findings(_ file: SwiftText) -> [Finding] {

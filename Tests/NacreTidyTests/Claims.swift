@@ -28,14 +28,16 @@ enum Claims {
         return (rows, findings)
     }
 
-    /// Finds rows whose test is not there: a suite in a file of tests, and in one of its files the sentence as the name of a function.
+    /// Finds rows whose test is not there: a suite in a file of tests, and in one of its files the sentence as the name
+    /// of a function.
     static func findings(_ rows: [Row], tests: [String]) -> [Finding] {
         rows.filter { !isThere(suite: $0.suite, sentence: $0.sentence, in: tests) }.map {
             Finding(path: security.page, line: $0.line, message: "no test of \($0.suite) says: \($0.sentence)")
         }
     }
 
-    /// Whether one of the files has the suite, and in it the sentence as the name of a function; or, for the suite of scenarios, a scenario of that name.
+    /// Whether one of the files has the suite, and in it the sentence as the name of a function; or, for the suite of
+    /// scenarios, a scenario of that name.
     static func isThere(suite: String, sentence: String, in tests: [String]) -> Bool {
         tests.contains { $0.contains(" \(suite) {") && $0.contains("func `\(sentence)`(") }
             || suite == "ScenarioTests" && tests.contains { $0.contains("\"\(sentence)\"") }

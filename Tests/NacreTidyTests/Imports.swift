@@ -4,7 +4,8 @@ extension SwiftText {
         let line: Int
     }
 
-    /// The modules that the file imports, whatever stands before the word `import`, and whatever is picked from the module.
+    /// The modules that the file imports, whatever stands before the word `import`, and whatever is picked from the
+    /// module.
     var imports: [Import] {
         let kinds: Set = ["struct", "class", "enum", "protocol", "typealias", "func", "let", "var"]
         return tokens.indices.compactMap { index in
@@ -27,7 +28,8 @@ extension SwiftText {
 struct Arrows: Equatable {
     static let page = "docs/architecture.md"
 
-    /// A target of ours and the targets that it may import; those it may not import are the others that the table names.
+    /// A target of ours and the targets that it may import; those it may not import are the others that the table
+    /// names.
     private(set) var allowed: [String: Set<String>] = [:]
     private var named: Set<String> = []
 
@@ -84,7 +86,8 @@ enum Confinement {
     static func findings(_ file: SwiftText) -> [Finding] {
         file.imports.compactMap { found in
             var places = places[found.module]
-            // The engines are chosen where the server is put together, and nowhere else in it; a backup is of one engine's files.
+            // The engines are chosen where the server is put together, and nowhere else in it; a backup is of one
+            // engine's files.
             if file.target == "NacreCloudServer", found.module == "NacreCloudStore" {
                 places = ["Sources/NacreCloudServer/Server.swift", "Sources/NacreCloudServer/Backup/"]
             }

@@ -38,7 +38,8 @@ struct Manifest: Equatable {
         }
     }
 
-    /// SwiftPM refuses two targets of one name, in whichever packages they are, and an app may depend on packages of its own.
+    /// SwiftPM refuses two targets of one name, in whichever packages they are, and an app may depend on packages of
+    /// its own.
     var unprefixed: [Finding] {
         targets.filter { !Self.publicTargets.contains($0.name) && !$0.name.hasPrefix("Nacre") && !$0.name.hasPrefix("CNacre") }.map {
             Finding(path: Self.page, line: $0.line, message: "\($0.name) is not public API: its name begins with Nacre or CNacre")

@@ -27,7 +27,8 @@ enum Names {
         }
     }
 
-    /// `CKRecord+ZoneIDs` is `CK`, `Record`, `Zone`, `IDs`: a new word begins where a capital follows a small letter or leads one.
+    /// `CKRecord+ZoneIDs` is `CK`, `Record`, `Zone`, `IDs`: a new word begins where a capital follows a small letter or
+    /// leads one.
     static func words(of name: String) -> [String] {
         var words: [String] = []
         let letters = Array(name)

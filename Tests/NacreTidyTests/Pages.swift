@@ -54,7 +54,8 @@ struct Page {
         }
     }
 
-    /// Links whose file is not there, or whose heading is not in it. `page` reads another page, or gives nothing where there is none.
+    /// Links whose file is not there, or whose heading is not in it. `page` reads another page, or gives nothing where
+    /// there is none.
     func findings(exists: (String) -> Bool, page: (String) -> Page?) -> [Finding] {
         links.compactMap { link in
             let parts = link.target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

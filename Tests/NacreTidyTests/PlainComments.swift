@@ -15,7 +15,8 @@ enum PlainComments {
             guard !lines.contains(comment.line - 1) else { return nil }
             let first = String(comment.text.drop { "/ ".contains($0) }.prefix { $0.isLetter })
             guard emptyBeginnings.contains(first) else { return nil }
-            return Finding(path: text.path, line: comment.line, message: "begin the comment with the noun or the verb that it is about, not with \(first)")
+            return Finding(
+                path: text.path, line: comment.line, message: "begin the comment with the noun or the verb that it is about, not with \(first)")
         }
     }
 

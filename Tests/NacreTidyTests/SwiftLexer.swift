@@ -130,7 +130,8 @@ struct SwiftLexer {
         (0..<times).allSatisfy { peek(offset + $0) == byte }
     }
 
-    /// Reads a literal from its opening quote past its closing one; a one-line literal ends at its line's end in any case.
+    /// Reads a literal from its opening quote past its closing one; a one-line literal ends at its line's end in any
+    /// case.
     private mutating func readString(hashes: Int) {
         let quote = UInt8(ascii: "\"")
         let quotes = standsHere(quote, times: 3, from: 0) && !isEmptyRaw(hashes) ? 3 : 1

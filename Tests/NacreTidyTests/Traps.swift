@@ -20,7 +20,8 @@ enum Traps {
         }
     }
 
-    /// `@unchecked Sendable` is followed by a comment that proves it; a doc comment belongs to what comes next and proves nothing.
+    /// `@unchecked Sendable` is followed by a comment that proves it; a doc comment belongs to what comes next and
+    /// proves nothing.
     static func uncheckedSendables(_ file: SwiftText) -> [Finding] {
         file.tokens.indices.filter { file.reads(["@", "unchecked", "Sendable"], at: $0) }.compactMap { index in
             let line = file.tokens[index].line

@@ -1,8 +1,9 @@
 extension Migration {
     /// Version 1: databases, zones, records, feeds, indexes, entries, logged operations and tasks.
     ///
-    /// `db_id` leads every key, so a tenant is one range of each table, to be moved or removed as a whole. Work that is due is the exception: its indexes are
-    /// led by the time, because it is found across databases. The columns `incarnation` hold numbers of runs.
+    /// `db_id` leads every key, so a tenant is one range of each table, to be moved or removed as a whole. Work that is
+    /// due is the exception: its indexes are led by the time, because it is found across databases. The columns
+    /// `incarnation` hold numbers of runs.
     static let firstTables = Migration(
         version: 1,
         statements: [
@@ -16,8 +17,8 @@ extension Migration {
                 """),
             Statement("CREATE INDEX databases_by_container ON databases (container, environment, db_id)"),
 
-            // `state` is ZoneRow.State; `feed_seq` is the zone's position in its database's feed, 0 while it has none. `indexes_below` says which indexes of
-            // its container's schema have their rows in it.
+            // `state` is ZoneRow.State; `feed_seq` is the zone's position in its database's feed, 0 while it has none.
+            // `indexes_below` says which indexes of its container's schema have their rows in it.
             Statement(
                 """
                 CREATE TABLE zones (
@@ -29,10 +30,12 @@ extension Migration {
             Statement("CREATE UNIQUE INDEX zones_by_name ON zones (db_id, name) WHERE state = 0"),
             Statement("CREATE INDEX zones_by_feed ON zones (db_id, feed_seq, name, zone_id)"),
 
-            // One row: the newest run that this file knows. Each opening of the store is a run, by which changes are numbered.
+            // One row: the newest run that this file knows. Each opening of the store is a run, by which changes are
+            // numbered.
             Statement("CREATE TABLE runs (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL) STRICT"),
             Statement("INSERT INTO runs (id, run) VALUES (1, 1)"),
-            // Where a zone's earlier runs ended; under zone_id -1 those of the database's feed of zones, because the numbers of zones are not negative.
+            // Where a zone's earlier runs ended; under zone_id -1 those of the database's feed of zones, because the
+            // numbers of zones are not negative.
             Statement(
                 """
                 CREATE TABLE run_ends (
@@ -40,9 +43,10 @@ extension Migration {
                     PRIMARY KEY (db_id, zone_id, run)) STRICT, WITHOUT ROWID
                 """),
 
-            // A table by row, with the key beside it: bodies are then written one after another, and a save of a random name rewrites a page of names and not
-            // a page of bodies. Measured: a quarter of the bytes, less than half of the time. The number by which index rows lead straight to a record's row
-            // is declared, because SQLite may change row numbers that it gives by itself when it tidies a file.
+            // A table by row, with the key beside it: bodies are then written one after another, and a save of a random
+            // name rewrites a page of names and not a page of bodies. Measured: a quarter of the bytes, less than half
+            // of the time. The number by which index rows lead straight to a record's row is declared, because SQLite
+            // may change row numbers that it gives by itself when it tidies a file.
             Statement(
                 """
                 CREATE TABLE records (
@@ -77,8 +81,8 @@ extension Migration {
                     PRIMARY KEY (db_id, zone_id, target, kind, name)) STRICT, WITHOUT ROWID
                 """),
 
-            // One table for the indexes of all apps: a new field makes rows and no table. The name stands behind the key: ties go by name, and pages go on from
-            // one.
+            // One table for the indexes of all apps: a new field makes rows and no table. The name stands behind the
+            // key: ties go by name, and pages go on from one.
             Statement(
                 """
                 CREATE TABLE record_index (
@@ -86,8 +90,9 @@ extension Migration {
                     id INTEGER NOT NULL,
                     PRIMARY KEY (db_id, zone_id, index_id, key, name)) STRICT, WITHOUT ROWID
                 """),
-            // Rows of an index of which records have many, the words of texts, are kept together: `index_waiting` has the rows that a record's change takes away
-            // and brings, all in one row, until they are packed into `index_blocks`, each of which holds rows from its key to the next block's. See
+            // Rows of an index of which records have many, the words of texts, are kept together: `index_waiting` has
+            // the rows that a record's change takes away and brings, all in one row, until they are packed into
+            // `index_blocks`, each of which holds rows from its key to the next block's. See
             // `docs/decisions/words-are-packed-beside-the-saves.md`.
             Statement(
                 """
@@ -104,7 +109,8 @@ extension Migration {
                     PRIMARY KEY (db_id, zone_id, index_id, key, name)) STRICT, WITHOUT ROWID
                 """),
 
-            // A table by row for the same reason as records. `expires` stands before the bytes, so that sorting by it does not read them.
+            // A table by row for the same reason as records. `expires` stands before the bytes, so that sorting by it
+            // does not read them.
             Statement(
                 """
                 CREATE TABLE operations (

@@ -25,7 +25,8 @@ extension PreparedStatement {
         return row
     }
 
-    /// The row as it stands, and the checksum that it should have. A state that this version does not know is read as `live`.
+    /// The row as it stands, and the checksum that it should have. A state that this version does not know is read as
+    /// `live`.
     func uncheckedZone(in database: DatabaseID, named asked: String? = nil) throws -> (row: ZoneRow, state: Int64, checksum: Int64) {
         let owner = DatabaseID(rawValue: integer())
         let address = ZoneAddress(database: database, zone: integer())

@@ -1,7 +1,8 @@
 /// One text of the catalogue, in SQLite's dialect. Texts are never made at run time, so a connection prepares each once
 /// and finds it by its address.
 ///
-/// Every one begins its WHERE with `db_id`, except the few that look over all databases for due work: a database's rows are one range of each table.
+/// Most WHERE clauses begin with `db_id`, because a database's rows are one range of each table. Exceptions find due or
+/// expired rows of all databases, the databases of a container, or a record by its number.
 package struct Statement: Sendable {
     let text: StaticString
 

@@ -58,7 +58,8 @@ extension DatabaseFile {
                 ])
         }
         let seconds = time(nil)
-        let order = BackupOrder(path: folder + "/" + FolderBackup.name(beforeMigrationFrom: plan.from, to: plan.to, seconds), folder: folder, nacre: nacre)
+        let order = BackupOrder(
+            path: folder + "/" + FolderBackup.name(beforeMigrationFrom: plan.from, to: plan.to, seconds), folder: folder, nacre: nacre)
         _ = try BackupCopy(order: order, control: BackupControl(), seconds: seconds).run(from: connection, nil) {}
         return order.path
     }
