@@ -1,6 +1,7 @@
 import NacreCloudContainer
 import NacreCloudServer
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 /// `changes/database` with `waitSeconds`, over a socket, on a clock that only the test moves.
@@ -10,8 +11,8 @@ import Testing
         let port: Int
         let token: String
 
-        init(queryScanRows: Int = Limits.queryScanRows) async throws {
-            server = try await TestServer(queryScanRows: queryScanRows)
+        init(queryScanRows: Int = Limits.queryScanRows, doesTasks: Bool = true) async throws {
+            server = try await TestServer(queryScanRows: queryScanRows, doesTasks: doesTasks)
             port = try await server.startListening()
             token = try #require(try await Self.changes(server, port, "{}").json?.at("syncToken")?.text)
         }
@@ -74,6 +75,30 @@ import Testing
         let answer = await waiter.post("private/records/query", query)
         #expect(answer.status == 200)
         #expect((answer.json?["records"]?.count ?? 0) > 0, "\(String(decoding: answer.body, as: UTF8.self))")
+        await waiter.server.server.shutdown()
+    }
+
+    @Test func `the first page of a query whose index is not there in time is empty, and says once what it waits for`() async throws {
+        let waiter = try await Waiter(queryScanRows: 1, doesTasks: false)
+        #expect(await waiter.post("private/records/modify", Body.notes(Limits.queryPortions + 5, titleBytes: 2)).status == 200)
+        var marker = ""
+        for page in 0..<2 {
+            let query = Body.query(
+                "Note", filters: [Body.filter("title", "NOT_EQUALS", #"{"value":"z"}"#)], sorts: [#"{"fieldName":"title"}"#], more: marker)
+            let isAnswered = Locked(false)
+            async let answer = {
+                defer { isAnswered.withLock { $0 = true } }
+                return await waiter.post("private/records/query", query)
+            }()
+            while !isAnswered.withLock(\.self) {
+                waiter.server.clock.advance(Limits.indexWaitSeconds)
+                await Task.yield()
+            }
+            let got = await answer
+            #expect(got.status == 200 && got.json?["records"]?.count == 0, "\(got.text)")
+            #expect((got.header("X-Nacre-Remedy")?.contains("nacre task list") == true) == (page == 0))
+            marker = #""continuationMarker":"\#(try #require(got.json?["continuationMarker"]?.text))""#
+        }
         await waiter.server.server.shutdown()
     }
 

@@ -1,3 +1,5 @@
+import NacreTelemetry
+
 /// Counts the requests of one loop by what their handlers do, in the server's gauges too, which add up all loops.
 struct RequestCounts {
     private let metrics: ServerMetrics

@@ -216,10 +216,11 @@ import Testing
         let scene = try await AssetScene()
         let good = Self.announcement(someBytes(600_000))
         let digest = [UInt8](repeating: 1, count: 32)
+        func other(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
         for chunks: [AnnouncedFile.Chunk] in [
             [], [.init(size: 0, digest: digest)], [.init(size: -1, digest: digest)], [.init(size: 2_000_000, digest: digest)],
             [.init(size: 600_000, digest: [1])], [.init(size: 1000, digest: digest)],
-            [.init(size: 600_000, digest: digest), .init(size: 65_535, digest: digest), .init(size: 1, digest: digest)],
+            [.init(size: 600_000, digest: digest), .init(size: 65_535, digest: other(2)), .init(size: 1, digest: other(3))],
             [.init(size: 300_000, digest: digest), .init(size: 300_001, digest: digest)],
         ] {
             let answer = try await announce(AnnouncedFile(chunks: chunks), scene, "p").answer
