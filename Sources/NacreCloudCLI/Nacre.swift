@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import NacreCloudServer
 
-/// The `nacre` executable: reads the command line, runs the command, and says how it ended.
+/// The `nacre` executable: reads the command line, runs the command, and reports how it ended.
 @main
 struct Nacre {
     static let root: Command = Command(

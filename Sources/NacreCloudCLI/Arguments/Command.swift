@@ -1,22 +1,24 @@
-/// A verb with what it takes and does, or a noun with its verbs. A value: parsing and help are made from it.
+/// A command of the program: a verb with its arguments and its action, or a noun with its verbs. A plain value; the
+/// parser and the help read it.
 struct Command: Sendable {
     typealias Action = @Sendable (Call) async throws -> Void
 
     let name: String
-    /// One line, for lists and as the head of its own help.
+    /// One line, for lists and for the head of the command's own help.
     let overview: String
-    /// More, for its own help.
+    /// The longer text of the command's own help.
     let discussion: String?
     let arguments: [Argument]
     let options: [Option]
     let subcommands: [Command]
-    /// Of its options those that variables and a file set as well.
+    /// The options that can also be set by environment variables and the settings file.
     let settings: [Option]
-    /// nil for a noun.
+    /// The action of a verb; nil for a noun.
     let action: Action?
 
-    /// A verb. Of its arguments only the last may be optional.
-    /// - Parameter settings: options that are set elsewhere, too; nil: those that `Settings.isOfEveryCommand` names.
+    /// Makes a verb. Only the last of its arguments may be optional.
+    /// - Parameter settings: The options that can also be set elsewhere; nil: those that `Settings.isOfEveryCommand`
+    ///   names.
     init(
         _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [], settings: [Option]? = nil,
         action: @escaping Action
@@ -31,7 +33,7 @@ struct Command: Sendable {
         self.action = action
     }
 
-    /// A noun.
+    /// Makes a noun.
     init(_ name: String, _ overview: String, discussion: String? = nil, options: [Option] = [], subcommands: [Command]) {
         self.name = name
         self.overview = overview
@@ -43,23 +45,23 @@ struct Command: Sendable {
         self.action = nil
     }
 
-    /// What every command takes besides its own.
+    /// The option that every command takes.
     static let help = Option.flag("help", short: "h", "Show help information.")
 
-    /// What every verb takes.
+    /// The option that every verb takes.
     static let quiet = Option.flag("quiet", short: "q", "Print data and errors, and nothing else.")
 }
 
 /// The values with which a command was called.
 struct Call: Sendable {
-    /// Names from the program down: `["nacre", "container", "create"]`.
+    /// The command's names from the program down: `["nacre", "container", "create"]`.
     let path: [String]
     private(set) var arguments: [String] = []
     private(set) var values: [String: String] = [:]
     /// Every value of each option, in the order given.
     private var allValues: [String: [String]] = [:]
     private(set) var flags: Set<String> = []
-    /// What variables and a file say of options, by their names.
+    /// settings[optionName]: what environment variables and the settings file set.
     var settings: [String: Setting] = [:]
 
     init(path: [String]) {
@@ -68,25 +70,26 @@ struct Call: Sendable {
 
     func has(_ flag: Option) -> Bool { flags.contains(flag.name) || settings[flag.name]?.values.last == Setting.yes }
 
-    /// The value given, or set elsewhere, or the one that holds without; nil where there is none.
+    /// Returns the value from the command line, else from the settings, else the option's default; nil where there is
+    /// none.
     func value(_ option: Option) -> String? { values[option.name] ?? settings[option.name]?.values.last ?? option.fallback }
 
-    /// All values of an option that may be given several times.
+    /// Returns all values of an option that may be given several times.
     func all(_ option: Option) -> [String] { allValues[option.name] ?? settings[option.name]?.values ?? [] }
 
-    /// Whether the option itself stands on the command line.
+    /// Returns whether the option itself stands on the command line.
     func isGiven(_ option: Option) -> Bool { values[option.name] != nil || flags.contains(option.name) }
 
-    /// Whether it is given, or set elsewhere.
+    /// Returns whether the option is on the command line or in the settings.
     func isSet(_ option: Option) -> Bool { isGiven(option) || settings[option.name].map { $0.values.last != Setting.no } ?? false }
 
-    /// The value of a required option, which the parser has made sure of.
+    /// Returns the value of a required option, which the parser has already checked.
     func require(_ option: Option) throws -> String {
         guard let value = value(option) else { throw UsageError(.missingOption(option.spelling), path: path) }
         return value
     }
 
-    /// The `index`-th argument, required.
+    /// Returns the `index`-th argument, which is required.
     func require(_ argument: Argument, at index: Int = 0) throws -> String {
         guard index < arguments.count else { throw UsageError(.missingArgument(argument.name), path: path) }
         return arguments[index]
@@ -94,7 +97,7 @@ struct Call: Sendable {
 
     mutating func add(argument: String) { arguments.append(argument) }
 
-    /// Given twice, the last one counts: a script may append what it wants to override.
+    /// Sets the value of an option. If it is given twice, the last one wins, so a script may append an override.
     mutating func set(_ option: Option, _ value: String) {
         values[option.name] = value
         allValues[option.name, default: []].append(value)

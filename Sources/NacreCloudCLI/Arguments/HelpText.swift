@@ -2,10 +2,10 @@
 struct HelpText {
     /// Columns of a line; terminals have at least these.
     private static let width = 80
-    /// Where the explanations begin.
+    /// The column where explanations begin.
     private static let column = 26
 
-    /// From the program down to the command.
+    /// The commands from the program down to the one whose help this is.
     let path: [Command]
 
     var text: String {
@@ -21,7 +21,7 @@ struct HelpText {
         return parts.joined(separator: "\n\n")
     }
 
-    /// The command with all that it takes, in one line.
+    /// The command with all its options and arguments, in one line.
     var usage: String {
         guard let command = path.last else { return "" }
         var words = path.map(\.name)
@@ -67,7 +67,8 @@ struct HelpText {
         return head + String(repeating: " ", count: column - head.count) + body.dropFirst(column)
     }
 
-    /// Text in lines of at most `width` columns; line feeds in it stay, and a line that begins with blanks is left as it is.
+    /// Wraps a text in lines of at most `width` columns. Line feeds stay, and a line that begins with a blank is left
+    /// as it is.
     private static func wrap(_ text: String, indent: Int, hanging: Int = 0) -> String {
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -91,7 +92,7 @@ struct HelpText {
         return lines.joined(separator: "\n")
     }
 
-    /// Words, but an option is not torn from its value: `[--data <dir>]`, `--container <name>`.
+    /// Splits a text into words, but keeps an option with its value: `[--data <dir>]`, `--container <name>`.
     private static func pieces(_ text: Substring) -> [String] {
         var pieces: [String] = []
         var open = 0

@@ -1,15 +1,17 @@
-/// The name that was probably meant.
+/// Finds the name that was probably meant.
 enum Nearest {
-    /// The candidate that most resembles `word`, where one does: at most one slip for every three letters.
+    /// Returns the candidate nearest to `word`, with at most one slip for every three letters; else one that `word`
+    /// begins.
     static func match(_ word: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, distance: distance(word, $0)) }
-        // Of equals the first one: candidates come in the order in which the help lists them.
+        // Of equally near candidates the first wins: they come in the order of the help.
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
         if best.distance <= max(1, best.name.count / 3) { return best.name }
         return candidates.first { word.count >= 3 && $0.hasPrefix(word) }
     }
 
-    /// Slips between two words: letters left out, put in, changed, or swapped with their neighbour (optimal string alignment).
+    /// Counts the slips between two words: letters left out, put in, changed, or swapped with their neighbour
+    /// (optimal string alignment).
     static func distance(_ one: String, _ other: String) -> Int {
         let one = Array(one)
         let other = Array(other)

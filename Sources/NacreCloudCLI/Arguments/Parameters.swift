@@ -1,10 +1,11 @@
-/// A value that a command takes by its place.
+/// A value that a command takes by its position.
 struct Argument: Sendable {
-    /// As it stands in the help, without brackets: `name`.
+    /// The name as the help shows it, without brackets: `name`.
     let name: String
     let help: String
     let isRequired: Bool
-    /// It and all that follows it, whatever it looks like. The last one of its command.
+    /// Whether the argument takes its word and all words after it, options included. Only the last argument of a
+    /// command may.
     let takesRest: Bool
 
     init(_ name: String, _ help: String, isRequired: Bool = true, takesRest: Bool = false) {
@@ -17,25 +18,25 @@ struct Argument: Sendable {
     var usage: String { takesRest ? "-- <\(name)> ..." : isRequired ? "<\(name)>" : "[<\(name)>]" }
 }
 
-/// What a command takes by name: `--name value`, `--name=value`, or a flag, which has no value.
+/// An option that a command takes by name: `--name value`, `--name=value`, or a flag, which has no value.
 struct Option: Sendable {
     enum Kind: Sendable {
         case flag
-        /// The word for its value in the help, and the values that it may have; empty for any.
+        /// The word for the value in the help, and the values allowed; empty: any.
         case value(String, oneOf: [String])
     }
 
-    /// Without its dashes.
+    /// The name without its dashes.
     let name: String
     let short: Character?
     let kind: Kind
     let help: String
     let isRequired: Bool
-    /// What holds where the option is not given; said in the help.
+    /// The value where the option is not given; the help shows it.
     let fallback: String?
-    /// All words up to the next option are its values.
+    /// Whether all words up to the next option are values.
     let takesSeveral: Bool
-    /// It may be given several times, and every value counts.
+    /// Whether the option may be given several times, and every value counts.
     let repeats: Bool
 
     private init(
@@ -66,17 +67,17 @@ struct Option: Sendable {
         Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: true, fallback: nil)
     }
 
-    /// `--name value --name value`: every one counts.
+    /// Makes an option of which every value counts: `--name value --name value`.
     static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
         Option(name, nil, .value(placeholder, oneOf: []), help, isRequired: false, fallback: nil, repeats: true)
     }
 
-    /// `--name value value`: several values behind one name.
+    /// Makes an option with several values behind one name: `--name value value`.
     static func values(_ name: String, _ placeholder: String, _ help: String) -> Option {
         Option(name, nil, .value(placeholder, oneOf: []), help, isRequired: false, fallback: nil, takesSeveral: true)
     }
 
-    /// As it is written: `--name <value>`.
+    /// The option as the user writes it: `--name <value>`.
     var spelling: String {
         switch kind {
         case .flag: "--\(name)"

@@ -1,7 +1,7 @@
-/// What a command line asks for.
+/// The outcome of reading a command line.
 enum Request: Sendable {
     case run(Command, Call)
-    /// The help of the command at the end of the path.
+    /// Show the help of the command at the end of the path.
     case help([Command])
     case version
 }
@@ -10,16 +10,17 @@ enum Request: Sendable {
 struct Parser: Sendable {
     let root: Command
 
-    /// What the root takes besides commands.
+    /// The option that the root takes besides commands.
     static let version = Option.flag("version", "Show the version.")
 
-    /// Options of other programs that people try here, and what is meant.
+    /// Options of other programs that people try here, each with the option that is meant.
     private static let meant = [
         "-v": "--version", "-V": "--version", "--port": "--listen", "-p": "--listen", "--bind": "--listen", "--address": "--listen",
         "--verbose": "--log-level", "--dir": "--data", "--data-dir": "--data", "--configuration": "--config", "-c": "--config",
     ]
 
-    /// - Parameter words: the command line behind the program's name.
+    /// Reads a command line.
+    /// - Parameter words: The command line behind the program's name.
     /// - Throws: `UsageError`.
     func parse(_ words: [String]) throws(UsageError) -> Request {
         var path = [root]
@@ -39,9 +40,9 @@ struct Parser: Sendable {
 
     private func names(_ path: [Command]) -> [String] { path.map(\.name) }
 
-    /// The commands that `help container create` names.
+    /// Returns the path of commands that `help container create` names.
     private func commands(named words: ArraySlice<String>) throws(UsageError) -> [Command] {
-        // What helps with the help is the list of what it helps with.
+        // `nacre help help` shows the help of the program.
         if words.first == "help" { return [root] }
         var path = [root]
         for word in words where !word.hasPrefix("-") { path.append(try subcommand(word, of: path)) }
@@ -62,8 +63,8 @@ struct Parser: Sendable {
 
     private func parse(_ words: ArraySlice<String>, _ path: [Command]) throws(UsageError) -> Request {
         guard let command = path.last else { return .help(path) }
-        // A person who asks for help may not know the other arguments yet: help wins over whatever is wrong with them.
-        // Not what is for a command that this one runs.
+        // Help wins over faulty arguments: a person who asks for help may not know them yet. A `--help` behind a
+        // command that this one runs belongs to that command.
         let own = command.arguments.contains(where: \.takesRest) ? words.prefix { $0.hasPrefix("-") && $0 != "--" } : words.prefix { $0 != "--" }
         if own.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }
         var call = Call(path: names(path))
@@ -140,7 +141,7 @@ struct Parser: Sendable {
         }
     }
 
-    /// What may be set elsewhere and has to be said is in the call, once it has its settings.
+    /// Checks that every required option that settings may supply has a value, once the call has its settings.
     static func checkSettings(of command: Command, _ call: Call) throws(UsageError) {
         if let missing = command.settings.first(where: { $0.isRequired && !call.isSet($0) }) {
             throw UsageError(.missingOption(missing.spelling), path: call.path)

@@ -1,16 +1,18 @@
 /// Numbers with a unit, as they are written on a command line.
 enum Quantity {
-    /// `20M`: bytes, or with K, M or G times 1024, once, twice, three times. nil for other text, and for what is not positive.
+    /// Returns bytes: `20M`, a number alone or with K, M or G (1024, 1024², 1024³). nil for other text and for
+    /// numbers that are not positive.
     static func bytes(_ text: String) -> Int? {
         number(text, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30])
     }
 
-    /// `24h`: seconds; s, m, h or d must stand behind the number. nil for other text, and for what is not positive.
+    /// Returns seconds: `24h`, a number with s, m, h or d. nil for other text and for numbers that are not positive.
     static func seconds(_ text: String) -> Int? {
         number(text, ["s": 1, "m": 60, "h": 3600, "d": 86400])
     }
 
-    /// The seconds that an option says. - Throws: `UsageError` for what is none.
+    /// Returns the seconds that an option gives.
+    /// - Throws: `UsageError` for a text that is no time.
     static func seconds(_ text: String, of option: Option, _ call: Call) throws -> Int {
         guard let seconds = seconds(text) else {
             throw UsageError(.invalid("--\(option.name)", "give a time, such as 12h or 7d"), path: call.path)

@@ -1,34 +1,37 @@
 import Foundation
 import Glibc
 
-/// What a variable or a file says of an option.
+/// The values that an environment variable or the settings file gives to an option.
 struct Setting: Sendable, Equatable {
     /// The values of a flag.
     static let yes = "true"
     static let no = "false"
 
-    /// Several where an option may be given several times.
+    /// More than one only for an option that may be given several times.
     var values: [String]
-    /// Where it stands: `NACRE_LISTEN`, or `nacre.conf:3`.
+    /// The source of the values: `NACRE_LISTEN`, or `nacre.conf:3`.
     var origin: String
 }
 
-/// Options in the environment and in a file, by the same names: `--admin-listen` is `NACRE_ADMIN_LISTEN`, and `admin-listen = …` in the file.
+/// Options in the environment and in the settings file, by the same names: `--admin-listen` is `NACRE_ADMIN_LISTEN`,
+/// and `admin-listen = …` in the file.
 enum Settings {
     private static let prefix = "NACRE_"
     static let file = Option.value(
         "config", "file", "A file of settings, a line each: listen = 127.0.0.1:8787. By default ./nacre.conf where it is there.")
     private static let usualFile = "nacre.conf"
 
-    /// Every option that is set elsewhere for commands other than `nacre serve`: where the server is, and what a command has to be told that it is about.
+    /// Options that may be set elsewhere for commands other than `nacre serve`: the server's data folder, the
+    /// container and the environment.
     ///
     /// See `docs/decisions/what-stays-is-a-setting.md`.
     static let ofEveryCommand = [SharedOptions.data, SharedOptions.container, SharedOptions.environment]
 
-    /// Every setting. The data folder is one of them, for whichever command.
+    /// Every setting. The data folder is one for every command.
     static var all: [Option] { Serve.settings + ofEveryCommand.filter { $0.name != SharedOptions.data.name } }
 
-    /// Whether variables and the file set this option of a command. One that narrows a list, or has a default of its own, is the command line's alone.
+    /// Returns whether variables and the file set this option of a command. An option that narrows a list or has its
+    /// own default is set on the command line only.
     static func isOfEveryCommand(_ option: Option) -> Bool {
         option.name == SharedOptions.data.name || option.isRequired && ofEveryCommand.contains { $0.name == option.name }
     }
@@ -37,8 +40,9 @@ enum Settings {
         prefix + option.name.uppercased().replacing("-", with: "_")
     }
 
-    /// What variables and the file say of the options of a command, put into its call.
-    /// - Parameter all: every option that may be set so; what the file says of others than the command's own is right, and has no effect here.
+    /// Puts the values of variables and the file into a call.
+    /// - Parameter all: Every option that may be set elsewhere. The file may name options of other commands; they
+    ///   have no effect here.
     static func add(to call: inout Call, of command: Command, all: [Option], environment: [String: String]) throws(CommandFailure) {
         guard !command.settings.isEmpty else { return }
         let named = call.value(file) ?? environment[variable(of: file)]
@@ -46,8 +50,10 @@ enum Settings {
         call.settings = try found(all, environment: environment, file: settings).filter { name, _ in command.settings.contains { $0.name == name } }
     }
 
-    /// A variable counts before the file, and of several lines the last one, unless the option may be given several times.
-    /// - Throws: `CommandFailure` 64 for a value that an option cannot have, a name that no setting has, and a variable that is nearly a setting's.
+    /// Returns the values by option name. A variable wins over the file. The last of several lines wins, unless the
+    /// option may be given several times.
+    /// - Throws: `CommandFailure` 64 for a value that an option cannot have, an unknown setting, and a variable
+    ///   nearly named like a setting.
     static func found(_ options: [Option], environment: [String: String], file: SettingsFile?) throws(CommandFailure) -> [String: Setting] {
         var settings: [String: Setting] = [:]
         for line in file?.lines ?? [] {
@@ -66,7 +72,8 @@ enum Settings {
         }
         let variables = options.map(variable) + [variable(of: Self.file)]
         for name in environment.keys.sorted() where name.hasPrefix(prefix) && !variables.contains(name) {
-            // Others of the same beginning are not ours to judge: only what is one slip away was meant for us.
+            // Other variables with this prefix may belong to other programs. Only a name one slip away from a setting
+            // is an error.
             if let meant = variables.first(where: { Nearest.distance($0, name) == 1 }) { throw unknown("there is no variable \(name)", meant) }
         }
         return settings
@@ -91,9 +98,9 @@ enum Settings {
     }
 }
 
-/// A file of settings: `name = value` a line; empty lines, and those that begin with `#`, say nothing.
+/// A file of settings: one `name = value` per line. Empty lines and lines that begin with `#` are ignored.
 struct SettingsFile {
-    /// A larger file is none. Ours: a few hundred bytes are usual.
+    /// Bytes of the largest file accepted. Ours: a few hundred bytes are usual.
     private static let bytesMax = 64 * 1024
 
     struct Line: Equatable {
@@ -105,6 +112,7 @@ struct SettingsFile {
 
     let lines: [Line]
 
+    /// Parses a text.
     /// - Throws: `CommandFailure` 64 for a line that is no setting.
     init(text: String, path: String) throws(CommandFailure) {
         var lines: [Line] = []
@@ -128,7 +136,8 @@ struct SettingsFile {
         return file
     }
 
-    /// The fault of a file that was found and not named: somebody else can write it, or has put it there, and would decide what the server does.
+    /// Returns the fault of a file that was found and not named: another user owns it or can write it, and would
+    /// decide what the server does.
     static func fault(mode: mode_t, owner: uid_t, user: uid_t, path: String) -> CommandFailure? {
         guard owner == 0 || owner == user else {
             return CommandFailure(
@@ -141,7 +150,8 @@ struct SettingsFile {
         return nil
     }
 
-    /// - Parameter isNamed: the file was named, and not only found in the folder where the command runs.
+    /// Reads a file.
+    /// - Parameter isNamed: Whether the user named the file; otherwise it was found in the working folder.
     /// - Returns: nil where there is no file.
     static func read(ifThere path: String, isNamed: Bool) throws(CommandFailure) -> SettingsFile? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -154,7 +164,7 @@ struct SettingsFile {
             guard lstat(path, &link) == 0, fstat(file.fileDescriptor, &status) == 0 else {
                 throw CommandFailure(.failure, "\(path) cannot be read: \(String(cString: strerror(errno)))")
             }
-            // A link has no mode of its own; whoever put it there is its owner.
+            // A link has no mode of its own; its owner is the user who made it.
             if let fault = fault(mode: status.st_mode, owner: status.st_uid, user: geteuid(), path: path)
                 ?? fault(mode: 0, owner: link.st_uid, user: geteuid(), path: path)
             {

@@ -1,9 +1,10 @@
 import Foundation
 
-/// A text that a command takes from a file, or puts into one.
+/// Texts that a command reads from a file, or writes into one.
 enum TextFile {
+    /// Reads a text.
     /// - Parameter path: `-` is standard input.
-    /// - Throws: `CommandFailure` where it cannot be read, or is not UTF-8.
+    /// - Throws: `CommandFailure` where the file cannot be read or is not UTF-8.
     static func read(_ path: String) throws -> String {
         let bytes = path == "-" ? try FileHandle.standardInput.readToEnd() ?? Data() : FileManager.default.contents(atPath: path)
         guard let bytes else { throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.") }
@@ -11,8 +12,8 @@ enum TextFile {
         return text
     }
 
-    /// The one line of a file, without its end: a secret that must not stand on a command line.
-    /// - Throws: `CommandFailure`, also where it is empty or has several lines.
+    /// Reads the single line of a file, without its end: a secret that must not stand on a command line.
+    /// - Throws: `CommandFailure` also where the file is empty or has several lines.
     static func secret(_ path: String) throws -> String {
         let line = try read(path).trimmingCharacters(in: .newlines)
         guard !line.isEmpty, !line.contains(where: \.isNewline) else {
@@ -21,7 +22,8 @@ enum TextFile {
         return line
     }
 
-    /// Puts a whole text in place of a file that is there, at once: half of it is never seen. What is no file, such as a pipe, is written into.
+    /// Replaces a regular file with a text atomically: no reader sees half of it. Anything that is no regular file,
+    /// such as a pipe, is written into.
     /// - Throws: `CommandFailure` where it cannot be written.
     static func write(_ text: String, to path: String) throws {
         do {

@@ -1,4 +1,4 @@
-/// A command line that does not read. Never quotes a value where a secret may stand by mistake.
+/// A command line that cannot be read. Never quotes a value, in case a secret stands there by mistake.
 struct UsageError: Error, Equatable {
     enum Fault: Equatable {
         case unknownCommand(String, nearest: String?)
@@ -14,7 +14,7 @@ struct UsageError: Error, Equatable {
     }
 
     let fault: Fault
-    /// The command whose usage helps.
+    /// The command whose usage is shown with the error.
     let path: [String]
 
     init(_ fault: Fault, path: [String]) {

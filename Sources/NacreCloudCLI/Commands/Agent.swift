@@ -13,7 +13,7 @@ enum Agent {
             """
     ) { _ in
         let agent = LongLivedAgent(LongLivedOperations(environment: ProcessInfo.processInfo.environment)) { Output.message($0) }
-        // One write, for an app that waits for it.
+        // One write, since the app that started the agent waits for it.
         let isFirst = try await agent.run { FileHandle.standardOutput.write(Data(LongLivedAgent.readyText.utf8)) }
         if !isFirst { Output.message("Another agent runs.") }
     }

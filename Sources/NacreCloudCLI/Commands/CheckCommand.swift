@@ -6,7 +6,7 @@ enum CheckCommand {
     private static let repair = Option.flag("repair", "Put right what can be made again; say of damaged records that they are lost.")
     private static let removeLost = Option.flag("remove-lost", "Also take lost records away: every device hears of a deletion.")
 
-    /// Between two lines that say how far it is.
+    /// The time between two progress lines.
     private static let progressPause: Duration = .seconds(2)
 
     static let command = Command(
@@ -35,7 +35,7 @@ enum CheckCommand {
 }
 
 extension CheckCommand {
-    /// Asks for one part after the other, and says every now and then how far it is.
+    /// Requests one part after the other, and prints the progress now and then.
     private static func parts(
         of admin: AdminClient, _ first: AdminMessages.NewCheck, isSilent: Bool, _ looked: Locked<Int>
     ) async throws -> AdminMessages.CheckReport {
@@ -59,7 +59,7 @@ extension CheckCommand {
         return whole
     }
 
-    /// Asks for files of which chunks are missing, one part after the other.
+    /// Requests the files that lack chunks, one part after the other.
     private static func lostFiles(of admin: AdminClient, isSilent: Bool, _ whole: inout AdminMessages.CheckReport) async throws {
         var known: Set<AdminMessages.CheckFinding> = []
         var next: String?
@@ -75,14 +75,15 @@ extension CheckCommand {
 }
 
 extension AdminMessages.CheckFinding {
-    /// A file of which a chunk is not there, or not in its size. A file with several such chunks is found once.
+    /// Makes a finding of a file whose chunk is missing or has another size. A file with several damaged chunks gives
+    /// one finding.
     fileprivate init(_ finding: AdminMessages.AssetFinding) {
         self.init(
             table: "assets", database: finding.database, zone: finding.zone, record: finding.record,
             what: "The file of its field \(finding.field) is not whole", outcome: .lost)
     }
 
-    /// For people: where it is, what it is, and what became of it.
+    /// A line for people: the place, the fault, and the outcome.
     fileprivate var line: String {
         let place = [table, database, zone, record].filter { !$0.isEmpty }.joined(separator: " ")
         return "\(place): \(what) (\(outcome.text))"

@@ -5,14 +5,14 @@ import NacreLocks
 /// A command that is run for the user, beside a server.
 final class ChildCommand: Sendable {
     private let pid: pid_t
-    /// It has not ended yet, so that the number is still its own.
+    /// Whether the command has not been waited for yet, which keeps its process ID valid.
     private let isRunning = Locked(true)
 
-    /// Begins it, with the signals as a shell gives them, whatever this process ignores.
+    /// Starts the command with the default signal actions, whatever this process ignores.
     /// - Parameters:
-    ///   - variables: beside those of this process.
-    ///   - ownGroup: what a terminal sends does not reach it: who runs it passes that on. Else it is in this process's group, so that a terminal speaks to
-    ///     it, and a Ctrl-C ends it.
+    ///   - variables: Set beside those of this process.
+    ///   - ownGroup: true: a process group of its own, which a terminal's signals do not reach; the caller passes
+    ///     them on. false: this process's group, in which a terminal's Ctrl-C ends the command.
     init(_ words: [String], _ variables: [String: String], ownGroup: Bool) throws {
         var arguments = words.map { strdup($0) } + [nil]
         let all = ProcessInfo.processInfo.environment.merging(variables) { $1 }
@@ -42,11 +42,12 @@ final class ChildCommand: Sendable {
         isRunning.withLock { if $0 { _ = kill(pid, SIGINT) } }
     }
 
-    /// Waits for its end, once.
-    /// - Returns: its exit status; 128 and the number of a signal that ended it, as shells count.
+    /// Waits for the command's end. Call it once.
+    /// - Returns: Its exit status; or 128 plus the number of the signal that ended it, as shells count.
     func status() async -> Int32 {
         await withCheckedContinuation { continuation in
-            // Blocks a thread of its own, none of Swift's. The number stays the child's until it is waited for under the lock.
+            // A thread of its own blocks, none of Swift's pool. The process ID stays valid until waitpid runs under
+            // the lock.
             Thread.detachNewThread { [self] in
                 var info = siginfo_t()
                 while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) == -1, errno == EINTR {}

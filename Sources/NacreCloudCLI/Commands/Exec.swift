@@ -5,9 +5,10 @@ import NacreTelemetry
 
 /// `nacre exec`
 enum Exec {
-    /// Requests whose lines are shown where the command fails. Ours: a screen.
+    /// The number of requests whose log lines are shown where the command fails. Ours: a screen.
     private static let tailLines = 40
-    /// Tells the command where the emulator's admin file is: `nacre fault add … --data "$NACRE_DATA"`.
+    /// The variable that names the emulator's data folder, with its admin file: `nacre fault add … --data
+    /// "$NACRE_DATA"`.
     private static let dataVariable = "NACRE_DATA"
 
     private static let container = Option.value("container", "name", fallback: "iCloud.test.exec", "The container of the command's app.")
@@ -26,7 +27,8 @@ enum Exec {
         if status != 0 { exit(status) }
     }
 
-    /// - Returns: the command's exit status, or 128 and the number of the signal that ended it, as shells count.
+    /// Runs the command with an emulator.
+    /// - Returns: The command's exit status, or 128 plus the number of the signal that ended it, as shells count.
     private static func run(_ words: [String], container: String) async throws -> Int32 {
         let folder = try TemporaryData()
         defer { folder.remove() }
@@ -56,7 +58,7 @@ enum Exec {
     }
 
     private static func child(_ words: [String], _ variables: [String: String]) async throws -> Int32 {
-        // What interrupts this is for the command, which has a group of its own: it ends as it likes, and then the emulator.
+        // Signals are passed on to the command, which has its own process group. The emulator ends after the command.
         let signals = StopSignals()
         let child = try ChildCommand(words, variables, ownGroup: true)
         let interruption = Task {
@@ -68,7 +70,7 @@ enum Exec {
     }
 }
 
-/// A folder for this user alone, for a server that keeps nothing.
+/// A temporary folder that only this user can read, for a server that keeps nothing.
 private struct TemporaryData {
     let path: String
 

@@ -32,7 +32,7 @@ enum Explain {
         }
     }
 
-    /// `docs/errors.md`
+    /// The page `docs/errors.md`.
     static var page: String {
         func table(_ guides: [ErrorGuide]) -> String {
             guides.map { guide in

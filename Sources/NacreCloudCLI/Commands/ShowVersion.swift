@@ -14,7 +14,7 @@ enum ShowVersion {
         var commit: String?
     }
 
-    /// The version, and the commit where `make dist` made this.
+    /// The version, with the commit where `make dist` made the program.
     static var text: String { commit.map { "\(ServerVersion.current) (\($0))" } ?? ServerVersion.current }
 
     private static var commit: String? {

@@ -2,9 +2,10 @@ import CloudKit
 import Foundation
 import NacreCloudWire
 
-/// The demo's story: two devices of one user keep one zone, and hold the same at the end.
+/// The demo: two devices of one user edit one zone, and hold the same records at the end.
 struct AtlasDemo {
-    /// Fields that the demo sets besides those of the input: the run, and what each device writes into the record that both edit.
+    /// Fields that the demo sets besides those of the input: the run, and what each device writes into the record
+    /// that both edit.
     static let ownKeys: Set = ["edition", "noteOfA", "seenByB"]
 
     let session: DemoSession
@@ -22,7 +23,8 @@ struct AtlasDemo {
         (a, b) = session.devices()
     }
 
-    /// - Throws: `DemoFailure` where anything is other than it should be, or what the framework throws.
+    /// Runs the demo.
+    /// - Throws: `DemoFailure` for an unexpected result, or the framework's errors.
     mutating func run() async throws {
         try await openZone()
         try await forget()
@@ -62,7 +64,7 @@ struct AtlasDemo {
         }
     }
 
-    /// A deletes what the input had in an earlier run and has no longer.
+    /// Deletes on device A the records whose input lines are gone since an earlier run.
     private func forget() async throws {
         let names = Set(await a.copy.keys).subtracting(entries.map(\.recordName)).sorted()
         guard !names.isEmpty else { return }
@@ -72,7 +74,8 @@ struct AtlasDemo {
         try timeline.say("A deleted \(names.count) records that the input has no longer")
     }
 
-    /// A saves everything in atomic batches, while B follows the feed: told of each batch, as push would tell it.
+    /// Saves everything on A in atomic batches, while B follows the changes: it is told of each batch, as a push
+    /// would tell it.
     private mutating func fill() async throws {
         let start = timeline.now
         let records = try await draft()
@@ -104,7 +107,7 @@ struct AtlasDemo {
         _ = try await a.follow()
     }
 
-    /// The records to save: those that A holds, or new ones, with what the input says.
+    /// Returns the records to save: those that A holds, or new ones, with the fields of the input.
     private func draft() async throws -> [CKRecord] {
         let copy = await a.copy
         return entries.map { entry in
@@ -116,7 +119,8 @@ struct AtlasDemo {
         }
     }
 
-    /// Both devices hold exactly the input, every field of it, and the same of everything else.
+    /// Checks that both devices hold exactly the input with every field, and that their records are equal in
+    /// everything else.
     mutating func compare(_ expected: [AtlasEntry]) async throws {
         let (ofA, ofB) = (await a.copy, await b.copy)
         guard ofA.count == expected.count, ofB.count == expected.count else {
@@ -135,7 +139,7 @@ struct AtlasDemo {
 
     // MARK: Edits
 
-    /// Both edit one record; B is late, gets the server's record with the error, merges and saves.
+    /// Edits one record on both devices; B is late, gets the server's record with the error, merges and saves.
     private mutating func edit() async throws {
         guard let contestedName = entries.first?.recordName else { throw DemoFailure("the input is empty") }
         let note = "edited by A in run \(report.run)"
@@ -160,7 +164,7 @@ struct AtlasDemo {
         try timeline.say("A and B edited \(contestedName): B got serverRecordChanged, merged, saved; both edits are on both")
     }
 
-    /// The server's record, out of the refusal of a save that came too late.
+    /// Returns the server's record from the error of a save that came too late.
     private func conflict(saving record: CKRecord) async throws -> CKRecord {
         do {
             _ = try await b.database.save(record)
@@ -173,7 +177,7 @@ struct AtlasDemo {
         throw DemoFailure("B overwrote the edit of A without a word")
     }
 
-    /// A deletes the last record; B hears of it. The next run saves it again.
+    /// Deletes the last record on A; B follows. The next run saves it again.
     private mutating func delete() async throws {
         guard let entry = entries.last else { throw DemoFailure("the input is empty") }
         _ = try await a.database.deleteRecord(withID: CKRecord.ID(recordName: entry.recordName, zoneID: a.zoneID))
@@ -188,9 +192,10 @@ struct AtlasDemo {
         try await compare(entries.dropLast())
     }
 
-    // MARK: Everybody
+    // MARK: The public database
 
-    /// A publishes a record; a third device, on which nobody is signed in, reads it and is kept out of the private database.
+    /// Publishes a record on A; a third device, on which nobody is signed in, reads it and is refused the private
+    /// database.
     private func meetTheSignedOut() async throws {
         let record = CKRecord(recordType: "Atlas", recordID: CKRecord.ID(recordName: "atlas-of-" + session.user.drop { $0 == "_" }))
         record["records"] = report.recordsCompared
@@ -204,7 +209,7 @@ struct AtlasDemo {
             _ = try await c.privateCloudDatabase.allRecordZones()
             throw DemoFailure("device C has no account and was let into a private database")
         } catch let error as CKError where error.code == .notAuthenticated {
-            // As it should be.
+            // The expected error.
         }
         let read = try await c.publicCloudDatabase.record(for: record.recordID)
         let adaID = try await a.container.userRecordID()

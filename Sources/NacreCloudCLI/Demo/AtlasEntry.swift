@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// One line of the demo's input as a record: what is written into it, and what must be found in it on another device.
+/// One line of the demo's input as a record: the fields to write, and to find again on another device.
 struct AtlasEntry {
     enum Content: Equatable {
         case text(String)
@@ -32,14 +32,14 @@ struct AtlasEntry {
         fields = all.compactMapValues { $0.map(Content.text) }
     }
 
-    /// All entries: time zones, then languages.
+    /// Reads all entries: time zones, then languages.
     static func read() throws -> (zones: [AtlasEntry], languages: [AtlasEntry]) {
         let zones = try TimeZoneTable.parse(String(decoding: try TimeZoneTable.file.read(), as: UTF8.self)).map(AtlasEntry.init)
         let languages = try LanguageTable.parse(try LanguageTable.file.read()).map(AtlasEntry.init)
         return (zones, languages)
     }
 
-    /// Sets what the record does not hold yet. A key that the input has no longer is cleared.
+    /// Sets the fields that differ in the record, and clears those that the input no longer has.
     func write(to record: CKRecord, besides others: Set<String>) {
         for (key, content) in fields where Self.content(of: record, key) != content {
             switch content {
@@ -51,7 +51,8 @@ struct AtlasEntry {
         for key in record.allKeys() where fields[key] == nil && !others.contains(key) { record[key] = nil as String? }
     }
 
-    /// The first key whose value is not the input's; `others` are the demo's own.
+    /// Returns the first key whose value is not the input's.
+    /// - Parameter others: The demo's own keys, which are not compared.
     func difference(from record: CKRecord, besides others: Set<String>) -> String? {
         let keys = Set(fields.keys).union(record.allKeys()).subtracting(others)
         return keys.sorted().first { Self.content(of: record, $0) != fields[$0] }

@@ -4,10 +4,11 @@ import Foundation
 
 extension AtlasDemo {
     private static let word = "creole"
-    /// Seconds that a device waits for what the server tells behind a save, before the demo fails: many times what a busy machine takes.
+    /// Seconds that a device waits for a notification after a save, before the demo fails: many times what a busy
+    /// machine takes.
     static let patience = 10.0
 
-    /// B subscribes to the languages with a word and to the zone; A changes one of them, and B shows the alert.
+    /// Subscribes B to the languages with a word and to the zone; A changes one of them, and B shows the alert.
     mutating func hearOfChanges() async throws {
         let ofLanguages = CKQuerySubscription(
             recordType: "Language", predicate: NSPredicate(format: "self CONTAINS %@", Self.word), subscriptionID: "demo languages",
@@ -42,9 +43,9 @@ extension AtlasDemo {
         try timeline.say("A changed a language, and B showed “\(text)”: \(language), \(milliseconds) ms after A began to save")
     }
 
-    /// Listens on a device, does something once it is connected, and waits for what it is told.
-    /// - Parameter isAll: asked with each thing that it is told, whether that is all.
-    /// - Returns: what it was told, and the seconds from the deed's beginning.
+    /// Listens on a device, runs the deed once it is connected, and waits for notifications.
+    /// - Parameter isAll: Called after each notification with all so far; true ends the wait.
+    /// - Returns: The notifications, and the seconds since the deed began.
     static func hear(
         _ device: Device, until isAll: ([CKNotification]) async throws -> Bool, doing deed: () async throws -> Void
     ) async throws -> (notifications: [CKNotification], seconds: Double) {

@@ -3,9 +3,10 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// The demo's pictures: the time zones as points on a map of the world, which one device saves as an asset and the other fetches.
+/// The demo's pictures: the time zones as points on a map of the world, which one device saves as an asset and the
+/// other fetches.
 extension AtlasDemo {
-    /// A draws the map and saves it; B has the same bytes.
+    /// Draws the map on A and saves it; B fetches the same bytes.
     mutating func showPicture() async throws {
         let picture = AtlasPicture(entries)
         try await show(picture, in: "atlas-map")
@@ -13,9 +14,10 @@ extension AtlasDemo {
         try timeline.say("A saved a map of \(picture.points) time zones, a PNG of \(picture.png.count) bytes, and B fetched the same bytes")
     }
 
-    /// A draws the map for a wall and saves it, draws a ring around a place on it and saves it again: what travels then is what of the file is another.
+    /// Draws a large map and saves it, then draws a ring on it and saves it again: only the chunks that changed are
+    /// sent.
     mutating func showChangedPicture() async throws {
-        // The grain of each run is its own, so that nothing of it is on the server before.
+        // Each run has its own grain, so that the server holds none of the file's chunks before.
         let grain = UInt64.random(in: 0...UInt64.max)
         let plain = AtlasPicture(entries, scale: Self.wallScale, grain: grain)
         let ringed = AtlasPicture(entries, scale: Self.wallScale, grain: grain, ringed: 0)
@@ -38,11 +40,12 @@ extension AtlasDemo {
         return chunks + (cutter.rest().map { [$0] } ?? [])
     }
 
-    /// Pixels of the map for a wall for each of the small one, in a line.
+    /// Pixels of the large map for each pixel of the small one, along one axis.
     private static let wallScale = 12
 
-    /// A saves a picture; B has the same bytes.
-    /// - Returns: how many of its bytes the server had already: the first that an operation tells of a large file's way.
+    /// Saves a picture on A; B fetches the same bytes.
+    /// - Returns: How many of its bytes the server had already: the first progress that a save of a large file
+    ///   reports.
     @discardableResult
     private func show(_ picture: AtlasPicture, in name: String) async throws -> Int {
         let id = CKRecord.ID(recordName: name)
@@ -62,7 +65,8 @@ extension AtlasDemo {
         return Int((there * Double(picture.png.count)).rounded())
     }
 
-    /// - Returns: what was saved, and what part of its file the server had before anything of it was sent.
+    /// Saves a record.
+    /// - Returns: The saved record, and the part of its file that the server had before any upload.
     private func save(_ map: CKRecord) async throws -> (saved: CKRecord, there: Double) {
         let parts = Locked<[Double]>([])
         let operation = CKModifyRecordsOperation(recordsToSave: [map])
@@ -79,24 +83,26 @@ extension AtlasDemo {
     }
 }
 
-/// A map of the world in grey, a pixel for each two degrees or more, with a point for each place.
+/// A map of the world in grey, with a pixel for each two degrees or less, and a point for each place.
 struct AtlasPicture {
     static let width = 180
     static let height = 90
     private static let sea: UInt8 = 0x20
     private static let point: UInt8 = 0xFF
 
-    /// Of a ring, in pixels: its outer and its inner border.
+    /// Pixels: the outer and the inner radius of the ring.
     private static let ring = (outer: 9, inner: 7)
 
     let points: Int
-    /// The picture as a PNG file. ISO/IEC 15948: eight bits of grey, its pixels in blocks that are stored and not compressed.
+    /// The picture as a PNG file. ISO/IEC 15948: eight bits of grey, its pixels in blocks that are stored and not
+    /// compressed.
     let png: [UInt8]
 
+    /// Draws the map.
     /// - Parameters:
-    ///   - scale: pixels for each of the smallest map, in a line.
-    ///   - grain: what its sea is strewn with; nil: it is smooth.
-    ///   - ringed: around which of the places a ring is drawn.
+    ///   - scale: Pixels for each pixel of the smallest map, along one axis.
+    ///   - grain: The seed of the noise in the sea; nil: no noise.
+    ///   - ringed: The index of the place with a ring around it.
     init(_ entries: [AtlasEntry], scale: Int = 1, grain: UInt64? = nil, ringed: Int? = nil) {
         let places = entries.compactMap { entry in entry.fields.values.compactMap { if case .place(let place) = $0 { place } else { nil } }.first }
         let (width, height) = (Self.width * scale, Self.height * scale)
@@ -174,7 +180,7 @@ struct AtlasPicture {
         return ~rest
     }
 
-    /// What each byte does to a CRC-32.
+    /// The CRC-32 remainder of each byte.
     private static let checks = (UInt32(0)..<256).map { byte in
         (0..<8).reduce(byte) { rest, _ in (rest >> 1) ^ (rest & 1 == 1 ? 0xEDB8_8320 : 0) }
     }

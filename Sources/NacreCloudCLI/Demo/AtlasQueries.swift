@@ -1,18 +1,18 @@
 import CloudKit
 import Foundation
 
-/// What the demo asks the server to find; each answer is held against what the device's own copy says.
+/// The demo's queries; each result is compared with the device's own copy.
 extension AtlasDemo {
     static let nearestMax = 10
-    /// Where the ten nearest time zones are looked for: the middle of Europe.
+    /// The centre of the search for the ten nearest time zones: the middle of Europe.
     private static let here = CLLocation(latitude: 50.087, longitude: 14.421)
-    /// Metres around it.
+    /// Metres around the centre.
     private static let radius: CLLocationDistance = 3_000_000
-    /// Languages by a word of any of their texts, in whatever case.
+    /// The word that languages are searched for, in any of their texts and in any case.
     private static let word = "creole"
 
-    /// The ten nearest time zones, nearest first.
-    /// - Returns: their names.
+    /// Queries the ten nearest time zones, nearest first.
+    /// - Returns: Their record IDs.
     mutating func findNearest() async throws -> [CKRecord.ID] {
         let query = CKQuery(
             recordType: "TimeZone",
@@ -39,7 +39,7 @@ extension AtlasDemo {
         return found.matchResults.map(\.0)
     }
 
-    /// Languages by a word of their texts, page by page, in the order of their names.
+    /// Queries languages by a word of their texts, page by page, in the order of their names.
     mutating func findByWord() async throws {
         let query = CKQuery(recordType: "Language", predicate: NSPredicate(format: "self CONTAINS %@", Self.word))
         query.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
@@ -64,7 +64,8 @@ extension AtlasDemo {
         try timeline.say("B found the \(names.count) languages with the word “\(Self.word)” in \(pages) pages: \(names[0]), … in \(milliseconds) ms")
     }
 
-    /// A makes a trip through time zones: stops that belong to it, notes that belong to stops. It deletes the trip, and all of it goes.
+    /// Saves a trip through time zones: stops that belong to it, notes that belong to stops. Deletes the trip; the
+    /// server deletes all of it.
     mutating func cascade(through zones: [CKRecord.ID]) async throws {
         func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: a.zoneID) }
         let trip = CKRecord(recordType: "Trip", recordID: id("trip"))

@@ -1,15 +1,16 @@
 import CloudKit
 import Foundation
 
-/// The demo's users share: Ada a trip with Ben, by its link, and a guide with Cleo, who may only read it.
+/// Sharing among the demo's users: Ada shares a trip with Ben by its link, and a guide with Cleo, who may only read
+/// it.
 extension AtlasDemo {
-    /// Where the trip is, with a diary beside it that is nobody else's.
+    /// The zone of the trip; a diary beside it is not shared.
     static let tripZone = "Trip"
     private static let guideZone = "Guide"
 
     mutating func shareTripAndGuide() async throws {
         let (ben, cleo) = (session.ben(at: Self.tripZone), session.cleo(at: Self.guideZone))
-        // A run that was cut short may have left them.
+        // A run that was cut short may have left the zones.
         for name in [Self.tripZone, Self.guideZone] {
             _ = try? await a.database.deleteRecordZone(withID: CKRecordZone.ID(zoneName: name))
             _ = try await a.database.save(CKRecordZone(zoneName: name))
@@ -41,7 +42,7 @@ extension AtlasDemo {
 
     // MARK: What is shared
 
-    /// A trip with a day below it, shared with everybody who has the link.
+    /// Saves a trip with a day below it, shared with everybody who has the link.
     private func shareTrip() async throws -> CKShare {
         let trip = record("Trip", "trip", in: Self.tripZone, text: report.nearest)
         let day = record("Day", "day", in: Self.tripZone, text: "The first day")
@@ -53,7 +54,7 @@ extension AtlasDemo {
         return try await save(share, with: [trip, day, diary])
     }
 
-    /// A zone with an entry, shared with Cleo.
+    /// Saves a zone with an entry, shared with Cleo.
     private func shareGuide(with cleo: Device) async throws -> CKShare {
         let share = CKShare(recordZoneID: CKRecordZone.ID(zoneName: Self.guideZone))
         share[CKShare.SystemFieldKey.title] = "A guide to \(report.nearest)"
@@ -75,16 +76,16 @@ extension AtlasDemo {
         return share
     }
 
-    // MARK: Who does what
+    // MARK: The guests
 
-    /// A device follows what is shared with it, and has exactly this of the zone.
+    /// Brings a guest's device up to date, and checks that it holds exactly these records of the zone.
     private func hold(_ guest: Device, _ names: Set<String>) async throws {
         _ = try await guest.follow()
         let held = Set(await guest.copy.keys)
         guard held == names else { throw DemoFailure("\(guest.name) holds \(held.sorted().joined(separator: ", "))") }
     }
 
-    /// Ben writes into the day, which Ada reads on her other device; her diary he does not find.
+    /// Lets Ben write into the day, which Ada reads on her other device. Ben cannot find her diary.
     private func edit(_ ben: Device) async throws {
         let day = try await ben.record("day")
         day["note"] = "Ben comes along, in run \(report.run)"
@@ -95,11 +96,11 @@ extension AtlasDemo {
             _ = try await ben.database.record(for: CKRecord.ID(recordName: "diary", zoneID: ben.zoneID))
             throw DemoFailure("Ben read Ada's diary")
         } catch let error as CKError where error.code == .unknownItem {
-            // As it should be.
+            // The expected error.
         }
     }
 
-    /// Cleo may not write into the guide; what Ada writes there she hears.
+    /// Checks that Cleo cannot write into the guide, and that she follows what Ada writes there.
     private func refuse(_ cleo: Device) async throws {
         let entry = try await cleo.record("entry")
         entry["text"] = "Cleo was here"
@@ -107,7 +108,7 @@ extension AtlasDemo {
             _ = try await cleo.database.save(entry)
             throw DemoFailure("Cleo wrote into a zone that she may only read")
         } catch let error as CKError where error.code == .permissionFailure {
-            // As it should be.
+            // The expected error.
         }
         let own = try await a.database.record(for: CKRecord.ID(recordName: "entry", zoneID: CKRecordZone.ID(zoneName: Self.guideZone)))
         own["text"] = "The bridge, at night"
@@ -118,8 +119,9 @@ extension AtlasDemo {
         }
     }
 
-    /// Ada closes the link and so takes Ben out; his device, which subscribed to what is shared with him, is told, and finds the zone gone.
-    /// - Returns: the seconds from the beginning of Ada's save.
+    /// Closes the link, which removes Ben from the share. His device, subscribed to the shared database, is told and
+    /// finds the zone gone.
+    /// - Returns: The seconds since Ada's save began.
     private func remove(_ ben: Device, from share: CKShare) async throws -> Double {
         let subscription = CKDatabaseSubscription(subscriptionID: "demo shared")
         subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
@@ -144,7 +146,7 @@ extension AtlasDemo {
             _ = try await ben.database.record(for: CKRecord.ID(recordName: "day", zoneID: ben.zoneID))
             throw DemoFailure("Ben reads a trip from which he was removed")
         } catch let error as CKError where error.code == .zoneNotFound {
-            // As it should be.
+            // The expected error.
         }
         return told.seconds
     }

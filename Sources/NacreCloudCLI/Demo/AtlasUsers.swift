@@ -1,8 +1,8 @@
 import CloudKit
 
-/// Two of the demo's users: each has a record of its own, which the other reads.
+/// Two of the demo's users: each has its own user record, which the other can read.
 extension AtlasDemo {
-    /// Ada's device sets a value in her public user record; Ben's reads it, and may not change it.
+    /// Sets a value in Ada's public user record on her device; Ben reads it, and cannot change it.
     mutating func showUserRecords() async throws {
         let ben = session.ben(at: Self.tripZone).container
         let adaID = try await a.container.userRecordID()
@@ -21,7 +21,7 @@ extension AtlasDemo {
             _ = try await ben.publicCloudDatabase.save(read)
             throw DemoFailure("Ben changed Ada's user record")
         } catch let error as CKError where error.code == .permissionFailure {
-            // As it should be.
+            // The expected error.
         }
         let kept = try await b.container.publicCloudDatabase.record(for: adaID)
         guard kept["favorite"] as? String == own["favorite"] as? String else { throw DemoFailure("Ada's user record is not what she saved") }

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudServer
 
-/// Who the demo is from run to run: `demo.json` in the data folder, so that it meets the data of its last run again.
+/// The demo's credentials: `demo.json` in the data folder, so that each run finds the data of the last one.
 struct DemoCredentials: Codable {
     var email: String
     var password: String
@@ -9,11 +9,11 @@ struct DemoCredentials: Codable {
 
     private static let name = "demo.json"
 
-    /// The other users of the story, with the same password.
+    /// The other users of the demo, with the same password.
     var bensEmail: String { "ben-\(email)" }
     var cleosEmail: String { "cleo-\(email)" }
 
-    /// nil where there is no file, or one that cannot be read.
+    /// Reads the file; nil where there is none or it cannot be read.
     static func load(folder: String) throws -> DemoCredentials? {
         let bytes: [UInt8]
         do {
@@ -29,7 +29,7 @@ struct DemoCredentials: Codable {
         try PrivateFile.write([UInt8](try JSONEncoder().encode(self)), to: "\(folder)/\(Self.name)")
     }
 
-    /// Three accounts under names that nobody else has, and an API token.
+    /// Makes three accounts with unique names, and an API token.
     static func make(by admin: AdminClient, container: String, environment: String) async throws -> DemoCredentials {
         let email = "demo-\(RandomText.digits(1))@nacre.invalid"
         let password = RandomText.digits(4)

@@ -1,4 +1,4 @@
-/// What the demo did, for `--json`.
+/// The results of the demo, for `--json`.
 struct DemoReport: Encodable, Sendable {
     var url: String
     var container: String
@@ -12,7 +12,7 @@ struct DemoReport: Encodable, Sendable {
     var recordsSaved = 0
     var batches = 0
     var saveSeconds = 0.0
-    /// What the other device heard meanwhile, and in how many pages.
+    /// Changes that the other device fetched meanwhile, and in how many pages.
     var changesFollowed = 0
     var pagesFollowed = 0
     /// Records that both devices hold at the end, every field of them alike.
@@ -21,19 +21,20 @@ struct DemoReport: Encodable, Sendable {
     var deletionsFollowed = 0
     /// The time zone nearest to one place.
     var nearest = ""
-    /// Languages that one word finds.
+    /// Languages that the query for one word finds.
     var languagesByWord = 0
-    /// What the other device was told by the server when a record changed that it subscribed to.
+    /// Notifications that the other device got when a record changed that it subscribed to.
     var notificationsHeard = 0
-    /// Records that went because another did.
+    /// Records deleted because the record they belong to was.
     var deletionsCascaded = 0
     /// User records that another user read and could not change.
     var userRecordsRead = 0
-    /// A record with what hangs on it, into which another user wrote until he was removed, and a zone that a third one reads.
+    /// Shares accepted: a record with its children, written by another user until he was removed, and a zone that a
+    /// third one reads.
     var sharesAccepted = 0
-    /// Of the picture that one device saved and the other fetched.
+    /// Bytes of the picture that one device saved and the other fetched.
     var pictureBytes = 0
-    /// Of a larger one that was saved again with a ring drawn on it, and what of it was sent then.
+    /// Bytes of a larger picture that was saved again with a ring drawn on it, and the bytes that were sent then.
     var changedPictureBytes = 0
     var changedPictureBytesSent = 0
     var seconds = 0.0

@@ -2,7 +2,8 @@ import CloudKit
 import Foundation
 import NacreCloudServer
 
-/// Everything that the demo needs of the server before it can use the framework: a container, three users, and tokens for their devices.
+/// All that the demo needs of the server before it can use the framework: a container, three users, and tokens for
+/// their devices.
 struct DemoSession: Sendable {
     static let container = "iCloud.dev.nacre.demo"
     static let environment = CloudKitServer.Environment.development
@@ -12,10 +13,11 @@ struct DemoSession: Sendable {
     private let url: URL
     private let apiToken: String
     let user: String
-    /// Of A and B, and of the devices of Ben and Cleo.
+    /// Account tokens of the devices A and B, and of the devices of Ben and Cleo.
     private let tokens: [String]
 
-    /// - Parameter folder: where the user of the last run is written down; nil: nowhere, and every run has a user of its own.
+    /// Begins a session.
+    /// - Parameter folder: The folder with the credentials of the last run; nil: none, and every run makes new users.
     static func begin(_ call: Call, folder: String?) async throws -> DemoSession {
         let admin = try await AdminClient.connect(call)
         _ = try await admin.create(AdminMessages.NewContainer(name: container))
@@ -25,7 +27,7 @@ struct DemoSession: Sendable {
             do {
                 return try await signIn(known, text, url)
             } catch let failure as CommandFailure where failure.code == .authentication {
-                // Written for a server whose data is gone, as it is in memory: a new user then.
+                // The credentials are of a server whose data is gone, such as one in memory: make new users.
             }
         }
         let credentials = try await DemoCredentials.make(by: admin, container: container, environment: environment.rawValue)
@@ -55,10 +57,10 @@ struct DemoSession: Sendable {
         (device("A", tokens[0], .private, Self.zoneID), device("B", tokens[1], .private, Self.zoneID))
     }
 
-    /// The device of another user, at a zone of the user.
+    /// Returns the device of another user, at a zone of the user.
     func ben(at zoneName: String) -> Device { device("Ben", tokens[2], .shared, CKRecordZone.ID(zoneName: zoneName, ownerName: user)) }
 
-    /// The device of a third user, at a zone of the user.
+    /// Returns the device of a third user, at a zone of the user.
     func cleo(at zoneName: String) -> Device { device("Cleo", tokens[3], .shared, CKRecordZone.ID(zoneName: zoneName, ownerName: user)) }
 
     private func device(_ name: String, _ token: String, _ scope: CKDatabase.Scope, _ zoneID: CKRecordZone.ID) -> Device {
@@ -66,7 +68,7 @@ struct DemoSession: Sendable {
         return Device(name: name, container: CKContainer(identifier: Self.container, server: server), scope: scope, zoneID: zoneID)
     }
 
-    /// A device that nobody is signed in on.
+    /// Returns a device that no user is signed in on.
     func signedOut() -> CKContainer {
         CKContainer(identifier: Self.container, server: CloudKitServer(url: url, environment: Self.environment, apiToken: apiToken))
     }

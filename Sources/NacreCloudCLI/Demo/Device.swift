@@ -1,11 +1,12 @@
 import CloudKit
 import Foundation
 
-/// A device of one of the demo's users: a container of its own, and a copy of the zone that it keeps by following the zone's changes.
+/// A device of one of the demo's users: a container, and a copy of the zone that it keeps by following the zone's
+/// changes.
 ///
-/// An actor, because what it does is wait: two of them work at once.
+/// An actor, because it mostly waits: two devices work at once.
 actor Device {
-    /// What one look at the feed brought.
+    /// The result of fetching changes once.
     struct News: Sendable {
         var changes = 0
         var deletions: [String] = []
@@ -34,7 +35,7 @@ actor Device {
 
     nonisolated var database: CKDatabase { container.database(with: scope) }
 
-    /// Whether the database's own feed tells of the zone.
+    /// Returns whether the database's changes name the zone.
     func seesZone() async throws -> Bool {
         var token: CKServerChangeToken?
         while true {
@@ -64,7 +65,7 @@ actor Device {
         return news
     }
 
-    /// Looks at the feed whenever there is reason to, and once more at the end.
+    /// Fetches changes at each nudge, and once more at the end.
     func follow(_ nudges: AsyncStream<Void>) async throws -> News {
         var news = News()
         for await _ in nudges { news += try await follow() }
@@ -72,13 +73,13 @@ actor Device {
         return news
     }
 
-    /// The copy's record of this name.
+    /// Returns the copy's record of this name.
     func record(_ name: String) throws -> CKRecord {
         guard let record = copy[name] else { throw DemoFailure("device \(self.name) has no record \(name)") }
         return record
     }
 
-    /// Saves a whole batch or nothing of it.
+    /// Saves a batch atomically.
     func save(_ batch: [CKRecord], _ policy: CKModifyRecordsOperation.RecordSavePolicy) async throws {
         let results = try await database.modifyRecords(saving: batch, deleting: [], savePolicy: policy, atomically: true)
         guard results.saveResults.count == batch.count else {
@@ -87,7 +88,7 @@ actor Device {
         for result in results.saveResults.values { _ = try result.get() }
     }
 
-    /// Deletes records of the zone, whether they are there or not.
+    /// Deletes records of the zone, whether they exist or not.
     func delete(_ names: [String]) async throws {
         let ids = names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
         let results = try await database.modifyRecords(saving: [], deleting: ids)
@@ -95,7 +96,7 @@ actor Device {
     }
 }
 
-/// What the demo found to be other than it should.
+/// A result that the demo did not expect.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
 

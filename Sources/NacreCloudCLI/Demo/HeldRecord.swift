@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// All that a device holds of a record, as a value: two devices hold the same when these are equal.
+/// All that a device holds of a record, as a value: two devices hold the same record if these are equal.
 struct HeldRecord: Equatable {
     let recordType: String
     let changeTag: String?
@@ -10,7 +10,9 @@ struct HeldRecord: Equatable {
     let creator: String?
     let fields: [String: HeldValue]
 
-    /// - Parameter user: whose device holds it, where another user's is compared with it: each sees itself as the current user.
+    /// Copies a record.
+    /// - Parameter user: The user whose device holds it, for comparisons with another user's: each sees itself as the
+    ///   current user.
     init(_ record: CKRecord, heldBy user: CKRecord.ID? = nil) {
         recordType = record.recordType
         changeTag = record.recordChangeTag
@@ -23,7 +25,7 @@ struct HeldRecord: Equatable {
         self.fields = fields
     }
 
-    /// The first part in which the two differ, in words.
+    /// Returns the first part in which the two differ, in words.
     func difference(from other: HeldRecord) -> String? {
         if recordType != other.recordType { return "the record type" }
         if changeTag != other.changeTag { return "the change tag" }
@@ -39,7 +41,7 @@ enum HeldValue: Equatable {
     case number(Double)
     case date(Date)
     case place(HeldPlace)
-    /// Of no kind that the demo writes.
+    /// A value of a kind that the demo does not write.
     case other(String)
 
     init?(_ value: (any __CKRecordObjCValue)?) {
@@ -60,7 +62,7 @@ enum HeldValue: Equatable {
     }
 }
 
-/// A location with all that it knows.
+/// A location with all its properties.
 struct HeldPlace: Equatable {
     let coordinate: ISO6709
     /// Altitude, both accuracies, course and speed.

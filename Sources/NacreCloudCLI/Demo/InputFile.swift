@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that the demo reads, and the Debian package that brings it.
+/// A file that the demo reads, and the Debian package that provides it.
 struct InputFile: Equatable {
     let path: String
     let package: String
@@ -14,7 +14,7 @@ struct InputFile: Equatable {
     }
 }
 
-/// Where an input file is not what it should be.
+/// The place in an input file that cannot be read.
 struct InputFault: Error, Equatable, CustomStringConvertible {
     let file: InputFile
     let place: String

@@ -36,7 +36,8 @@ enum LanguageTable {
         }
     }
 
-    /// - Throws: `InputFault` for anything that is not that table.
+    /// Parses the table.
+    /// - Throws: `InputFault` for other JSON.
     static func parse(_ bytes: Data) throws(InputFault) -> [Language] {
         do {
             return try JSONDecoder().decode(Table.self, from: bytes).languages

@@ -9,7 +9,7 @@ enum TimeZoneTable {
         var comment: String?
     }
 
-    /// Lines of countries, place, name and comment between tabs; `#` begins a remark.
+    /// Parses lines of countries, place, name and comment between tabs; `#` begins a remark.
     /// - Throws: `InputFault` for any other line.
     static func parse(_ text: String) throws(InputFault) -> [Zone] {
         var zones: [Zone] = []
@@ -46,7 +46,7 @@ struct ISO6709: Equatable {
         self.longitude = longitude
     }
 
-    /// A sign, then degrees of so many digits, minutes of two, and seconds of two or none.
+    /// Reads a sign, then `digits` digits of degrees, two of minutes, and two of seconds or none.
     private static func degrees(_ text: ArraySlice<UInt8>, digits: Int) -> Double? {
         let sign: Double
         switch text.first {

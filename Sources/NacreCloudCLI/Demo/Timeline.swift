@@ -1,6 +1,6 @@
-/// What the demo says while it runs: a line for each thing done, with the seconds since it began.
+/// The demo's output while it runs: a line for each step, with the seconds since it began.
 struct Timeline: Sendable {
-    /// Whether lines are printed at all: not where one JSON object is to be the whole output.
+    /// Whether no lines are printed: with `--json` one object is the whole output.
     let isSilent: Bool
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
@@ -22,12 +22,12 @@ struct Timeline: Sendable {
         try Output.data("\(Self.padded(Self.text(seconds(), digits: 3), 9)) s  \(line)")
     }
 
-    /// `8222 records/s`, or nothing where it was too quick to tell.
+    /// Returns a rate such as `8222 records/s`, or `at once` for a time of a millisecond or less.
     static func rate(_ count: Int, _ unit: String, in seconds: Double) -> String {
         seconds > 0.001 ? "\(Int(Double(count) / seconds)) \(unit)/s" : "at once"
     }
 
-    /// A number with that many decimals.
+    /// Formats a number with `digits` decimals.
     static func text(_ number: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1) { scale, _ in scale * 10 }
         let scaled = Int((number * Double(scale)).rounded())

@@ -1,11 +1,11 @@
 import NacreCloudServer
 import NacreCloudWire
 
-/// How the process ends. Numbers from 64 on: BSD's sysexits.h; 130: 128 and SIGINT, as shells count.
+/// Exit codes of the process. Numbers from 64 on: BSD's sysexits.h; 130: 128 plus SIGINT, as shells count.
 enum ExitCode: Int32, CaseIterable {
     case success = 0
     case failure = 1
-    /// What was looked at is not sound, or not as it should be.
+    /// The data that was checked is damaged or invalid, or differs.
     case damaged = 2
     case usage = 64
     case unreachable = 69
@@ -13,7 +13,7 @@ enum ExitCode: Int32, CaseIterable {
     case interrupted = 130
 }
 
-/// Why a command did not do what it was asked, in a sentence, and what to do about it.
+/// The reason why a command failed, in a sentence, and what to do about it.
 struct CommandFailure: Error {
     let code: ExitCode
     let message: String
@@ -34,8 +34,8 @@ struct CommandFailure: Error {
         self.init(error.code == .notPrivate ? .authentication : .failure, "\(error.path): \(error.text)", remedy: remedy)
     }
 
-    /// What CloudKit's web API refused.
-    /// - Parameter record: the record that it is about.
+    /// Makes a failure of an error of CloudKit's web API.
+    /// - Parameter record: The record that the error is about.
     init(_ error: ServerError, of record: String? = nil) {
         let code: ExitCode
         var remedy = error.remedy

@@ -1,8 +1,8 @@
-/// Says on standard error why a command failed: in sentences, or with `--json` as one object in a line.
+/// Prints on standard error why a command failed: as text, or with `--json` as one object in a line.
 struct ErrorReport {
     let root: Command
     let isJSON: Bool
-    /// What is set elsewhere than on the command line, so that a fault of it can be found.
+    /// Settings from outside the command line, so that the report can name the origin of a faulty one.
     var settings: [String: Setting] = [:]
 
     private struct Object: Encodable {
@@ -10,21 +10,23 @@ struct ErrorReport {
     }
 
     private struct Fault: Encodable {
-        /// With which the process ends.
+        /// The exit code of the process.
         var exitCode: Int32
         var message: String
         var remedy: String?
-        /// Of a command line that does not read.
+        /// The usage, for a command line that cannot be read.
         var usage: String?
     }
 
-    /// - Returns: with what the process ends.
+    /// Prints a failure.
+    /// - Returns: The exit code of the process.
     func print(_ failure: CommandFailure) -> ExitCode {
         print(Fault(exitCode: failure.code.rawValue, message: failure.message, remedy: failure.remedy))
         return failure.code
     }
 
-    /// - Returns: with what the process ends.
+    /// Prints a usage error.
+    /// - Returns: The exit code of the process.
     func print(_ error: UsageError) -> ExitCode {
         var path = [root]
         for name in error.path.dropFirst() {

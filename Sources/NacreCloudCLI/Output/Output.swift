@@ -2,62 +2,65 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What the command says: data on standard output, messages on standard error. Unbuffered, so nothing is lost however the process ends.
+/// The output of a command: data on standard output, messages on standard error. Unbuffered, so nothing is lost
+/// however the process ends.
 enum Output {
     private static let isQuiet = Atomic(false)
 
-    /// Prints data and errors from now on, and no messages.
+    /// Prints only data and errors from now on, and no messages.
     static func beQuiet() { isQuiet.store(true, ordering: .relaxed) }
 
-    /// A line of data.
+    /// Prints a line of data.
     static func data(_ line: String) throws {
         try write(line + "\n", to: STDOUT_FILENO)
     }
 
-    /// Data that has its line feeds.
+    /// Prints data that has its line feeds.
     static func text(_ text: String) throws {
         try write(text, to: STDOUT_FILENO)
     }
 
-    /// One JSON object, as a line of data.
+    /// Prints one JSON object, as a line of data.
     static func json(_ value: some Encodable) throws {
         try data(line(of: value))
     }
 
-    /// One JSON object in a line.
+    /// Returns one JSON object in a line.
     static func line(of value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// A line for people, unless they want none. Where the reader has closed its end, the line is lost, and nothing else happens.
+    /// Prints a line for people, unless `--quiet` is given. If the reader has closed its end, the line is lost and
+    /// nothing fails.
     static func message(_ line: String) {
         if !isQuiet.load(ordering: .relaxed) { error(line) }
     }
 
-    /// A line of an error: printed in any case.
+    /// Prints a line of an error, with `--quiet` too.
     static func error(_ line: String) {
         try? write(line + "\n", to: STDERR_FILENO)
     }
 
-    /// Opens what is closed of standard input, output and error on nothing: else the next file to be opened would have that number, and be written into.
+    /// Opens `/dev/null` for each closed standard descriptor; otherwise the next file opened would get its number,
+    /// and be written into.
     static func openStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-            // The lowest number that is free is this one: those below it are open.
+            // open returns the lowest free number, which is this one: those below it are open.
             _ = open("/dev/null", O_RDWR)
         }
     }
 
-    /// Whether a person reads what stands on standard error.
+    /// Whether standard error is a terminal.
     static var isOnTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// A text of somebody else's in one line that does nothing to a terminal: a space for each control character.
+    /// Returns a foreign text in one line that is safe on a terminal, with a space for each control character.
     static func withoutControls(_ text: String) -> String {
         String(text.map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 
-    /// A line that helps with what comes next: only where a person reads the output.
+    /// Prints a hint on what to do next, only where both outputs are terminals.
     static func hint(_ line: String) {
         if isOnTerminal, isatty(STDOUT_FILENO) == 1 { message(line) }
     }

@@ -1,5 +1,5 @@
 enum RandomText {
-    /// 64 bits a word, from the system's generator, as hexadecimal digits.
+    /// Returns hexadecimal digits from the system's generator, 64 bits for each word.
     static func digits(_ words: Int) -> String {
         (0..<words).map { _ in
             let word = String(UInt64.random(in: .min ... .max), radix: 16)

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// Prints JSON objects of one kind: as a table for a person, as a line of JSON each for a program.
+/// Prints JSON objects of one kind: as a table for a person, or as one line of JSON each for a program.
 struct RowOutput {
     static let format = Option.value(
         "format", "format", oneOf: ["table", "json"], "table, or json: a line for each. By default a table where a terminal shows it.")
 
-    /// More of a text is not shown in a table.
+    /// Characters of a text shown in a table at most.
     static let widthMax = 40
 
     private let isTable: Bool
@@ -15,7 +15,8 @@ struct RowOutput {
         isTable = call.value(Self.format).map { $0 == "table" } ?? (isatty(STDOUT_FILENO) == 1)
     }
 
-    /// - Parameter cells: what a table shows of an object, in the order of the columns.
+    /// Prints objects.
+    /// - Parameter cells: The cells of an object in a table, in the order of the columns.
     func print(_ objects: [[String: Any]], cells: ([String: Any]) -> [(column: String, text: String)]) throws {
         guard isTable else {
             for object in objects {
@@ -27,7 +28,8 @@ struct RowOutput {
         for line in Self.table(objects.map(cells)) { try Output.data(line) }
     }
 
-    /// Lines with a head, their columns in the order in which they first occur. Control characters are shown as spaces, so that no value moves a line.
+    /// Returns the lines of a table with a head, its columns in the order in which they first occur. Control
+    /// characters become spaces, so that no value breaks a line.
     static func table(_ rows: [[(column: String, text: String)]]) -> [String] {
         guard !rows.isEmpty else { return [] }
         var columns: [String] = []

@@ -1,4 +1,5 @@
-/// `nacre completions`: scripts by which a shell completes command lines, made from the table of commands and options.
+/// `nacre completions`: scripts by which a shell completes command lines, made from the table of commands and
+/// options.
 enum Completions {
     enum Shell: String, CaseIterable {
         case bash, zsh, fish
@@ -20,10 +21,10 @@ enum Completions {
         try Output.text(script(for: shell, of: Nacre.root))
     }
 
-    /// Values of these words are paths; shells complete them themselves.
+    /// Placeholders of values that are paths, which shells complete themselves.
     private static let paths: Set = ["file", "dir", "bundle"]
 
-    /// A command with its names from the program down, and what may follow them.
+    /// A command with its names from the program down, and the words that may follow them.
     private struct Place {
         var name: String
         var subcommands: [Command]
@@ -173,13 +174,13 @@ enum Completions {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// For lists, where a line is short: up to the first sentence's end.
+    /// Returns the first sentence, for lists of short lines.
     private static func firstSentence(_ text: String) -> String {
         guard let end = text.firstRange(of: ". ") else { return text }
         return String(text[..<end.upperBound].dropLast())
     }
 
-    /// In single quotes, as all three shells read them: a quote ends them, stands by itself behind a backslash, and begins them anew.
+    /// Puts a text in single quotes for all three shells: each quote in it becomes `'\''`.
     private static func quoted(_ text: String) -> String {
         "'" + text.map { $0 == "'" ? #"'\''"# : String($0) }.joined() + "'"
     }

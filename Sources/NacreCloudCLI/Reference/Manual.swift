@@ -21,7 +21,7 @@ enum Manual {
         try Output.text(text)
     }
 
-    /// With what a command ends, and what that means.
+    /// The exit codes and their meanings.
     static let exitCodes: [(code: ExitCode, meaning: String)] = [
         (.success, "It did what it says."),
         (.failure, "It could not; the message says why and what to do."),
@@ -39,7 +39,7 @@ enum Manual {
         var usage: String { HelpText(path: path).usage }
     }
 
-    /// Every verb, and every noun that has more to say than its verbs, in the order of the help.
+    /// Returns every verb, in the order of the help.
     private static func entries(_ path: [Command]) -> [Entry] {
         guard let command = path.last else { return [] }
         let own = command.action == nil ? [] : [Entry(path: path, command: command)]
@@ -54,7 +54,7 @@ enum Manual {
 
     // MARK: Markdown
 
-    /// `docs/commands.md`
+    /// The page `docs/commands.md`.
     static func page(of root: Command) -> String {
         let entries = entries([root])
         let list = entries.map { "| [`\($0.name)`](#\($0.name.replacing(" ", with: "-"))) | \($0.command.overview) |" }
@@ -80,7 +80,7 @@ enum Manual {
             """
     }
 
-    /// `docs/configuration.md`
+    /// The page `docs/configuration.md`.
     static var configurationPage: String {
         let rows = Serve.settings.map { option in
             "| `\(option.name)` | `\(Settings.variable(of: option))` | \(option.fallback.map { "`\($0)`" } ?? "") | \(cell(option.help)) |"
@@ -128,7 +128,7 @@ enum Manual {
         return parts.joined(separator: "\n\n")
     }
 
-    /// Lines that begin with blanks are code, as the help shows them.
+    /// Converts a help text to Markdown: lines that begin with blanks are code.
     private static func paragraphs(_ text: String) -> String {
         var lines: [String] = []
         var isCode = false
@@ -177,10 +177,10 @@ enum Manual {
         }
     }
 
-    /// Text that roff prints as it is.
+    /// Escapes a text that roff is to print as it is.
     private static func escaped(_ text: String) -> String {
         var text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
-        // At the begin of a line these would be a request.
+        // At the beginning of a line these characters would start a request.
         if text.hasPrefix(".") || text.hasPrefix("'") { text = "\\&" + text }
         return text
     }

@@ -1,19 +1,20 @@
 import Foundation
 import NacreCloudServer
 
-/// Asks the admin API of a server that has proved to be the one.
+/// A client of the admin API, for a server that has proved its identity.
 struct AdminClient {
     private let web: WebClient
     private let token: String
-    /// The server runs on this machine.
+    /// Whether the server runs on this machine.
     private let isHere: Bool
 
+    /// Connects to the server that the options name.
     /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
     static func connect(_ call: Call) async throws -> AdminClient {
         try await connect(to: try AdminServer.named(by: call))
     }
 
-    /// The same for a server that is known.
+    /// Connects to a known server.
     static func connect(to server: AdminServer) async throws -> AdminClient {
         let web = WebClient(url: server.url)
         let nonce = try AdminProof.newNonce()
@@ -35,7 +36,8 @@ struct AdminClient {
         try read(AdminMessages.Server.self, try await web.send("GET", "/admin/1/server", bearer: token))
     }
 
-    /// Where this command reaches what apps reach: on the server's own machine by its listener, since its public name may lead elsewhere from there.
+    /// Returns the URL at which this command reaches the public API: on the server's own machine its listener, since
+    /// its public name may lead elsewhere from there.
     func appURL() async throws -> String {
         let server = try await server()
         return isHere ? server.localURL : server.publicURL
@@ -45,20 +47,20 @@ struct AdminClient {
         try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
     }
 
-    /// All that administrators did, page by page.
+    /// Passes the audit log of administrators' requests to `body`, page by page.
     func eachPageOfAudit(_ body: (AdminMessages.AuditLog) throws -> Void) async throws {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
     }
 
-    /// Lines of the server's log behind a number.
-    /// - Parameter level: lines of this level are made for who follows.
+    /// Returns the lines of the server's log after a line number.
+    /// - Parameter level: The level from which the server makes lines while a client follows.
     func logs(after: Int?, level: String?) async throws -> AdminMessages.Logs {
         let query = [("after", after.map(String.init)), ("level", level)].compactMap { name, value in value.map { "\(name)=\($0)" } }
         let path = "/admin/1/logs" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         return try read(AdminMessages.Logs.self, try await web.send("GET", path, bearer: token))
     }
 
-    /// All containers, page by page.
+    /// Passes all containers to `body`, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
     }
@@ -79,7 +81,7 @@ struct AdminClient {
         try read(AdminMessages.ServerKey.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
     }
 
-    /// All API tokens and keys, or those of one container, page by page.
+    /// Passes all API tokens and keys, or those of one container, to `body`, page by page.
     func eachPageOfTokens(of container: String?, _ body: (AdminMessages.Tokens) throws -> Void) async throws {
         try await eachPage(AdminMessages.Tokens.self, "/admin/1/tokens", [("container", container)], body)
     }
@@ -108,7 +110,7 @@ struct AdminClient {
         try read(AdminMessages.UserState.self, try await web.send("POST", "/admin/1/users/state", bearer: token, body: asked))
     }
 
-    /// All accounts, page by page.
+    /// Passes all accounts to `body`, page by page.
     func eachPageOfUsers(_ body: (AdminMessages.Users) throws -> Void) async throws {
         try await eachPage(AdminMessages.Users.self, "/admin/1/users", [], body)
     }
@@ -133,7 +135,7 @@ struct AdminClient {
         try read(AccountMessages.Passkey.self, try await web.send("POST", "/admin/1/users/passkeys/remove", bearer: token, body: asked))
     }
 
-    /// All sessions and devices of an account, page by page.
+    /// Passes all sessions and devices of an account to `body`, page by page.
     func eachPageOfSessions(of email: String, _ body: (AccountMessages.Sessions) throws -> Void) async throws {
         try await eachPage(AccountMessages.Sessions.self, "/admin/1/sessions", [("email", email)], body)
     }
@@ -154,7 +156,7 @@ struct AdminClient {
         try read(AdminMessages.Differences.self, try await web.send("POST", "/admin/1/schema/import", bearer: token, body: asked))
     }
 
-    /// Why an import would be refused; nil where it would not.
+    /// Returns why an import would be refused; nil where it would not.
     func fault(of asked: AdminMessages.NewImport) async throws -> SchemaFault? {
         let answer = try await web.send("POST", "/admin/1/schema/import", bearer: token, body: asked)
         if answer.status == 400, let problem = try? JSONDecoder().decode(AdminMessages.Problem.self, from: answer.body) {
@@ -188,7 +190,7 @@ struct AdminClient {
         try read(AdminMessages.Undo.self, try await web.send("POST", "/admin/1/schema/undo", bearer: token, body: asked))
     }
 
-    /// All roles, and who has some, page by page.
+    /// Passes all roles and their holders to `body`, page by page.
     func eachPageOfRoles(of container: String, _ environment: String, _ body: (AdminMessages.Roles) throws -> Void) async throws {
         try await eachPage(AdminMessages.Roles.self, "/admin/1/roles", [("container", container), ("environment", environment)], body)
     }
@@ -201,7 +203,7 @@ struct AdminClient {
         try read(AdminMessages.RoleHolder.self, try await web.send("POST", "/admin/1/roles/revoke", bearer: token, body: asked))
     }
 
-    /// What a container and its users have stored, page by page.
+    /// Passes the stored bytes of a container and its users to `body`, page by page.
     func eachPageOfUsage(
         of container: String, _ environment: String, user: String?, _ body: (AdminMessages.Usage) throws -> Void
     ) async throws {
@@ -243,7 +245,7 @@ struct AdminClient {
         try emulated(try await web.send("POST", "/admin/1/faults/clear", bearer: token, body: AdminMessages.NoFaults()))
     }
 
-    /// Only an emulator has these routes.
+    /// Reads the answer of a route that only an emulator has.
     private func emulated(_ answer: WebClient.Answer) throws -> AdminMessages.Faults {
         guard answer.status != 404 else {
             throw CommandFailure(.failure, "this server takes no faults", remedy: "Start it with nacre serve --emulator.")
@@ -288,7 +290,7 @@ struct AdminClient {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }
 
-    /// For a part of a check: the engine looks at a whole table at once, before its rows.
+    /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.
     private static let checkPatience: Duration = .seconds(3600)
 
     func check(_ asked: AdminMessages.NewCheck) async throws -> AdminMessages.CheckPart {
@@ -306,7 +308,7 @@ struct AdminClient {
         return try read(AdminMessages.AssetReview.self, answer)
     }
 
-    /// All tasks, page by page.
+    /// Passes all tasks to `body`, in pages.
     func eachTask(_ body: (AdminMessages.ListedTask) async throws -> Void) async throws {
         try await eachPage(AdminMessages.TaskPage.self, "/admin/1/tasks", []) { page in
             for task in page.tasks { try await body(task) }
@@ -340,11 +342,12 @@ struct AdminClient {
         } while next != nil
     }
 
-    /// - Parameter query: those without a value are left out.
+    /// Sends a GET request.
+    /// - Parameter query: Items without a value are left out.
     private func get<Message: Decodable>(_ type: Message.Type, _ path: String, _ query: [(name: String, value: String?)]) async throws -> Message {
         var parts = URLComponents()
         parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        // A plus that is not encoded is a space.
+        // An unencoded plus means a space.
         let query = (parts.percentEncodedQuery ?? "").replacingOccurrences(of: "+", with: "%2B")
         return try read(type, try await web.send("GET", "\(path)?\(query)", bearer: token))
     }
@@ -376,7 +379,7 @@ struct AdminClient {
 
 /// A page of a list.
 private protocol AdminPage: Decodable {
-    /// Where the next one begins; nil: this is the last one.
+    /// The cursor of the next page; nil: this is the last one.
     var next: String? { get }
 }
 

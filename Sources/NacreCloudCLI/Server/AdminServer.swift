@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudServer
 
-/// Where the server is that an administrator's command speaks to, and the token that it takes.
+/// The server that an administrator's command speaks to, and the token for it.
 struct AdminServer {
     static let server = Option.value("server", "url", "The admin URL of a server elsewhere, with --token-file.")
     static let tokenFile = Option.value(
@@ -11,7 +11,7 @@ struct AdminServer {
 
     let url: String
     let token: String
-    /// It runs on this machine: its data folder is here.
+    /// Whether it runs on this machine: its data folder is here.
     let isHere: Bool
 
     init(url: String, token: String, isHere: Bool = false) {
@@ -23,7 +23,7 @@ struct AdminServer {
         self.init(url: file.url, token: file.token, isHere: true)
     }
 
-    /// The server of the data folder, or the one that the options name.
+    /// Returns the server of the data folder, or the one that the options name.
     static func named(by call: Call) throws -> AdminServer {
         for option in [server, tokenFile] where call.isGiven(option) && call.isGiven(SharedOptions.data) {
             throw UsageError(.exclusive("--\(option.name)", "--data"), path: call.path)
@@ -33,7 +33,7 @@ struct AdminServer {
         return AdminServer(file: try file(in: try call.require(SharedOptions.data)))
     }
 
-    /// The server of the data folder, or at the URL that the options name, with a token of the caller's.
+    /// Returns the server of the data folder, or at the URL that the options name, with a token of the caller's.
     static func named(by call: Call, token: String) throws -> AdminServer {
         if call.isGiven(server), call.isGiven(SharedOptions.data) { throw UsageError(.exclusive("--server", "--data"), path: call.path) }
         if let url = call.value(server) { return AdminServer(url: try checked(url, of: server, call), token: token) }
@@ -59,7 +59,7 @@ struct AdminServer {
         }
     }
 
-    /// A URL without a slash at its end.
+    /// Returns a URL without a slash at its end.
     static func checked(_ text: String, of option: Option, _ call: Call) throws -> String {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), url.host?.isEmpty == false
         else { throw UsageError(.invalid("--\(option.name)", "give a URL such as http://127.0.0.1:8787"), path: call.path) }

@@ -2,16 +2,18 @@ import Foundation
 import NacreCloudServer
 import NacreCloudWire
 
-/// Asks the server what anybody may ask: to be signed in and out.
+/// A client of the public API: sign-in, sign-out, and CloudKit's web API.
 struct PublicClient {
     private var web: WebClient
 
-    /// - Parameter variable: which says where the server is; nil: options do.
+    /// Makes a client.
+    /// - Parameter variable: The variable that gave the URL, for errors; nil: options did.
     init(url: String, variable: String? = nil) {
         web = WebClient(url: url)
         if let variable { web.whereabouts = variable }
     }
 
+    /// Signs a user in.
     /// - Throws: `CommandFailure` 77 for a wrong password or API token.
     func signIn(_ request: AccountMessages.SignIn) async throws -> AccountMessages.SignedIn {
         let answer = try await web.send("POST", "/account/1/sign-in", body: request)
@@ -23,33 +25,34 @@ struct PublicClient {
         }
     }
 
-    /// Whether an account token lets its user into a container.
+    /// Returns whether an account token lets its user into a container.
     func isGood(accountToken: String, _ container: String, _ environment: String) async throws -> Bool {
         try await web.send("GET", "/database/1/\(container)/\(environment)/public/users/caller", bearer: accountToken).status == 200
     }
 
-    /// Ends what an account token allows.
+    /// Ends the validity of an account token.
     func signOut(accountToken: String) async throws {
         let answer = try await web.send("POST", "/account/1/sign-out", bearer: accountToken)
         guard answer.status == 200 else { throw Self.failure(answer) }
     }
 
-    /// Asks CloudKit's web API as the user of an account token.
+    /// Sends a request to CloudKit's web API as the user of an account token.
     func ask<Answer: AnswerMessage>(_ type: Answer.Type, _ path: String, _ request: some RequestMessage, token: String) async throws -> Answer {
         var request = request
         request.extension.wantsDetails = true
         return try await ask("POST", path, request.json(), token: token) { body throws(ServerError) in try Answer(json: body) }
     }
 
-    /// Sends a file to where the server wants it.
-    /// - Parameter url: of an upload; its path counts, since the server's public name may lead elsewhere from here.
+    /// Uploads a file.
+    /// - Parameter url: The upload URL. Only its path is used, since the server's public name may lead elsewhere from
+    ///   here.
     func upload(_ file: String, to url: String) async throws -> Asset {
         guard let path = url.range(of: "/assets/") else { throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server") }
         let answer = try await web.send(file: file, to: String(url[path.lowerBound...]))
         return try value(of: answer) { body throws(ServerError) in try AssetUploadResponse(json: body) }.singleFile
     }
 
-    /// The same, with the answer as it is.
+    /// Sends a request and returns the JSON object of the answer.
     func object(_ method: String, _ path: String, json: [UInt8]?, token: String) async throws -> [String: Any] {
         let body = try await ask(method, path, json, token: token) { $0 }
         guard let object = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
@@ -68,7 +71,7 @@ struct PublicClient {
         do {
             guard answer.status != 200 else { return try read([UInt8](answer.body)) }
             var error = try ErrorResponse(json: [UInt8](answer.body)).error
-            // In the body it stands for who has asked for details.
+            // The body has the remedy only where the request asked for details.
             error.remedy = error.remedy ?? answer.remedy
             throw CommandFailure(error)
         } catch let error as ServerError {

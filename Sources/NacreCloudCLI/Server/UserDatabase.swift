@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-/// A database as its user sees it: asked over CloudKit's web API, with the variables of an app.
+/// A database as its user sees it: accessed over CloudKit's web API, with the variables of an app.
 struct UserDatabase {
     static let container = Option.value("container", "name", "The container; by default that of CLOUDKIT_CONTAINER.")
     private static let environments = ["development", "production"]
@@ -9,9 +9,9 @@ struct UserDatabase {
     static let database = Option.value("database", "db", oneOf: ["public", "private", "shared"], fallback: "private", "The database.")
     static let zone = Option.value("zone", "name", fallback: ZoneID.defaultZone.zoneName, "The zone.")
     static let owner = Option.value("owner", "user", "Whose zone it is, in the shared database: a user record name.")
-    /// Of a whole database.
+    /// Options of commands about a whole database.
     static let options = [container, environment, database, RowOutput.format]
-    /// Of what is in a zone.
+    /// Options of commands about the contents of a zone.
     static let zoneOptions = [container, environment, database, zone, owner, RowOutput.format]
     static let credentials = #"Takes server and account token from the variables of an app: eval "$(nacre env)"."#
 
@@ -20,8 +20,9 @@ struct UserDatabase {
     private let path: String
     let zoneID: ZoneID
 
-    /// - Parameter name: of the database; nil: as the user says.
-    /// - Throws: `CommandFailure` that names the variable that is missing.
+    /// Reads options and variables.
+    /// - Parameter name: The database's name; nil: that of the option.
+    /// - Throws: `CommandFailure` that names a missing variable.
     init(_ call: Call, database name: String? = nil) throws {
         client = PublicClient(url: try Self.variable("CLOUDKIT_SERVER_URL"), variable: "CLOUDKIT_SERVER_URL")
         token = try Self.variable("CLOUDKIT_ACCOUNT_TOKEN", .authentication)
@@ -48,19 +49,20 @@ struct UserDatabase {
         return name
     }
 
-    /// - Throws: `CommandFailure` where an item of an answer is an error.
+    /// Checks an item of an answer.
+    /// - Throws: `CommandFailure` where it is an error.
     static func requireSuccess(_ item: [String: Any], of name: String?) throws {
         guard item["serverErrorCode"] != nil else { return }
         let json = try JSONSerialization.data(withJSONObject: item)
         throw CommandFailure(try ErrorResponse(json: [UInt8](json)).error, of: name)
     }
 
-    /// The answer as the server writes it.
+    /// Returns the answer to `POST` as the server writes it.
     func ask(_ endpoint: String, _ request: some RequestMessage) async throws -> [String: Any] {
         try await client.object("POST", path + endpoint, json: request.json(), token: token)
     }
 
-    /// The answer to `GET`.
+    /// Returns the answer to `GET` as the server writes it.
     func ask(_ endpoint: String) async throws -> [String: Any] {
         try await client.object("GET", path + endpoint, json: nil, token: token)
     }

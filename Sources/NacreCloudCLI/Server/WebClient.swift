@@ -1,28 +1,30 @@
 import Foundation
 import NacreHTTPClient
 
-/// Sends JSON and receives it. One request at a time is all that a command needs.
+/// Sends JSON and receives it, one request at a time.
 struct WebClient {
-    /// For an answer: a password in a full queue takes two or three seconds.
+    /// Timeout of an answer: a password in a full queue takes two or three seconds.
     private static let patience: Duration = .seconds(30)
 
-    /// Follows no redirection: a server that redirects is not the one that was asked. Trusts what `CLOUDKIT_CA_FILE` names, as the framework does.
+    /// The HTTP client. It follows no redirection, as another server would answer. It trusts what `CLOUDKIT_CA_FILE`
+    /// names, as the framework does.
     private static let client = HTTPClient(
         .init(authorityFile: ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }))
 
     struct Answer {
         var status: Int
         var body: Data
-        /// What to do about an error: X-Nacre-Remedy.
+        /// The remedy of an error: the header X-Nacre-Remedy.
         var remedy: String?
     }
 
-    /// Where paths begin.
+    /// The URL before each path.
     let url: String
-    /// By what the user says where the server is.
+    /// The options that name the server, for errors.
     var whereabouts = "--data DIR, or --server URL"
 
-    /// - Throws: `CommandFailure` 69 where nobody answers.
+    /// Sends a request.
+    /// - Throws: `CommandFailure` 69 where no server answers.
     func send(
         _ method: String, _ path: String, bearer: String? = nil, body: (any Encodable)? = nil, patience: Duration = Self.patience
     ) async throws -> Answer {
@@ -30,7 +32,7 @@ struct WebClient {
         return try await send(method, path, bearer: bearer, json: bytes, patience: patience)
     }
 
-    /// The same for a body that is written already.
+    /// Sends a body that is encoded already.
     func send(
         _ method: String, _ path: String, bearer: String?, json: [UInt8]?, patience: Duration = Self.patience
     ) async throws -> Answer {
@@ -43,10 +45,11 @@ struct WebClient {
         return try await send(request)
     }
 
-    /// For a file, as long as some of it gets through.
+    /// Total timeout of a file's upload; without progress `patience` ends it.
     private static let patienceForFiles: Duration = .seconds(3600)
 
-    /// Sends a file. - Throws: `CommandFailure`, also where it cannot be read.
+    /// Sends a file.
+    /// - Throws: `CommandFailure`, also where the file cannot be read.
     func send(file path: String, to target: String) async throws -> Answer {
         var request = HTTPClient.Request("POST", url + target, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
         request.headers.append(.init("Content-Type", "application/octet-stream"))

@@ -7,8 +7,9 @@ enum AssetCommands {
 
     typealias Step = (_ after: String?) async throws -> AdminMessages.AssetReview
 
-    /// All parts of a look, from the server of the data folder, or from the folder itself where none runs.
-    /// - Parameter found: gets what each part found.
+    /// Runs all parts of a review, over the server of the data folder, or over the folder itself where no server
+    /// runs.
+    /// - Parameter found: Called with each finding.
     static func review(
         _ call: Call, of server: (AdminClient) -> Step, of folder: @escaping (AssetReviewing) -> Step,
         found: @escaping (AdminMessages.AssetFinding) throws -> Void
@@ -27,7 +28,7 @@ enum AssetCommands {
         } catch let failure as CommandFailure
             where failure.code == .unreachable && !call.isGiven(AdminServer.server) && !call.isGiven(AdminServer.tokenFile)
         {
-            // No server answers; whether none runs the folder's lock tells.
+            // No server answers. The folder's lock tells whether one runs.
             try await OfflineFolder.reviewAssets(of: try call.require(SharedOptions.data)) { try await all(folder($0)) }
             return whole
         }
@@ -90,7 +91,7 @@ enum AssetsCollect {
 }
 
 extension AdminMessages.AssetFinding {
-    /// For people: what is wrong, and whose it is.
+    /// A line for people: what is wrong, and in which record.
     fileprivate var line: String {
         let place = [database, zone, record, field].filter { !$0.isEmpty }.joined(separator: " ")
         let what = chunk.isEmpty ? "the bytes of a small asset" : "chunk \(chunk)"

@@ -6,12 +6,12 @@ enum BackupCommands {
     static let command = Command(
         "backup", "Make, check and restore backups.", subcommands: [BackupCreate.command, BackupVerify.command, BackupRestore.command])
 
-    /// A path as the server sees it, too.
+    /// Returns an absolute path, which means the same file to the server.
     static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// Runs what blocks on a thread that may, and ends it at SIGINT, SIGTERM or SIGHUP.
+    /// Runs blocking work on a thread of its own, and cancels it at SIGINT, SIGTERM or SIGHUP.
     static func run<Value: Sendable>(_ body: @escaping @Sendable (OfflineFolder.Cancellation) throws -> Value) async throws -> Value {
         let cancellation = OfflineFolder.Cancellation()
         let interruption = Interruption { cancellation.cancel() }
@@ -41,7 +41,7 @@ enum BackupCreate {
     private static let bandwidth = Option.value(
         "bandwidth", "bytes", "How much is read and written in a second, at most: bytes, or with K, M or G.")
 
-    /// Between two questions how far the server is.
+    /// Milliseconds between two requests for the backup's progress.
     private static let pollMilliseconds = 200
 
     static let command = Command(
@@ -71,7 +71,7 @@ enum BackupCreate {
         } catch let failure as CommandFailure
             where failure.code == .unreachable && !call.isGiven(AdminServer.server) && !call.isGiven(AdminServer.tokenFile)
         {
-            // No server answers; whether none runs the folder's lock tells.
+            // No server answers. The folder's lock tells whether one runs.
             let folder = try call.require(SharedOptions.data)
             return try await BackupCommands.run { try OfflineFolder.create(path, of: folder, bytesPerSecond: rate, $0) }
         }

@@ -21,7 +21,7 @@ enum BackupRestore {
             Checks the whole backup first, and the files of records in the folder assets beside it: exit status 2 where something is damaged or missing, \
             and nothing is changed. Data that are there are kept, in a folder whose name is said. An interrupt leaves the data of before.
             """,
-        // What is written over is named where it is done.
+        // No settings: a folder that is overwritten must be named on the command line.
         arguments: [file], options: [data, replace, withoutAssets, SharedOptions.json], settings: []
     ) { call in
         let (path, folder, replaces, goesOn) = (try call.require(file), try call.require(data), call.has(replace), call.has(withoutAssets))

@@ -28,10 +28,10 @@ enum CktoolOptions {
     static let file = Option.required("file", "file", "A file in CloudKit's schema language.")
     static let yes = Option.flag("yes", short: "y", "Do it without asking.")
 
-    /// Of verbs about schemas.
+    /// Options of the verbs about schemas.
     static let management = [token, teamID, containerID] + AdminServer.options
 
-    // Of verbs about records.
+    // Options of the verbs about records.
     static let databaseType = Option.required("database-type", "database", oneOf: ["public", "private", "shared"], "The database.")
     static let zoneName = Option.value("zone-name", "zone", fallback: "_defaultZone", "The zone.")
     static let recordType = Option.required("record-type", "type", "The record type.")
@@ -40,7 +40,7 @@ enum CktoolOptions {
     static let server = Option.value("server", "url", "The public URL of a server elsewhere; else CLOUDKIT_SERVER_URL, else the data folder's.")
     static let records = [token, teamID, containerID, environment, databaseType, zoneName, SharedOptions.data, server]
 
-    /// cktool's scripts write it in small and in capital letters.
+    /// Returns the environment. Scripts for cktool write it in lower or upper case.
     static func environment(_ call: Call) throws -> String {
         let name = try call.require(environment).lowercased()
         let known = ["development", "production"]
@@ -52,7 +52,8 @@ enum CktoolOptions {
         if call.isGiven(teamID) { Output.message("Note: --team-id is not used; a server of nacre has no teams.") }
     }
 
-    /// Waits for a person's yes. - Throws: where nobody is there, or does not say it.
+    /// Waits until a person types yes.
+    /// - Throws: Where standard input is no terminal, or the answer is not yes.
     static func confirm(_ question: String, _ call: Call) throws {
         if call.has(yes) { return }
         guard isatty(STDIN_FILENO) == 1 else {

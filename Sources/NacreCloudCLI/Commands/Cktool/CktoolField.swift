@@ -14,7 +14,7 @@ struct CktoolField: Codable {
         self.value = value
     }
 
-    /// Reads the value alone, of a type that is known. nil where it is not of it.
+    /// Reads a value alone, of a known type; nil where it does not have that type.
     init?(json: String, type: FieldType) {
         let text = #"{"type":"\#(Self.name(of: type))","value":\#(json)}"#
         guard let field = try? JSONDecoder().decode(CktoolField.self, from: Data(text.utf8)) else { return nil }
@@ -82,7 +82,7 @@ struct CktoolField: Codable {
     func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: Key.self)
         let name = Self.name(of: value.type)
-        // Nobody but the framework can read it: the value stays out.
+        // Only the framework can decrypt it: the value stays out.
         if case .sealed = value { return try keys.encode("encrypted" + name.prefix(1).uppercased() + name.dropFirst(), forKey: .type) }
         try keys.encode(name, forKey: .type)
         switch value {
@@ -108,7 +108,7 @@ struct CktoolField: Codable {
     }
 }
 
-/// A field of a record to be made: its value, or the names that `--asset-files` gives its files.
+/// A field of a new record: its value, or the keys of `--asset-files` that name its files.
 enum CktoolNewField: Decodable {
     case value(FieldValue)
     case file(String)
@@ -130,7 +130,7 @@ enum CktoolNewField: Decodable {
     }
 }
 
-/// A moment: `2024-02-29T12:30:00Z`, or a day, a minute or a second of the machine's time zone, as cktool reads them.
+/// A time as cktool reads it: `2024-02-29T12:30:00Z`, or a day, a minute or a second in the machine's time zone.
 struct CktoolMoment: Codable {
     let timestamp: Timestamp
 
@@ -138,7 +138,7 @@ struct CktoolMoment: Codable {
         self.timestamp = timestamp
     }
 
-    /// nil for a text of another form.
+    /// Reads a time; nil for a text of another form.
     init?(_ text: String) {
         let exact = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let plain = (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: exact))
@@ -163,9 +163,11 @@ struct CktoolMoment: Codable {
         try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 
-    /// A day as numbers in the machine's locale, alone, with the time of 24 hours or with that of twelve: `2/29/2024`, `2/29/2024, 14:30`, `2/29/2024, 2:30 PM`.
+    /// Reads a numeric day in the machine's locale, alone or with a 24-hour or 12-hour time: `2/29/2024`, `2/29/2024,
+    /// 14:30`, `2/29/2024, 2:30 PM`.
     ///
-    /// Foundation does not read the variables of a shell here. Without one that names a locale nothing is read so: days and months would be guessed.
+    /// Foundation ignores a shell's locale variables here, so they are read here. Without one that names a locale the
+    /// result is nil: day and month would be a guess.
     private static func localized(_ text: String) -> Date? {
         let named = ["LC_ALL", "LC_TIME", "LANG"].lazy.compactMap(CktoolTokens.variable).first.map { String($0.prefix { $0 != "." && $0 != "@" }) }
         guard let named, !["C", "POSIX"].contains(named) else { return nil }
@@ -175,7 +177,7 @@ struct CktoolMoment: Codable {
             format.locale = Locale(identifier: named)
             format.isLenient = false
             format.setLocalizedDateFormatFromTemplate(template)
-            // A locale may write other blanks than a keyboard does, and a comma that people leave out.
+            // A locale may use other blanks than a keyboard does, and a comma that people leave out.
             for pattern in [format.dateFormat ?? "", (format.dateFormat ?? "").replacing(",", with: "")] {
                 format.dateFormat = String(pattern.map { $0.isWhitespace ? " " : $0 })
                 if let date = format.date(from: text) { return date }
@@ -184,7 +186,7 @@ struct CktoolMoment: Codable {
         return nil
     }
 
-    /// `yyyy-MM-dd`, or that with ` HH:mm` or ` HH:mm:ss`.
+    /// Reads `yyyy-MM-dd`, or that with ` HH:mm` or ` HH:mm:ss`.
     private static func local(_ text: String) -> Date? {
         guard let match = text.wholeMatch(of: /(\d{4})-(\d{2})-(\d{2})(?: (\d{2}):(\d{2})(?::(\d{2}))?)?/) else { return nil }
         let (_, year, month, day, hour, minute, second) = match.output
@@ -197,7 +199,7 @@ struct CktoolMoment: Codable {
     }
 }
 
-/// A file as it is shown.
+/// A file as cktool's JSON shows it.
 private struct CktoolFile: Encodable {
     var fileChecksum: String
     var size: Int64

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-/// Conditions and orders as cktool writes them.
+/// Filters and sorts as cktool writes them.
 enum CktoolFilter {
     private static let symbols: [String: QueryComparator] = [
         "==": .equals, "!=": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals, ">": .greaterThan, ">=": .greaterThanOrEquals,
@@ -12,7 +12,8 @@ enum CktoolFilter {
         .listContainsAny,
     ]
 
-    /// `FIELD OPERATOR VALUE`. - Throws: `CommandFailure` where it is not that.
+    /// Reads `FIELD OPERATOR VALUE`.
+    /// - Throws: `CommandFailure` for a text of another form.
     static func filter(_ text: String) throws -> QueryFilter {
         let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
         guard parts.count == 3 else { throw fault(text, "is not FIELD OPERATOR VALUE") }
@@ -28,7 +29,8 @@ enum CktoolFilter {
         return QueryFilter(comparator, fieldName: field, value: value)
     }
 
-    /// `FIELD`, `FIELD ASC` or `FIELD DESC`. - Throws: `CommandFailure` where it is not that.
+    /// Reads `FIELD`, `FIELD ASC` or `FIELD DESC`.
+    /// - Throws: `CommandFailure` for a text of another form.
     static func sort(_ text: String) throws -> QuerySort {
         guard var sort = QueryText.sort(text) else {
             throw CommandFailure(.usage, "the sort '\(text)' is not FIELD, FIELD ASC or FIELD DESC")
@@ -37,12 +39,12 @@ enum CktoolFilter {
         return sort
     }
 
-    /// A system field may go by the name that the web has for it.
+    /// Returns the field's name; a system field may also go by its name on the web.
     private static func fieldName(_ name: String) -> String {
         SystemField.allCases.first { $0.webName == name }?.rawValue ?? name
     }
 
-    /// Metres: half the girth of the Earth, beyond which nothing is.
+    /// Metres: half the circumference of the Earth, the largest distance there is.
     private static let anyDistance = 20_037_509.0
 
     private static func near(_ field: String, _ place: String, _ text: String) throws -> QueryFilter {
@@ -53,12 +55,12 @@ enum CktoolFilter {
         return QueryFilter(.near, fieldName: field, value: .location(Location(latitude: latitude, longitude: longitude)), distance: metres)
     }
 
-    /// nil where a type is named and the value is not of it.
+    /// Reads a value; nil where the text names a type and the value does not have it.
     private static func value(_ text: String, of field: String) -> FieldValue? {
         if let colon = text.firstIndex(of: ":"), let type = CktoolField.type(named: String(text[..<colon])) {
             return value(String(text[text.index(after: colon)...]), typed: type)
         }
-        // A record is named, whatever its name looks like.
+        // The value is a record's name, even if it looks like a number.
         if SystemField(rawValue: field)?.type == .reference { return .reference(Reference(recordName: text, action: .none)) }
         if let number = Int64(text) { return .int64(number) }
         if text.wholeMatch(of: /[-+]?\d*\.\d+/) != nil, let number = Double(text) { return .double(number) }
@@ -91,7 +93,7 @@ enum CktoolFilter {
 }
 
 extension FieldValue {
-    /// A list of this one value; a list is itself. nil where there are no lists of it.
+    /// A list of this one value; a list is itself. nil for a type that has no lists.
     fileprivate var asList: FieldValue? {
         switch self {
         case .string(let value): .stringList([value])

@@ -24,13 +24,14 @@ struct CktoolRecord: Encodable {
         fields = Dictionary(record.fields.entries.map { ($0.name, CktoolField($0.value)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What `query-records` prints.
+    /// The output of `query-records`.
     struct Page: Encodable {
         var records: [CktoolRecord]
         var continuationToken: String?
     }
 
-    /// The fields of a record to be made. - Throws: `CommandFailure` that names the field at fault.
+    /// Reads the fields of a new record.
+    /// - Throws: `CommandFailure` that names the field at fault.
     static func fields(from json: String) throws -> [String: CktoolNewField] {
         do {
             return try JSONDecoder().decode([String: CktoolNewField].self, from: Data(json.utf8))

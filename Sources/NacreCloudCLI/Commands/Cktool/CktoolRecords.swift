@@ -2,13 +2,14 @@ import Foundation
 import NacreCloudServer
 import NacreCloudWire
 
-/// Asks for records as a user: over the public API, with an account token.
+/// A database that is accessed as a user: over the public API, with an account token.
 struct CktoolDatabase {
     private let client: PublicClient
     private let token: String
     private let path: String
     let zoneID: ZoneID
 
+    /// Returns the database that the options name.
     /// - Throws: `CommandFailure` 77 where there is no token.
     static func named(by call: Call) async throws -> CktoolDatabase {
         CktoolOptions.noteTeam(call)
@@ -40,8 +41,8 @@ struct CktoolDatabase {
         try await client.ask(RecordsQueryResponse.self, path + "records/query", request, token: token)
     }
 
-    /// Sends files for fields of a record that is to be made.
-    /// - Returns: what the save carries for each, in their order.
+    /// Uploads files for fields of a new record.
+    /// - Returns: The assets to save, in the order of the files.
     func upload(_ files: [(field: String, path: String)], of recordName: String, _ recordType: String) async throws -> [Asset] {
         if files.isEmpty { return [] }
         let items = files.map { AssetsUploadRequest.Item(recordName: recordName, recordType: recordType, fieldName: $0.field) }
@@ -54,7 +55,7 @@ struct CktoolDatabase {
         return assets
     }
 
-    /// One result for each operation, in their order; one that fails stops none of the others.
+    /// Runs the operations, not atomically, and returns one result for each, in their order.
     func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
         let request = RecordsModifyRequest(operations: operations, zoneID: zoneID, atomic: false)
         return try await client.ask(RecordsResponse.self, path + "records/modify", request, token: token).records
@@ -81,7 +82,7 @@ enum CktoolCreateRecord {
         let fields = try CktoolRecord.fields(from: try fields(call)).sorted { $0.key < $1.key }
         let files = try files(of: fields, call)
         let database = try await CktoolDatabase.named(by: call)
-        // Files are sent for a record that has a name.
+        // An upload needs the record's name.
         let name = files.isEmpty ? nil : UUID().uuidString
         var sent = try await database.upload(files, of: name ?? "", type)[...]
         let set = fields.map { name, field in
@@ -102,7 +103,7 @@ enum CktoolCreateRecord {
         }
     }
 
-    /// The file of each key, in the order in which the fields name them.
+    /// Returns the file of each key, in the order in which the fields name them.
     private static func files(of fields: [(key: String, value: CktoolNewField)], _ call: Call) throws -> [(field: String, path: String)] {
         func fault(_ text: String) -> UsageError { UsageError(.invalid("--\(assets.name)", text), path: call.path) }
         var paths: [String: String] = [:]
@@ -188,7 +189,7 @@ enum CktoolDeleteRecord {
 enum CktoolDeleteRecords {
     private static let dryRun = Option.value("dry-run", "choice", oneOf: ["true", "false"], fallback: "false", "Say how many, and delete none.")
 
-    /// What it prints.
+    /// The command's output.
     private struct Report: Encodable {
         struct Failure: Encodable {
             var recordName: String
@@ -196,9 +197,9 @@ enum CktoolDeleteRecords {
         }
 
         var deletedCount = 0
-        /// With `--dry-run true`: how many would go.
+        /// With `--dry-run true`: the number of records that match.
         var matchedCount: Int?
-        /// Of those that stay, the first hundred.
+        /// The first hundred records that could not be deleted.
         var errors: [Failure] = []
 
         mutating func note(_ failures: [(name: String, error: ServerError)]) {

@@ -1,10 +1,10 @@
 import NacreCloudServer
 
 extension AdminClient {
-    /// The server whose administrator a verb of cktool speaks as.
+    /// Connects to the server whose administrator a cktool verb acts as.
     fileprivate static func connect(asCktool call: Call) async throws -> AdminClient {
         CktoolOptions.noteTeam(call)
-        // A server that is named by its token file is asked with that.
+        // A server that is named by its token file takes the token of that file.
         if call.isGiven(AdminServer.tokenFile) {
             if call.isGiven(CktoolOptions.token) { throw UsageError(.exclusive("--token", "--token-file"), path: call.path) }
             return try await connect(call)
@@ -15,7 +15,8 @@ extension AdminClient {
 }
 
 private enum ImportPlace {
-    /// - Throws: for production, which takes what was deployed and nothing else.
+    /// Checks that the environment takes an import.
+    /// - Throws: For production, which changes only by a deployment.
     static func check(_ call: Call) throws {
         guard try CktoolOptions.environment(call) == "production" else { return }
         throw CommandFailure(

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import NacreCloudServer
 
-/// The tokens that cktool's verbs use, and where they are kept: one file that its owner alone can read.
+/// The tokens of cktool's verbs, kept in one file that only its owner can read.
 struct CktoolTokens: Codable {
     enum Kind: String, CaseIterable {
         case management
@@ -17,14 +17,14 @@ struct CktoolTokens: Codable {
         set { if kind == .management { management = newValue } else { user = newValue } }
     }
 
-    /// The token that a command is to use. nil where there is none.
+    /// Returns the token for a command; nil where there is none.
     static func token(_ kind: Kind, for call: Call) throws -> String? {
         let variable = kind == .management ? "CLOUDKIT_MANAGEMENT_TOKEN" : "CLOUDKIT_USER_TOKEN"
         if let given = call.value(CktoolOptions.token) ?? Self.variable(variable) { return given }
         return try load()[kind]
     }
 
-    /// nil for a variable that is not set, or empty.
+    /// Returns a variable's value; nil where it is not set or is empty.
     static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -34,7 +34,7 @@ struct CktoolTokens: Codable {
         return folder + "/nacre-cktool"
     }
 
-    /// Empty where there is no file.
+    /// Reads the file; without a file the result is empty.
     static func load() throws -> CktoolTokens {
         let bytes: [UInt8]
         do {
@@ -60,7 +60,7 @@ private enum TokenOptions {
         "method", "method", oneOf: ["keychain", "file"], fallback: "file", "Where it is kept. There is no keychain here.")
     static let force = Option.flag("force", "Do it without asking.")
 
-    /// The kind of token that a call is about.
+    /// Returns the kind of token that a call names.
     static func kind(_ call: Call) throws -> CktoolTokens.Kind {
         if call.value(method) == "keychain" {
             throw CommandFailure(.failure, "there is no keychain on this system", remedy: "Leave --method out: the token is kept in a file of yours.")

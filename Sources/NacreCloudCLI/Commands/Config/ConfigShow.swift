@@ -24,14 +24,14 @@ enum ConfigCommands {
 
     private struct Line: Encodable {
         var name: String
-        /// nil: nothing is set, and nothing holds.
+        /// The value that holds; nil where the option is not set and has no default.
         var value: String?
         var origin: String
 
         var text: String { value.map { "\(name) = \($0)" } ?? "# \(name) =" }
     }
 
-    /// A line for each value.
+    /// Returns a line for each value.
     private static func lines(of option: Option, _ call: Call) -> [Line] {
         let origin = call.isGiven(option) ? "--\(option.name)" : call.settings[option.name]?.origin ?? "usual"
         if case .flag = option.kind { return [Line(name: option.name, value: call.has(option) ? Setting.yes : Setting.no, origin: origin)] }

@@ -17,7 +17,7 @@ enum Logs {
     private static let operation = Option.value("operation", "name", "Requests to this endpoint, such as records/modify.")
     private static let request = Option.value("request", "id", "What is about this request: the uuid of its answer.")
 
-    /// Between two questions.
+    /// The time between two requests.
     private static let pause: Duration = .milliseconds(500)
 
     static let command = Command(
@@ -46,11 +46,11 @@ enum Logs {
         } while call.has(follow)
     }
 
-    /// Which lines are shown.
+    /// The conditions on the lines that are shown.
     struct LogFilter {
         private let level: Int
         private let status: (first: Int, last: Int)?
-        /// Keys of lines, and the value that they must have.
+        /// Keys of a line, each with the value that it must have.
         private let values: [(key: String, value: String)]
         private let operation: String?
 
@@ -82,7 +82,7 @@ enum Logs {
         }
     }
 
-    /// Time, level and message, and then the values in the order of their names.
+    /// Returns the time, the level and the message, then the values in the order of their names.
     private static func text(_ line: [String: Any]) -> String {
         let head = ["ts", "level", "msg"]
         let values = line.filter { !head.contains($0.key) }.sorted { $0.key < $1.key }

@@ -1,17 +1,17 @@
 import NacreCloudWire
 
-/// A query as it is written on a command line.
+/// A query's filters and sorts as they are written on a command line.
 enum QueryText {
     private static let symbols: [String: QueryComparator] = [
         "=": .equals, "==": .equals, "!=": .notEquals, "<>": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals, ">": .greaterThan,
         ">=": .greaterThanOrEquals,
     ]
 
-    /// `FIELD OP VALUE`; nil where it is not that.
+    /// Reads `FIELD OP VALUE`; nil for a text of another form.
     ///
-    /// The operator is a sign, or one of CloudKit's comparators in any case. The value is JSON, a field's value with its type, text in
-    /// single quotes as in `NSPredicate`, or else text.
-    /// A search has `*` for all fields that can be searched, and `NEAR` takes `LATITUDE,LONGITUDE,METRES`.
+    /// The operator is a symbol, or one of CloudKit's comparators in any case. The value is JSON, a field's value
+    /// with its type, text in single quotes as in `NSPredicate`, or otherwise plain text.
+    /// A search takes `*` for all fields that can be searched, and `NEAR` takes `LATITUDE,LONGITUDE,METRES`.
     static func filter(_ text: String) -> QueryFilter? {
         let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
         guard parts.count == 3, let comparator = symbols[parts[1]] ?? QueryComparator(rawValue: parts[1].uppercased()) else { return nil }
@@ -24,23 +24,25 @@ enum QueryText {
         return QueryFilter(.near, fieldName: field, value: .location(place), distance: numbers[2])
     }
 
-    /// Text in single quotes, within which none stands by itself; nil where it is not that.
+    /// Reads text in single quotes, in which a quote has a backslash before it; nil for other text.
     private static func quoted(_ text: String) -> FieldValue? {
         guard text.count >= 2, text.first == "'", text.last == "'" else { return nil }
         return .string(String(text.dropFirst().dropLast()).replacing(#"\'"#, with: "'"))
     }
 
-    /// JSON, a field's value with its type, or else text.
+    /// Reads JSON or a field's value with its type; any other text is a string.
     static func value(_ text: String) -> FieldValue {
         FieldValue(filterValue: text) ?? FieldValue(filterValue: #"{"value":\#(text)}"#) ?? .string(text)
     }
 
-    /// The filters of an option. - Throws: `UsageError`.
+    /// Returns the filters of an option.
+    /// - Throws: `UsageError`.
     static func filters(of call: Call, _ option: Option) throws -> [QueryFilter] {
         try all(option, of: call, "give FIELD OPERATOR VALUE", filter)
     }
 
-    /// The keys of the order of an option. - Throws: `UsageError`.
+    /// Returns the sorts of an option.
+    /// - Throws: `UsageError`.
     static func sorts(of call: Call, _ option: Option) throws -> [QuerySort] {
         try all(option, of: call, "give FIELD, FIELD ASC or FIELD DESC", sort)
     }
@@ -52,7 +54,7 @@ enum QueryText {
         }
     }
 
-    /// `FIELD`, `FIELD ASC` or `FIELD DESC`; nil where it is not that.
+    /// Reads `FIELD`, `FIELD ASC` or `FIELD DESC`; nil for a text of another form.
     static func sort(_ text: String) -> QuerySort? {
         let parts = text.split(separator: " ").map(String.init)
         guard let field = parts.first, parts.count <= 2 else { return nil }

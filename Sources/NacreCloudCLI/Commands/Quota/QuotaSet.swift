@@ -11,14 +11,14 @@ enum QuotaCommands {
         subcommands: [QuotaShow.command, QuotaSet.command])
 }
 
-/// Sizes as they are given and shown.
+/// Quotas as options give them and tables show them.
 enum QuotaOptions {
     fileprivate static let user = Option.value(
         "user", "size", "What each user's private database may hold: bytes, with K, M or G of 1024; none; or server, for what the server has for all."
     )
     fileprivate static let ofPublic = Option.value("public", "size", "What the public database may hold, likewise.")
 
-    /// nil where the option is not given.
+    /// Returns the bytes of an option; nil where it is not given.
     static func bytes(_ option: Option, _ call: Call) throws -> Int? {
         guard let text = call.value(option) else { return nil }
         guard let bytes = Quantity.bytes(text), bytes <= AdminMessages.largestQuota else {
@@ -27,7 +27,7 @@ enum QuotaOptions {
         return bytes
     }
 
-    /// What an option says of a quota: a number of bytes, or that it is not the container's own any more.
+    /// Returns what an option sets: a number of bytes, or that the container uses the server's quota again.
     fileprivate static func choice(_ option: Option, _ call: Call) throws -> (bytes: Int64?, resets: Bool?) {
         switch call.value(option) {
         case "none": (0, nil)

@@ -14,7 +14,7 @@ enum RateCommands {
         "user", "units", "What each user of the container may have done a second; none; or server, for what the server has for all.")
     fileprivate static let all = Option.value("all", "units", "What all who use the container may have done together, likewise.")
 
-    /// What an option says of a rate: units, or that it is not the container's own any more.
+    /// Returns what an option sets: a rate in units, or that the container uses the server's rate again.
     fileprivate static func choice(_ option: Option, _ call: Call) throws -> (rate: Int?, resets: Bool?) {
         switch call.value(option) {
         case nil: return (nil, nil)

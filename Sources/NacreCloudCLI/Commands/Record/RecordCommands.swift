@@ -11,7 +11,7 @@ enum RecordCommands {
     fileprivate static let fields = Option.value("fields", "name", "Show these fields alone; may be given several times.")
     fileprivate static let name = Argument("name", "The record's name.")
 
-    /// What a table shows of a record of the web API.
+    /// Returns the table cells of a record of the web API.
     static func cells(of record: [String: Any]) -> [(column: String, text: String)] {
         var cells = [(column: "recordName", text: text(record["recordName"]))]
         if record["deleted"] as? Bool == true { return cells + [(column: "recordType", text: "(deleted)")] }
@@ -40,7 +40,7 @@ enum RecordCommands {
     }
 
     /// Prints the records of an answer.
-    /// - Throws: `CommandFailure` for the first that is an error, after the others are printed.
+    /// - Throws: `CommandFailure` for the first record with an error, after the others are printed.
     fileprivate static func print(_ answer: [String: Any], _ call: Call) throws {
         let records = answer["records"] as? [[String: Any]] ?? []
         try RowOutput(call).print(records.filter { $0["serverErrorCode"] == nil }, cells: cells)

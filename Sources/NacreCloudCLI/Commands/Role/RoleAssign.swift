@@ -11,18 +11,19 @@ enum RoleCommands {
         subcommands: [RoleList.command, RoleAssign.command, RoleRevoke.command, RoleWhy.command])
 }
 
-/// Whom a command is about.
+/// Options that name the user or the key whose roles a command is about.
 enum RoleHolderOptions {
     static let user = Option.value("user", "user", "An e-mail address or a user record name.")
     static let key = Option.value("key", "id", "A server-to-server key, by its ID.")
     static let role = Argument("role", "A role that the schema declares.")
 
-    /// - Throws: `UsageError` where both are given.
+    /// Checks that at most one of them is given.
+    /// - Throws: `UsageError` where both are.
     static func requireOne(_ call: Call) throws {
         if call.isGiven(user), call.isGiven(key) { throw UsageError(.exclusive("--user", "--key"), path: call.path) }
     }
 
-    /// A command that changes the roles of one of them, and prints those that are left.
+    /// Makes a command that changes the roles of a user or key, and prints those that are left.
     static func change(
         _ name: String, _ summary: String, discussion: String,
         _ change: @escaping @Sendable (AdminClient, AdminMessages.NewRoleChange) async throws -> AdminMessages.RoleHolder

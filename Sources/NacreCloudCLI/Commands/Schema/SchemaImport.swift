@@ -58,12 +58,12 @@ enum SchemaArgument {
 }
 
 extension AdminMessages.BrokenQuery {
-    /// For people.
+    /// A line for people.
     var line: String { "? \(query): \(reason)" }
 }
 
 extension AdminMessages.Difference {
-    /// For people: + comes, - goes, ~ changes.
+    /// A line for people: + added, - removed, ~ changed.
     var line: String {
         let name = role.map { "ROLE \($0)" } ?? [recordType, field].compactMap(\.self).joined(separator: ".")
         return switch (before, after) {

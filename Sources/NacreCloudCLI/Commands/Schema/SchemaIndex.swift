@@ -48,7 +48,7 @@ enum SchemaIndex {
         }
     }
 
-    /// nil: nothing is to be changed.
+    /// Returns the index options to set; nil: none is to be changed.
     private static func options(_ call: Call) throws -> [String]? {
         let named = [(queryable, "QUERYABLE"), (searchable, "SEARCHABLE"), (sortable, "SORTABLE")].filter { call.has($0.0) }
         guard call.has(none) else { return named.isEmpty ? nil : named.map(\.1) }

@@ -15,7 +15,7 @@ enum SchemaValidate {
             """,
         arguments: [SchemaArgument.file], options: [container] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        // Who names a server means it to be asked.
+        // A server is named, but no container: the user expects the server to be asked.
         if !call.isGiven(container), AdminServer.options.contains(where: call.isGiven) {
             throw UsageError(.missingOption(container.spelling), path: call.path)
         }
@@ -37,22 +37,22 @@ enum SchemaValidate {
     }
 }
 
-/// What `nacre schema validate --json` prints.
+/// The output of `nacre schema validate --json`.
 struct SchemaValidation: Encodable {
     var isValid: Bool
-    /// Absent where it is valid.
+    /// Absent where the schema is valid.
     var fault: SchemaFault?
 }
 
 /// Why a schema cannot be imported.
 struct SchemaFault: Codable {
-    /// With the line and the column, where it is about the text.
+    /// The reason, with the line and the column where the text is at fault.
     var reason: String
     /// The type or the field at fault; `schema` where it is the text.
     var field: String?
     var remedy: String?
 
-    /// For people: the reason, with what it is about.
+    /// A text for people: the reason, with the type or field at fault.
     var text: String { field.map { $0 == "schema" ? reason : "\(reason) (\($0))" } ?? reason }
 
     init(_ error: ServerError) {

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import NacreCloudServer
 
-/// What a started server says of itself: all that is needed to use it, and what to do next.
+/// The first output of a started server: what is needed to use it, and what to do next.
 struct FirstScreen: Encodable {
     let version = ServerVersion.current
     let mode: String
-    /// The whole path, so that it can be pasted anywhere.
+    /// The absolute path, which can be pasted anywhere.
     let data: String
     let url: String
     let localURL: String

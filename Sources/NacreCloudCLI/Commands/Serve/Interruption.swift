@@ -1,12 +1,13 @@
 import NacreLocks
 
-/// Notes that SIGINT, SIGTERM or SIGHUP asked a command to end. The command ends where nothing is left by half, with `ExitCode.interrupted`. The second
-/// signal ends the process at once.
+/// Notes that SIGINT, SIGTERM or SIGHUP asked a command to end. The command ends at its next safe point, with
+/// `ExitCode.interrupted`. The second signal ends the process at once.
 final class Interruption: Sendable {
     private let asked = Locked(false)
     private let watching: Task<Void, Never>
 
-    /// - Parameter onSignal: is called once, at the first signal.
+    /// Begins the watch.
+    /// - Parameter onSignal: Called once, at the first signal.
     init(_ onSignal: @escaping @Sendable () -> Void = {}) {
         let signals = StopSignals()
         watching = Task { [asked] in
@@ -19,6 +20,6 @@ final class Interruption: Sendable {
 
     var isAsked: Bool { asked.withLock { $0 } }
 
-    /// Ends the watch: to be called when the command's work is done.
+    /// Ends the watch. Call it when the command's work is done.
     func end() { watching.cancel() }
 }

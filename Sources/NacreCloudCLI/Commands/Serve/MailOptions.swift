@@ -13,7 +13,7 @@ enum MailOptions {
 
     static let all = [smtp, passwordFile, from]
 
-    /// nil where no server is given.
+    /// Returns the mail configuration; nil where no SMTP server is given.
     static func configuration(_ call: Call, publicURL: String?) throws -> MailConfiguration? {
         guard let url = call.value(smtp) else {
             if let option = all.first(where: call.isSet) {

@@ -17,7 +17,7 @@ enum OpenIDOptions {
 
     static let all = [issuer, clientID, secretFile, name, signUp]
 
-    /// nil where no issuer is given.
+    /// Returns the OpenID configuration; nil where no issuer is given.
     static func configuration(_ call: Call) throws -> OpenIDConfiguration? {
         guard let url = call.value(issuer) else {
             if let option = all.first(where: call.isSet) {

@@ -58,7 +58,7 @@ enum Serve {
         "A host of push services that browsers may name, *.NAME for any below it, in the place of those of Chrome, Firefox, Safari and Edge; may be given several times."
     )
 
-    /// What variables and a file set as well as the command line.
+    /// Options that variables and the file can set as well as the command line.
     static let settings =
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
@@ -84,16 +84,16 @@ enum Serve {
         }
     }
 
-    /// What becomes of a server that is ready.
+    /// What a server does once it is ready.
     enum Next {
         /// It serves until it is interrupted.
         case serves
-        /// It was needed no longer than until now.
+        /// It ends now.
         case ends
     }
 
     /// Serves until it is interrupted.
-    /// - Parameter isReady: is called once it serves, and says how it goes on; where it throws, the server ends.
+    /// - Parameter isReady: Called once the server serves; returns how it goes on. If it throws, the server ends.
     static func run(_ call: Call, _ isReady: (FirstScreen) async throws -> Next) async throws {
         let file = try call.value(logFile).map(LogFile.open)
         let configuration = try configuration(call, file)
@@ -131,7 +131,8 @@ enum Serve {
         }
     }
 
-    /// - Parameter log: takes the log; nil: standard error does.
+    /// Returns the configuration that the options give.
+    /// - Parameter log: The log file; nil: standard error.
     static func configuration(_ call: Call, _ log: LogFile? = nil) throws -> ServerConfiguration {
         let format = call.value(logFormat).flatMap(ServerConfiguration.LogFormat.init(rawValue:)) ?? .usual
         let folder = try call.require(data)

@@ -1,16 +1,17 @@
 import Glibc
 
-/// Tells the process that supervises services, systemd, how far this one is (sd_notify(3)).
+/// Tells systemd, or another service manager, the state of this process (sd_notify(3)).
 enum ServiceNotice {
     static func isReady(at url: String) { tell("READY=1\nSTATUS=Serving at \(url)") }
 
     static func isStopping() { tell("STOPPING=1\nSTATUS=Finishing what is under way") }
 
-    /// Does nothing where nobody asked to be told: a datagram to the socket that `NOTIFY_SOCKET` names, and no answer.
+    /// Sends a datagram to the socket that `NOTIFY_SOCKET` names, without an answer. Does nothing where the variable
+    /// is not set.
     private static func tell(_ state: String) {
         guard let variable = getenv("NOTIFY_SOCKET") else { return }
         var path = Array(String(cString: variable).utf8)
-        // An address of the kernel's, which no file has: its first byte is 0.
+        // An abstract socket address: its first byte is 0.
         if path.first == UInt8(ascii: "@") { path[0] = 0 }
         var address = sockaddr_un()
         guard path.first == 0 || path.first == UInt8(ascii: "/"), path.count < MemoryLayout.size(ofValue: address.sun_path) else { return }

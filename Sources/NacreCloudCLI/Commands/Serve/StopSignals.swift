@@ -4,15 +4,17 @@ import NacreLocks
 
 /// SIGINT, SIGTERM and SIGHUP as something to wait for. The second one ends the process at once.
 ///
-/// Dispatch sources and not a thread in `sigwait`: once `main` suspends, Dispatch parks the first thread with no signal blocked at all, and the
-/// signal would end the process there.
+/// Uses dispatch sources and not a thread in `sigwait`: once `main` suspends, Dispatch parks the first thread with no
+/// signal blocked, and the signal would end the process there.
 final class StopSignals: @unchecked Sendable {
-    // Sendable: both properties are `let`; the sources are kept alive here, and nobody touches them again.
+    // Sendable: both properties are `let`; the sources are only kept alive here.
 
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    /// - Parameter hangup: is called at every SIGHUP, on a thread of Dispatch's, which then ends nothing; nil: it is as the others.
+    /// Begins to watch.
+    /// - Parameter hangup: Called at every SIGHUP, on a thread of Dispatch's; SIGHUP then ends nothing. nil: SIGHUP
+    ///   is like the others.
     init(hangup: (@Sendable () -> Void)? = nil) {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
@@ -26,7 +28,7 @@ final class StopSignals: @unchecked Sendable {
                     defer { isStopping = true }
                     return isStopping
                 }
-                // 128 and the signal's number, as shells count.
+                // 128 plus the signal's number, as shells count.
                 if wasStopping { _exit(128 + signal) }
                 continuation.yield()
             }
@@ -40,7 +42,8 @@ final class StopSignals: @unchecked Sendable {
         for await _ in signals { return }
     }
 
-    /// Runs `body` and returns its value. A signal that comes first cancels `body`, waits for nothing and returns nil. To be called once: nobody hears of signals after it.
+    /// Runs `body` and returns its value. A signal that comes first cancels `body`, waits for nothing and returns
+    /// nil. Call it once: later signals are not delivered.
     func orElse<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value? {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Result<Value, any Error>?.self)
         let tasks = [

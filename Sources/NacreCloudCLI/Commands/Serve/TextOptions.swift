@@ -8,7 +8,7 @@ enum TextOptions {
 
     static let all = [webhook, tokenFile]
 
-    /// nil where no service is given.
+    /// Returns the configuration; nil where no service is given.
     static func configuration(_ call: Call) throws -> TextConfiguration? {
         guard let url = call.value(webhook) else {
             if call.isSet(tokenFile) {

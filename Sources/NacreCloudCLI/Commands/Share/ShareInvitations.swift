@@ -1,14 +1,14 @@
 import Foundation
 import NacreCloudWire
 
-/// Shares as who was invited sees them. See `UserDatabase`.
+/// Commands about shares for invited users. See `UserDatabase`.
 enum ShareInvitations {
     static let commands = [ShareShow.command, ShareAccept.command, ShareRequest.command, ShareLeave.command]
 
     fileprivate static let url = Argument("url", "The share's URL, or the short GUID at its end.")
     fileprivate static let options = [UserDatabase.container, UserDatabase.environment, RowOutput.format]
 
-    /// What a share is to the user, as `records/resolve` and `records/accept` answer it.
+    /// Returns the share's metadata for the user, as `records/resolve` and `records/accept` answer it.
     fileprivate static func ask(_ endpoint: String, _ call: Call) async throws -> [String: Any] {
         let guid = try shortGUID(in: try call.require(url))
         let database = try UserDatabase(call, database: "public")

@@ -67,7 +67,7 @@ extension AdminMessages.NotificationAnswer {
         for device in devices {
             lines.append("device \(device.name), \(device.way)\(device.isAuthor ? ": made the change, and is not told of it" : "")")
             func text(_ time: Int64) -> String { Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601) }
-            // The second that was over by then.
+            // 999 ms more: the time is rounded up to whole seconds.
             if let begins = device.logBegins {
                 lines.append("  the log is full: notifications that went before \(text(begins + 999)) may be gone from it")
             }

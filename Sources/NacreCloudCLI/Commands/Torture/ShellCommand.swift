@@ -1,11 +1,11 @@
 import Foundation
 import NacreCloudTorture
 
-/// A line of the user's, run by the shell. What it prints goes to standard error: standard output is ours.
+/// A command line of the user's, run by the shell. Its output goes to standard error, as standard output is ours.
 struct ShellCommand: Sendable {
     let option: Option
     let text: String
-    /// What it prints to standard output is nobody's. It still says what went wrong.
+    /// Whether its standard output is discarded. Its standard error is still shown.
     var isSilent = false
 
     /// Runs it to its end.
@@ -13,7 +13,7 @@ struct ShellCommand: Sendable {
     func run() async throws { try await run(process) }
 
     /// Runs it to its end.
-    /// - Returns: the line that it prints; so it is to print no more than a pipe holds.
+    /// - Returns: The line that it prints, which must not be longer than a pipe holds.
     func line() async throws -> String {
         let (process, pipe) = (process, Pipe())
         process.standardOutput = pipe

@@ -102,7 +102,7 @@ enum TortureCommand {
         return options
     }
 
-    /// What `nacre schema index` takes for it. None of it means anything to a shell.
+    /// Returns the arguments of `nacre schema index` for a change. None needs quoting in a shell.
     private static func arguments(of change: TortureIndexChange) -> String {
         let options = change.options.map { $0.isEmpty ? ["--none"] : $0.map { "--\($0.lowercased())" } } ?? []
         return (options + (change.isNow ? ["--now"] : []) + ["--json", change.recordType, change.field]).joined(separator: " ")

@@ -1,7 +1,8 @@
 import Foundation
 import NacreCloudServer
 
-/// What a developer needs to begin: a container, an API token and a user who is signed in, told by variables in a file. What is there already stays.
+/// All that a developer needs to begin: a container, an API token and a signed-in user, as variables in a file.
+/// Anything that exists already stays.
 struct DeveloperSetup: Encodable {
     let container: String
     let environment: String
@@ -11,13 +12,14 @@ struct DeveloperSetup: Encodable {
     let apiToken: String
     let accountToken: String
 
-    /// Of a new user where none is named, another one for each file. `.invalid`: no mail leads there (RFC 2606).
+    /// Returns the address of a new user, for a file that names none; each call gives another. Mail to `.invalid`
+    /// leads nowhere (RFC 2606).
     private static func newEmail() -> String { "dev-\(RandomText.digits(1).prefix(8))@nacre.invalid" }
 
-    /// What an app reads, in this order.
+    /// The variables that an app reads, in this order.
     static let variables = ["CLOUDKIT_SERVER_URL", "CLOUDKIT_CONTAINER", "CLOUDKIT_ENVIRONMENT", "CLOUDKIT_API_TOKEN", "CLOUDKIT_ACCOUNT_TOKEN"]
 
-    /// Those variables.
+    /// values[variableName]
     var values: [String: String] {
         [
             "CLOUDKIT_SERVER_URL": url, "CLOUDKIT_CONTAINER": container, "CLOUDKIT_ENVIRONMENT": environment, "CLOUDKIT_API_TOKEN": apiToken,
@@ -28,9 +30,10 @@ struct DeveloperSetup: Encodable {
     private static let user = "NACRE_USER"
     private static let password = "NACRE_PASSWORD"
 
+    /// Makes what is missing, and writes the file.
     /// - Parameters:
-    ///   - email: of the user; nil: the one of the file, or a new one.
-    ///   - path: of the file, which is made or changed.
+    ///   - email: The user's address; nil: that of the file, or a new one.
+    ///   - path: The file, which is made or changed.
     static func prepare(
         _ container: String, _ environment: String, email: String?, file path: String, by admin: AdminClient
     ) async throws -> DeveloperSetup {
@@ -51,7 +54,7 @@ struct DeveloperSetup: Encodable {
             Self.user: user, Self.password: password,
         ]
         for name in variables + [Self.user, Self.password] { if let value = values[name] { file[name] = value } }
-        // Before the account is made: what is cut short here goes on with this password.
+        // Written before the account is made: a run that was cut short goes on with this password.
         try file.write(path)
         let token: String
         if let accountToken {
@@ -65,7 +68,7 @@ struct DeveloperSetup: Encodable {
             container: container, environment: environment, url: url, user: user, envFile: path, apiToken: apiToken, accountToken: token)
     }
 
-    /// The one that is known, where it is still good.
+    /// Returns the known API token where it is still valid, otherwise a new one.
     private static func apiToken(_ known: String?, _ container: String, _ environment: String, _ admin: AdminClient) async throws -> String {
         if let known {
             var isGood = false
@@ -77,7 +80,8 @@ struct DeveloperSetup: Encodable {
         return try await admin.create(AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre up")).token
     }
 
-    /// - Parameter isNew: there is no such account yet; else there may be none any more.
+    /// Returns an account token.
+    /// - Parameter isNew: Whether the account does not exist yet; otherwise it may have been deleted.
     private static func signIn(
         _ email: String, _ password: String, isNew: Bool, _ apiToken: String, _ container: String, _ environment: String, _ client: PublicClient,
         _ admin: AdminClient
@@ -88,7 +92,7 @@ struct DeveloperSetup: Encodable {
             do {
                 return try await client.signIn(request).token
             } catch let failure as CommandFailure where failure.code == .authentication {
-                // There is no such account, or it has another password.
+                // The account does not exist, or has another password.
             }
         }
         do {

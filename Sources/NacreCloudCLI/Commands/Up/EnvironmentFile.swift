@@ -1,9 +1,10 @@
 import Foundation
 import NacreCloudServer
 
-/// A file of variables, `NAME=value` a line, as shells and many tools read it. Lines that are not asked about stay as they are.
+/// A file of variables, one `NAME=value` per line, as shells and many tools read it. Lines that are not set stay as
+/// they are.
 struct EnvironmentFile {
-    /// A larger file is none. Ours: a few hundred bytes are usual.
+    /// Bytes of the largest file accepted. Ours: a few hundred bytes are usual.
     private static let bytesMax = 64 * 1024
 
     private var lines: [String]
@@ -13,7 +14,7 @@ struct EnvironmentFile {
         if lines.last == "" { lines.removeLast() }
     }
 
-    /// An empty one where there is no file.
+    /// Reads a file; without a file the result is empty.
     static func read(_ path: String) throws -> EnvironmentFile {
         guard let file = FileHandle(forReadingAtPath: path) else {
             guard FileManager.default.fileExists(atPath: path) else { return EnvironmentFile() }
@@ -27,7 +28,7 @@ struct EnvironmentFile {
         return EnvironmentFile(text: text)
     }
 
-    /// Writes it for this user alone, whole or not at all.
+    /// Writes the file so that only this user can read it, whole or not at all.
     func write(_ path: String) throws {
         try PrivateFile.write(Array(text.utf8), to: path)
     }

@@ -22,7 +22,7 @@ enum Run {
         } catch let failure as CommandFailure where failure.code == .unreachable && !call.isGiven(AdminServer.tokenFile) {
             var status: Int32 = 0
             var call = call
-            // Of the server its user wants to hear what is wrong, and nothing else.
+            // The user wants to see only warnings of the server.
             for (option, value) in [(listen, try call.require(listen)), (Serve.logLevel, "warning")] { call.set(option, value) }
             try await Serve.run(call) { _ in
                 status = try await run(call, by: try await AdminClient.connect(call))
@@ -33,7 +33,7 @@ enum Run {
         try end(with: try await run(call, by: admin))
     }
 
-    /// That a command which was run for the user ended so.
+    /// Thrown with the exit status of a command that was run for the user and failed.
     struct Ended: Error {
         var status: Int32
     }
@@ -42,7 +42,8 @@ enum Run {
         if status != 0 { throw Ended(status: status) }
     }
 
-    /// - Returns: the status of the command; 128 and the number of a signal that ended it, as shells count.
+    /// Runs the command.
+    /// - Returns: Its exit status; or 128 plus the number of the signal that ended it, as shells count.
     private static func run(_ call: Call, by admin: AdminClient) async throws -> Int32 {
         let setup = try await Up.setUp(call, by: admin)
         return try await ChildCommand(Array(call.arguments.dropFirst()), setup.values, ownGroup: false).status()

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Passwords come over standard input alone: never from the command line, which every process can read, and never asked for.
+/// Reads passwords from standard input only: never from the command line, which every process can read, and without a
+/// prompt.
 enum Password {
-    /// Bytes read at most. On this server: it takes 1,024, and says so itself.
+    /// Bytes read at most. On this server: passwords have at most 1,024, which the server checks itself.
     private static let bytesMax = 4096
 
-    /// All of standard input but one line feed at its end.
+    /// Reads all of standard input, except one line feed at its end.
     static func fromInput() throws -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1024)

@@ -5,7 +5,7 @@ enum UserNames {
     static let given = Option.value("given-name", "name", "The given name, which others see where the user has allowed it.")
     static let family = Option.value("family-name", "name", "The family name, likewise.")
 
-    /// Both on a line; nil where there is none.
+    /// Both names in one line; nil where there is none.
     static func line(_ given: String?, _ family: String?) -> String? {
         let names = [given, family].compactMap(\.self)
         return names.isEmpty ? nil : names.joined(separator: " ")

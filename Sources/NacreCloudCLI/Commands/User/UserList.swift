@@ -59,6 +59,7 @@ enum UserDelete {
 
 /// Times as commands about accounts print them.
 enum UserTime {
+    /// Formats a time as ISO 8601.
     /// - Parameter milliseconds: since 1970.
     static func text(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)

@@ -35,7 +35,8 @@ enum UserSignIn {
         Output.hint("The user is \(signedIn.userRecordName) in this container.")
     }
 
-    /// The URL given, or that of the server on the data folder, once it has proved to be that server: it will be told a password.
+    /// Returns the URL given, or that of the data folder's server, once it has proved to be that server: it gets the
+    /// password.
     private static func publicURL(_ call: Call) async throws -> String {
         if let url = call.value(server) { return try AdminServer.checked(url, of: server, call) }
         return try await AdminClient.connect(call).appURL()
