@@ -2,34 +2,37 @@ import Foundation
 package import NacreCloudWire
 import NacreRandom
 
-/// How a server is put through it.
+/// Options of a run against a server.
 package struct TortureOptions: Sendable {
-    /// Where the server is, without a slash at the end.
+    /// The server's URL, without a slash at the end.
     package var url: String
     package var container: String
     package var environment: String
-    /// Tokens of devices. Those of one account have its zones together; each account has its own. Of three accounts, each shares one with the others.
+    /// Account tokens of devices. Devices of one account share its zones; each account has its own. With three
+    /// accounts, each shares a zone with the others.
     package var accountTokens: [String]
     package var seconds: Double
-    /// nil: the run takes its `seconds`. Else it is one round, which ends once so much was done, and after its `seconds` at the latest.
+    /// nil: the run takes its `seconds`. Otherwise it is one round, which ends once the goal is reached, and after
+    /// its `seconds` at the latest.
     package var goal: TortureGoal?
-    /// In each account's zone.
+    /// Writers in each account's zone.
     package var writers = 8
     package var readers = 4
-    /// In a zone of its own of each account: how many ask for notes by queries. 0: nobody does.
+    /// Clients that query notes, in a separate zone of each account; 0: none.
     package var askers = 2
-    /// Notes there of each of those who save them: enough that a server makes indexes for them.
+    /// Notes of each saver: enough that a server makes indexes for them.
     package var notes = 500
-    /// nil: indexes come when the server makes them, and do not go.
+    /// nil: the server makes indexes by itself, and none is removed.
     package var indexes: TortureIndexes?
-    /// Makes an account token of a new device of the first token's account, which the run signs out again; nil: no device is signed out.
+    /// Makes an account token of a new device of the first token's account, which the run signs out again; nil: no
+    /// device is signed out.
     package var signIn: (@Sendable () async throws -> String)?
-    /// Another container and a device's token there; nil: nobody listens in another one.
+    /// Another container and a device's token there; nil: no device listens in another one.
     package var stranger: (container: String, accountToken: String)?
-    /// How late a notification may be. Ours: a worker that was killed is followed by another after a minute.
+    /// Seconds that a notification may take. Ours: a worker that was killed is followed by another after a minute.
     package var tellingSeconds = 90.0
     package var seed: UInt64
-    /// nil: the server is left alone.
+    /// nil: the server is not restarted.
     package var restarts: TortureRestarts?
     /// With `restarts`: after each round an older copy of the data is put back. nil: none is.
     package var putBacks: TorturePutBacks?
@@ -44,22 +47,22 @@ package struct TortureOptions: Sendable {
     }
 }
 
-/// What has to be done in each account's zone before a round may end.
+/// The amount of work in each account's zone before a round may end.
 package struct TortureGoal: Sendable {
-    /// That writers sent.
+    /// Batches that writers sent.
     package var batches: Int
-    /// Of those who write families.
+    /// Steps of family writers.
     package var familySteps: Int
-    /// Of who saves files.
+    /// Steps of file keepers.
     package var fileSteps: Int
-    /// Of three accounts at a zone of each.
+    /// Bursts of three accounts at a zone of each.
     package var shareBursts: Int
-    /// Turns in which devices subscribe, hear, and hear no more; and those of guests with whom something is shared.
+    /// Turns in which devices subscribe, are notified, and unsubscribe; and those of guests of a share.
     package var tellings: Int
     package var guestTellings: Int
     /// Queries for notes, from the first page to the last.
     package var questions: Int
-    /// Where indexes are changed.
+    /// Changes of indexes, in arenas that change them.
     package var indexChanges: Int
     /// Kills, each with the start after it.
     package var restarts: Int
@@ -86,7 +89,7 @@ package struct TortureGoal: Sendable {
     }
 }
 
-/// How the server is killed and started in between.
+/// The operations that kill and start the server during a round.
 package struct TortureRestarts: Sendable {
     package var kill: @Sendable () async throws -> Void
     package var start: @Sendable () async throws -> Void
@@ -99,11 +102,11 @@ package struct TortureRestarts: Sendable {
     }
 }
 
-/// How the server's data is copied, and how the copy is put back.
+/// The operations that copy the server's data, and put the copy back.
 package struct TorturePutBacks: Sendable {
-    /// While the server runs.
+    /// Copies the data while the server runs.
     package var copy: @Sendable () async throws -> Void
-    /// While it does not.
+    /// Puts the copy back while the server does not run.
     package var putBack: @Sendable () async throws -> Void
 
     package init(copy: @escaping @Sendable () async throws -> Void, putBack: @escaping @Sendable () async throws -> Void) {
@@ -112,29 +115,31 @@ package struct TorturePutBacks: Sendable {
     }
 }
 
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 package enum TortureFault: Error, Sendable {
     case notAURL
-    /// The server refused what the run needs before it began.
+    /// The server refused the preparation of the run.
     case refused(ServerError)
-    /// Nobody answered for too long.
+    /// No server answered for too long.
     case silent(String)
     /// The server was not killed or not started.
     case restart(String)
 }
 
-/// A run against a server: rounds in zones of their own, each judged when it is over, so that memory is bounded however long it takes.
+/// A run against a server: rounds in separate zones, each judged when it is over, so that memory is bounded however
+/// long the run takes.
 package struct Torture: Sendable {
-    /// Seconds of one round. Ours: what it leaves fits in memory and is judged in a second or two.
+    /// Seconds of one round. Ours: its history fits in memory and is judged in a second or two.
     private static let roundSeconds: Double = 15
     private static let zonePrefix = "torture"
 
     private let options: TortureOptions
     private let web: Web
     private let root: URL
-    /// Names what this run makes on the server; another run with its seed has another name.
+    /// The part of names on the server that is this run's own; another run with its seed has another one.
     private let name: String
 
+    /// Makes a run.
     /// - Throws: `TortureFault.notAURL`.
     package init(_ options: TortureOptions) throws(TortureFault) {
         let base = URL(string: options.url)?.appendingPathComponent("database/1")
@@ -145,8 +150,9 @@ package struct Torture: Sendable {
         name = String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// - Parameter onRound: told of each round as it was judged.
-    /// - Throws: `TortureFault`, where nothing was found before.
+    /// Runs the rounds.
+    /// - Parameter onRound: Called with the report after each round.
+    /// - Throws: `TortureFault`, where no violation was found before.
     package func run(onRound: @Sendable (TortureReport) throws -> Void = { _ in }) async throws -> TortureReport {
         let began = ContinuousClock.now
         let end = began + .seconds(options.seconds)
@@ -202,7 +208,8 @@ package struct Torture: Sendable {
         }
     }
 
-    /// - Returns: why nobody answered any more, if so.
+    /// Runs one round.
+    /// - Returns: The reason why no server answered any more, if so.
     private func round(
         _ number: Int, _ accounts: [Account], until deadline: ContinuousClock.Instant, _ report: inout TortureReport
     ) async throws(TortureFault) -> String? {
@@ -218,10 +225,10 @@ package struct Torture: Sendable {
             for zone in zones { try await change(.create, zone, account.devices[0]) }
         }
         let closures = IndexClosures()
-        // One after the other, because a guest who listens hears of all that is shared with them.
+        // Alternately, because a listening guest is notified of everything that is shared with them.
         let isTelling = options.goal.map { $0.guestTellings > 0 } ?? number.isMultiple(of: 2)
         let arenas = accounts.enumerated().map { place, account in
-            // The next two accounts, round in a circle.
+            // The next two accounts, cyclically.
             let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(place + $0) % accounts.count] }
             var goal = options.goal
             if place > 0 { goal?.guestTellings = 0 }
@@ -250,7 +257,7 @@ package struct Torture: Sendable {
             report.violations += HistoryCheck.violations(of: testimony.history)
             silence = silence ?? testimony.silence
         }
-        // What was found is left on the server, to be looked at.
+        // After a violation the zones stay on the server for inspection.
         guard report.violations.isEmpty, silence == nil else { return silence }
         for account in accounts {
             for zone in zones { try await change(.delete, zone, account.devices[0]) }
@@ -259,7 +266,8 @@ package struct Torture: Sendable {
         return nil
     }
 
-    /// A round in a zone of its own, of which a copy is put back. What other rounds left is as it was by then, and nobody asks for it any more.
+    /// Runs a round in a separate zone, of which a copy is put back. Zones of earlier rounds go back too, and are not
+    /// used any more.
     private func putBack(
         _ number: Int, _ device: Asker, _ restarts: TortureRestarts, _ putBacks: TorturePutBacks, _ report: inout TortureReport
     ) async throws(TortureFault) -> String? {
@@ -292,7 +300,7 @@ package struct Torture: Sendable {
         let answer = try await asked { () async throws(AskFault) in
             try await device.ask("zones/modify", request.json(), as: ZonesResponse.self)
         }
-        // A retry of a deletion finds nothing, which is as well.
+        // A retry of a deletion finds nothing, which is fine.
         if case .failure(_, let error)? = answer.zones.first, error.code != .zoneNotFound { throw .refused(error) }
     }
 }

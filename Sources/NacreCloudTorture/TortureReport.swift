@@ -1,6 +1,6 @@
-/// What came out of a run.
+/// The result of a run.
 package struct TortureReport: Sendable, Encodable {
-    /// Makes the same choices again; what the server does with them in time is its own.
+    /// The seed makes the same choices again; the timing of the server is not repeated.
     package var seed: UInt64
     package var accounts: Int
     package var rounds = 0
@@ -15,10 +15,10 @@ package struct TortureReport: Sendable, Encodable {
         self.accounts = accounts
     }
 
-    /// Violations that are told one by one; the others are counted.
+    /// Violations listed one by one at most; the others are counted.
     package static let violationsShown = 20
 
-    /// For people; the last line is the verdict.
+    /// The report for people; the last line is the verdict.
     package var lines: [String] {
         func rate(_ count: Int) -> String { seconds > 0 ? "\(Int((Double(count) / seconds).rounded()))/s" : "–" }
         var lines = [

@@ -1,15 +1,15 @@
 import Foundation
 import NacreCloudWire
 
-/// Why a question has no answer.
+/// The reason why a request has no answer.
 enum AskFault: Error {
-    /// The server said no, and would say it again.
+    /// The server refused, and would refuse again.
     case refused(ServerError)
-    /// Nobody answered for too long.
+    /// No server answered for too long.
     case silent(String)
 }
 
-/// Asks one server for one account, again and again until it hears something: the same bytes each time.
+/// Sends requests to one server for one account, and repeats each with the same bytes until it is answered.
 struct Asker: Sendable {
     struct Asked<Answer: Sendable>: Sendable {
         var answer: Answer
@@ -18,7 +18,7 @@ struct Asker: Sendable {
         var attempts: Int
     }
 
-    /// How long a server may be away. Ours: a restart with a long recovery fits.
+    /// The longest time that a server may be away. Ours: a restart with a long recovery fits.
     static let patience: Duration = .seconds(60)
     /// The first pause between attempts, and the longest; each is twice the one before.
     private static let firstPause: Duration = .milliseconds(10)
@@ -29,12 +29,13 @@ struct Asker: Sendable {
     let root: URL
     let token: String
 
-    /// The same device at another database.
+    /// Returns an asker for the same device at another database.
     func at(_ scope: String) -> Asker { Asker(web: web, root: root.deletingLastPathComponent().appendingPathComponent(scope), token: token) }
 
+    /// Sends a request until it is answered.
     /// - Parameters:
-    ///   - body: nil asks with GET.
-    ///   - abandoning: how long the first attempt may take before its answer is not waited for any more.
+    ///   - body: nil sends a GET request.
+    ///   - abandoning: The longest wait for the first attempt's answer.
     /// - Throws: `AskFault`.
     func ask<Answer: AnswerMessage>(
         _ path: String, _ body: [UInt8]?, as type: Answer.Type, abandoning: Duration? = nil
@@ -63,7 +64,7 @@ struct Asker: Sendable {
         }
     }
 
-    /// - Returns: nil where the zone that is asked about is not there, for who asks.
+    /// Returns nil where the zone does not exist for the caller.
     func askUnlessGone<Answer: AnswerMessage>(_ path: String, _ body: [UInt8], as type: Answer.Type) async throws(AskFault) -> Asked<Answer>? {
         do throws(AskFault) {
             return try await ask(path, body, as: type)
@@ -89,7 +90,7 @@ struct Asker: Sendable {
                 return .refused(error)
             }
         case .answer(let status, let body):
-            // What stands before the server answers for it in words of its own while it is away.
+            // A proxy before the server answers with texts of its own while the server is away.
             guard let error = try? ErrorResponse(json: body).error else {
                 return status >= 500 || status == 429 ? .later("HTTP status \(status)") : .refused(ServerError(.badRequest, "HTTP status \(status)"))
             }

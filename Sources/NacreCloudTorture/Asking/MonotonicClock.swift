@@ -1,6 +1,6 @@
 import Glibc
 
-/// The clock of histories: nanoseconds that only rise, the same for every thread of this process.
+/// The clock of histories: monotonic nanoseconds, the same for every thread of this process.
 enum MonotonicClock {
     static var now: UInt64 {
         var time = timespec()

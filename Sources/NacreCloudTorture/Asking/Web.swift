@@ -3,29 +3,32 @@ import NacreCloudWire
 import NacreHTTPClient
 import NacreLocks
 
-/// HTTP as an app on this machine would speak it. An answer that does not come is a result here, not an error.
+/// HTTP as an app on this machine would speak it. A missing answer is a result here, not an error.
 package final class Web: Sendable {
     enum Reply: Sendable {
         case answer(status: Int, body: [UInt8])
-        /// Why there is none, in a word for people; the request may have been carried out.
+        /// No answer, with a text for people; the request may have been carried out.
         case lost(String)
     }
 
-    /// For an answer. Ours: a server that was killed does not hang up on everybody.
+    /// Timeout of an answer. Ours: a server that was killed may leave connections open.
     private static let timeout: Duration = .seconds(15)
 
     private let client: HTTPClient
 
-    /// - Parameter connections: to one server at a time.
+    /// Makes a client.
+    /// - Parameter connections: To one server at a time, at most.
     package init(connections: Int) {
         client = HTTPClient(.init(transfersPerHostMax: connections, idleConnectionsMax: connections))
     }
 
+    /// Sends a request.
     /// - Parameters:
-    ///   - body: nil asks with GET.
-    ///   - token: nil for a URL that stands for its caller.
-    ///   - age: seconds since the first sending of a request that is repeated.
-    ///   - patience: after which the answer is not waited for any more; nil waits as long as a client does. The request goes on by itself.
+    ///   - body: nil sends a GET request.
+    ///   - token: nil for a URL that authorizes its caller.
+    ///   - age: Seconds since a repeated request was sent first.
+    ///   - patience: The longest wait for the answer, after which the request goes on by itself; nil: the client's
+    ///     timeout.
     func send(_ url: URL, body: [UInt8]?, token: String?, repeatedAfter age: Double? = nil, patience: Duration?) async -> Reply {
         var headers: [HTTPClient.Header] = token.map { [.init("Authorization", "Bearer \($0)"), .init("Content-Type", "application/json")] } ?? []
         if let age, body != nil { headers.append(.init(OperationAge.header, OperationAge(seconds: age).text)) }
@@ -43,11 +46,11 @@ package final class Web: Sendable {
         return await withCheckedContinuation { outcome.await($0) }
     }
 
-    /// An event stream; nil where there is none now.
+    /// Opens an event stream; nil where there is none now.
     func events(_ url: URL, token: String, after last: String?) async -> HTTPEvents? {
         var headers: [HTTPClient.Header] = [.init("Authorization", "Bearer \(token)")]
         if let last { headers.append(.init("Last-Event-ID", last)) }
-        // A sign of life comes every quarter of a minute.
+        // A keep-alive event comes every 15 seconds.
         let request = HTTPClient.Request("GET", url.absoluteString, headers: headers, idleTimeout: Self.timeout * 3)
         guard let stream = try? await client.open(request), stream.head.status == 200 else { return nil }
         return stream
@@ -65,7 +68,7 @@ package final class Web: Sendable {
 
 typealias HTTPEvents = HTTPClient.AnswerStream
 
-/// The first of an answer and the end of patience.
+/// Yields the first of an answer and the end of patience.
 private final class Outcome: Sendable {
     private enum State {
         case open
@@ -88,7 +91,7 @@ private final class Outcome: Sendable {
         if let early { continuation.resume(returning: early) }
     }
 
-    /// Does nothing the second time.
+    /// Settles the outcome; a second call does nothing.
     func settle(_ reply: Web.Reply) {
         let continuation = state.withLock { state -> CheckedContinuation<Web.Reply, Never>? in
             switch state {

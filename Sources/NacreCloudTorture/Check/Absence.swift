@@ -7,13 +7,13 @@ struct Absence {
 }
 
 extension Chains {
-    /// The absences of a record in which somebody looked, in order: several where it may have been any of them. Where time allows none, the last one
-    /// that had begun, so that the graph shows the contradiction. None for records of which nothing can be said.
+    /// Returns the absences of a record that a sight may have shown, in order. If time allows none, the last one that
+    /// had begun, so that the graph shows the contradiction. Empty for broken records.
     ///
     /// - Parameters:
-    ///   - place: in the record's chain. Absences that begin before it are left out.
-    ///   - latest: an absence that had not begun at this time is left out.
-    ///   - span: when it was looked. An absence whose end had been acknowledged before is left out.
+    ///   - place: A position in the record's chain. Absences that begin before it are left out.
+    ///   - latest: An absence that had not begun at this time is left out.
+    ///   - span: The time of the sight. An absence whose end was acknowledged before is left out.
     func absences(of record: RecordKey, from place: Int = 0, begunBy latest: UInt64, in span: History.Span) -> [Absence] {
         guard !broken.contains(record) else { return [] }
         let all = [Absence(until: first[record])] + deletions[record, default: []].map { Absence(since: $0, until: next[$0] < 0 ? nil : next[$0]) }
@@ -25,10 +25,11 @@ extension Chains {
         return open.isEmpty ? [begun.last ?? all[all.count - 1]] : open
     }
 
-    /// The items that may have made what a follower of the feed was shown, in order. None where no batch did, and for records of which nothing can
-    /// be said.
+    /// Returns the items that may have made what a follower was shown, in order. Empty where no batch did, and for
+    /// broken records.
     ///
-    /// - Parameter known: what the follower had of the record before. A deletion that it is shown then is a later one.
+    /// - Parameter known: The item that the follower had of the record before. A deletion shown now must be a later
+    ///   one.
     func makers(of sight: History.Sight, after known: Int?, in span: History.Span) -> [Int] {
         guard sight.version == .deleted else { return item(sight).map { [$0] } ?? [] }
         let place = known.map { position[$0] } ?? 0

@@ -1,33 +1,35 @@
-/// The versions of each record in their order. A batch names the version that it builds on, so no clock and no tag is needed to know it.
+/// The versions of each record in their order. A batch names the version that it builds on, so no clock and no tag is
+/// needed to know it.
 struct Chains {
     private struct Place: Hashable {
         var record: RecordKey
         var version: Version
     }
 
-    /// Which write an item belongs to.
+    /// writeOf[item]: the write that an item belongs to.
     private(set) var writeOf: [Int]
-    /// Whether a write was done, by what it was answered or by what was seen of it.
+    /// isApplied[write]: whether its answer or a later sight shows that it was done.
     private(set) var isApplied: [Bool]
-    /// The item that replaced what an item left; -1 where none did.
+    /// next[item]: the item that replaced its version; -1 where none did.
     private(set) var next: [Int]
-    /// An item's place in its record's chain, from 1; 0 for what is not in it.
+    /// position[item]: its position in its record's chain, from 1; 0 for an item that is not in it.
     private(set) var position: [Int]
     /// The first item of each record's chain.
     private(set) var first: [RecordKey: Int] = [:]
-    /// The last one.
+    /// The last item of each record's chain.
     private(set) var last: [RecordKey: Int] = [:]
     private(set) var violations: [Violation] = []
-    /// Records whose chain forks, or of which nobody knows how often they were deleted: nothing more can be said of them.
+    /// Records whose chain forks, or whose number of deletions is unknown: they are not checked further.
     private(set) var broken: Set<RecordKey> = []
 
-    /// The deletions of each record, in the order of its chain; the only one where it was not answered, and nobody saw whether it was done.
+    /// The deletions of each record, in the order of its chain; also a single one that was not answered, and may have
+    /// been done.
     private(set) var deletions: [RecordKey: [Int]] = [:]
 
     private let history: History
     private var itemOf: [Place: Int] = [:]
     private var pending: [Int] = []
-    /// Of each record the items that saved it over nothing.
+    /// creations[record]: the items that saved it over nothing.
     private var creations: [RecordKey: [Int]] = [:]
 
     init(_ history: History) {
@@ -51,7 +53,7 @@ struct Chains {
         settleDeletions()
     }
 
-    /// The item that left a record as it was seen; nil where no batch did, and for records of which nothing can be said.
+    /// Returns the item whose version was seen; nil where no batch made it, and for broken records.
     func item(_ sight: History.Sight) -> Int? {
         guard !broken.contains(sight.record) else { return nil }
         return shown(sight.record, as: sight.version).flatMap { position[$0] > 0 ? $0 : nil }
@@ -61,16 +63,16 @@ struct Chains {
         itemOf[Place(record: record, version: version)].flatMap { history.items[$0].isDeletion ? nil : $0 }
     }
 
-    /// Whether an item's write was acknowledged before somebody looked.
+    /// Returns whether an item's write was acknowledged before a sight began.
     func isOver(_ item: Int, before span: History.Span) -> Bool {
         let write = history.writes[writeOf[item]]
         return write.outcome == .applied && write.span.end < span.start
     }
 
-    /// Whether an item's write had been sent at a moment.
+    /// Returns whether an item's write had been sent at a time.
     func isBegun(_ item: Int, at time: UInt64) -> Bool { history.writes[writeOf[item]].span.start <= time }
 
-    // MARK: What was done
+    // MARK: Applied writes
 
     private mutating func believeWhatWasSeen() {
         pending = isApplied.indices.filter { isApplied[$0] }
@@ -117,7 +119,7 @@ struct Chains {
         }
     }
 
-    // MARK: In which order
+    // MARK: The order of versions
 
     private mutating func link() {
         for (number, write) in history.writes.enumerated() where isApplied[number] {
@@ -140,8 +142,9 @@ struct Chains {
         violations.append(Violation(.doubleSuccess, "\(both) both replaced \(item.record) as \(item.before) left it"))
     }
 
-    /// A record may be saved over nothing more than once: a save that was on its way meanwhile comes when the record has been made, and deleted again. So
-    /// all but one of its beginnings must have led to a deletion, and none be over before the deletion was sent that it comes after.
+    /// Links the chains of a record that was saved over nothing more than once: a late save may come after the record
+    /// was made and deleted. All but one chain must end with a deletion, and none may be over before the deletion
+    /// before it was sent.
     private mutating func linkCreations() {
         for (record, all) in creations {
             let chains = all.map { (creation: $0, end: end(of: $0)) }
@@ -161,14 +164,15 @@ struct Chains {
         }
     }
 
-    /// Whether of some saves that nothing is known to have replaced all but one may have been deleted all the same, by deletions that were not answered.
+    /// Returns whether all but one of some unreplaced saves may have been deleted, by deletions that were not
+    /// answered.
     private func mayEnd(_ ends: [Int], of record: RecordKey) -> Bool {
         let open = deletions[record, default: []].filter { mayBeDone($0) }
             .compactMap { itemOf[Place(record: record, version: history.items[$0].before)] }
         return ends.count { !open.contains($0) } < 2 && ends.contains(where: open.contains)
     }
 
-    /// The last item of a chain.
+    /// Returns the last item of a chain.
     private func end(of start: Int) -> Int {
         var (place, count) = (start, 0)
         while next[place] >= 0, count < next.count { (place, count) = (next[place], count + 1) }
@@ -199,7 +203,8 @@ struct Chains {
         }
     }
 
-    /// Whether a deletion that nobody answered may have been done all the same: nothing else replaced what it was to delete.
+    /// Returns whether an unanswered deletion may have been done: nothing else replaced the version that it was to
+    /// delete.
     private func mayBeDone(_ deletion: Int) -> Bool {
         let item = history.items[deletion]
         guard !isApplied[writeOf[deletion]], history.writes[writeOf[deletion]].outcome == .unknown else { return false }

@@ -1,4 +1,4 @@
-/// What a history's parts are called in evidence. Times are seconds since the history began.
+/// Texts for the parts of a history in evidence. Times are seconds since the history began.
 extension History {
     private var origin: UInt64 { min(writes.first?.span.start ?? 0, streams.first?.pages.first?.span.start ?? .max) }
 
@@ -40,7 +40,7 @@ extension History {
         return "page \(page) of \(name) (\(text(told.span)): \(text(told.sights)))"
     }
 
-    /// Records of one text at most.
+    /// Records listed in one text at most.
     private static let sightsShown = 6
 
     private func text(_ sights: Range<Int>) -> String {

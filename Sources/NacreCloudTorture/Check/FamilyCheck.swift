@@ -1,17 +1,19 @@
 package import NacreCloudWire
 
-/// A copy of a zone of families, made page by page, and what must be true of it.
+/// A copy of a zone of families, made page by page, with its invariants.
 ///
-/// A deleted record is never saved again. So once a page that ends with a commit has shown that a record is gone, nothing that hangs on it is
-/// there: it went in that commit, and a commit is not torn. And a follower that has read everything has the target of every record that refers to another one.
+/// A deleted record is never saved again. Once a page that ends with a commit shows that a record is gone, its
+/// dependents are gone too: a commit is not torn. And a follower that has read everything has the target of every
+/// reference.
 package struct FamilyCheck: Sendable {
     private var owners: [String: String?] = [:]
     private var members: [String: Set<String>] = [:]
-    /// Gone in a commit of which the rest is still to come.
+    /// Records deleted in a commit whose rest is still to come.
     private var going: Set<String> = []
 
     package init() {}
 
+    /// Takes the next page.
     /// - Throws: `Violation`.
     package mutating func take(_ page: ChangesZoneResponse.Page) throws {
         for result in page.records {

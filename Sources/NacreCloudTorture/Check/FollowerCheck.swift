@@ -1,4 +1,5 @@
-/// What each follower of the feed was shown: that it never goes back and never repeats, and what it says about the order of commits.
+/// Checks each follower of the feed: it never goes back and never repeats. Adds to the graph what it tells of the
+/// order of commits.
 struct FollowerCheck {
     private let history: History
     private let chains: Chains
@@ -12,24 +13,24 @@ struct FollowerCheck {
     private struct Place {
         var stream: Int
         var page: Int
-        /// In the graph.
+        /// The page's node in the graph.
         var node: Int
     }
 
-    /// What a follower has, and since when nobody can tell it otherwise.
+    /// A follower's copy of the zone, and since when it is known.
     private struct Copy {
-        /// When the first page was answered. The feed does not tell a follower of records that were deleted before it began.
+        /// The time of the first page's answer. The feed does not name records that were deleted before.
         var begun: UInt64
-        /// The item that each record was last shown as; of several deletions that it may have been, the first.
+        /// The item that each record was last shown as; of several possible deletions, the first.
         var items: [RecordKey: Int] = [:]
-        /// The last page that had all there was.
+        /// The last page that had everything.
         var whole: Place?
         /// The last write that the feed showed.
         var lastWrite: Int?
     }
 
-    /// Reads every stream from the beginning, and from each of its pages the ones that went back to that page's token. Costs the entries
-    /// of all of them, and for each token that was used again the records that were live there.
+    /// Reads every stream from the beginning, and from each page the streams that went back to its token. Costs the
+    /// entries of all of them, and for each reused token the records that were live there.
     mutating func run(_ node: (_ stream: Int, _ page: Int) -> Int, into graph: inout OrderGraph) {
         var branches: [Int: [(page: Int, stream: Int)]] = [:]
         for (number, stream) in history.streams.enumerated() {
@@ -89,7 +90,7 @@ struct FollowerCheck {
         return false
     }
 
-    /// A page that does not say so never ends inside a commit.
+    /// Checks that a page without the mid-commit flag does not end inside a commit.
     private mutating func checkBorder(_ page: Int, of stream: Int, _ copy: Copy) {
         let pages = history.streams[stream].pages
         guard !pages[page - 1].isMidCommit, let first = pages[page].sights.first, !pages[page - 1].sights.isEmpty else { return }
@@ -100,19 +101,19 @@ struct FollowerCheck {
         violations.append(Violation(.splitBatch, "\(history.text(ofPage: page, stream: stream)) begins with what the page before left of \(write)"))
     }
 
-    /// What a follower still believed at its last look at everything.
+    /// Checks what a follower still held at its last complete page.
     private mutating func close(_ copy: Copy, _ graph: inout OrderGraph) {
         guard let whole = copy.whole else { return }
         for (record, known) in copy.items { endWait(of: record, as: known, at: whole, begun: copy.begun, &graph) }
         for record in chains.first.keys where copy.items[record] == nil {
-            // The usual case, judged without a search: it may have been gone when the follower began.
+            // The usual case, decided without a search: the record may have been gone when the follower began.
             if let last = chains.last[record], history.items[last].isDeletion, chains.isBegun(last, at: copy.begun) { continue }
             endWait(of: record, as: nil, at: whole, begun: copy.begun, &graph)
         }
     }
 
-    /// A follower that had a record as one item left it, or did not have it, was still right on a page that had all there was: what came next in
-    /// the record's chain had not come.
+    /// Adds that a follower's version of a record, or its absence, was current at a complete page: the next item of
+    /// the record's chain came later.
     private mutating func endWait(of record: RecordKey, as known: Int?, at whole: Place, begun: UInt64, _ graph: inout OrderGraph) {
         if let known {
             guard chains.next[known] >= 0 else { return }
@@ -125,8 +126,8 @@ struct FollowerCheck {
         miss(next, at: whole, &graph)
     }
 
-    /// A page that had all there was did not have what an item made. Where that had been acknowledged before the page was asked for, there is
-    /// nothing to weigh; else it came later.
+    /// Notes that a complete page lacked an item: a violation if the item was acknowledged before the page was asked
+    /// for; otherwise an edge.
     private mutating func miss(_ item: Int, at place: Place, _ graph: inout OrderGraph) {
         let number = chains.writeOf[item]
         let page = history.streams[place.stream].pages[place.page]

@@ -1,7 +1,9 @@
-/// What a guest's device heard of a zone that is shared with them now and again, by a subscription to their shared database. Such notifications do not say what
-/// changed, and several changes may be told by one: so they are counted.
+/// Counts the notifications of a guest's device about a zone that is shared with them at times, by a database
+/// subscription. They do not say what changed, and one may stand for several changes, so only their number is
+/// checked.
 ///
-/// Each has an ID, by which it is known when it comes again. Work that died in the middle is begun again, and may tell a change by another one.
+/// Each has an ID that recognizes a repetition. Work that died half-way is begun again, and may notify again under
+/// another ID.
 package struct GuestLog: Sendable {
     /// Notifications that one death of the server may add: of the zone, of its share and of the user.
     package static let perDeath = 3
@@ -11,10 +13,11 @@ package struct GuestLog: Sendable {
 
     package init() {}
 
-    /// So many notifications may come that could not before.
+    /// Allows `count` more notifications.
     package mutating func expect(_ count: Int = 1) { most += count }
 
-    /// - Parameter deaths: of the server so far.
+    /// Returns the most notifications allowed.
+    /// - Parameter deaths: Of the server so far.
     package func most(deaths: Int) -> Int { most + deaths * Self.perDeath }
 
     package mutating func heard(_ id: String) { ids.insert(id) }

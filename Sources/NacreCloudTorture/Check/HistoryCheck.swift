@@ -1,17 +1,18 @@
-/// The judge: a history in, broken promises out. Nothing else goes in, so every verdict can be had again.
+/// Judges a history and returns its violations. The history is the only input, so every verdict can be repeated.
 ///
-/// It looks for one order of commits that explains all that was seen: each batch at once and whole, after everything that was answered before it
-/// was asked (strict serializability of the zone). Lookups show a moment of that order, pages of the feed show its changes in order, and
-/// a follower that reads the feed to its end has the zone as it was then. Tags are unique and versions name what they build on, so the order need
-/// not be searched: it is the absence of circles in one graph. Time and memory are linear in the history, but for the sort by time.
+/// It looks for one order of commits that explains all sights: each batch atomic, and after every batch that was
+/// answered before it was sent (strict serializability of the zone). A lookup shows one moment of that order, and
+/// pages of the feed show its changes in order. A follower that reads the feed to its end has the zone of that
+/// moment. Tags are unique and versions name their predecessor, so an order exists exactly if one graph has no cycle.
+/// Time and memory are linear in the history, except for a sort by time.
 package struct HistoryCheck {
-    /// Circles that are told one by one; where there are more, something is wrong throughout.
+    /// Cycles reported one by one at most; if there are more, something is wrong throughout.
     package static let cyclesMax = 25
 
     private let history: History
     private let chains: Chains
     private var graph: OrderGraph
-    /// The first page's node of each stream.
+    /// The node of each stream's first page.
     private var pageNodes: [Int] = []
     private var violations: [Violation]
 
@@ -58,7 +59,7 @@ package struct HistoryCheck {
         var version: Version
     }
 
-    /// A version has one tag, and a tag one version.
+    /// Checks that a version has one tag, and a tag one version.
     private mutating func checkTags() {
         var versions: [Tagged: Version] = [:]
         var tags: [Seen: UInt64] = [:]
@@ -75,7 +76,7 @@ package struct HistoryCheck {
         }
     }
 
-    // MARK: Who comes before whom
+    // MARK: The order of batches
 
     private mutating func addBatches() {
         for item in history.items.indices where chains.position[item] > 0 && chains.next[item] >= 0 {
@@ -99,7 +100,7 @@ package struct HistoryCheck {
         }
     }
 
-    /// A record that was not there when somebody looked.
+    /// Adds the edges of a record that was not there.
     private mutating func addAbsence(_ sight: History.Sight, in span: History.Span, _ node: Int) {
         let absences = chains.absences(of: sight.record, from: sight.version == .deleted ? 1 : 0, begunBy: span.end, in: span)
         guard absences.count == 1 else { return }
@@ -113,8 +114,8 @@ package struct HistoryCheck {
         var isStart: Bool
     }
 
-    /// Everything that was answered comes before everything that was asked later. A node stands for each moment between answers and the questions
-    /// after them, so that there are as few edges as answers.
+    /// Adds that everything answered comes before everything asked later. A node stands for each moment between
+    /// answers and later requests, so the edges are as few as the answers.
     private mutating func addTime() {
         var moments: [Moment] = []
         func add(_ node: Int, _ span: History.Span, isAnswered: Bool = true) {
@@ -128,7 +129,7 @@ package struct HistoryCheck {
         for (number, stream) in history.streams.enumerated() {
             for (page, told) in stream.pages.enumerated() { add(pageNodes[number] + page, told.span) }
         }
-        // At one moment the question comes first: it was not asked after the answer.
+        // At equal times the request comes first: it was not sent after the answer.
         moments.sort { ($0.time, $0.isStart ? 0 : 1) < ($1.time, $1.isStart ? 0 : 1) }
         var current: Int?
         var hasStarted = true
@@ -148,7 +149,7 @@ package struct HistoryCheck {
         }
     }
 
-    // MARK: What a circle says
+    // MARK: Cycles
 
     private func violation(_ cycle: [OrderGraph.Edge], realNodes: Int) -> Violation {
         let accused = Int(cycle[0].from)
@@ -156,7 +157,7 @@ package struct HistoryCheck {
         switch cycle[0].reason {
         case .lacks:
             if cycle.allSatisfy({ $0.reason != .time && $0.reason != .precedes }) {
-                // One who looked saw a part of it; several who looked saw orders that do not fit together.
+                // One read saw part of a batch; several reads saw orders that contradict each other.
                 kind = cycle.count { $0.reason == .lacks } == 1 ? .splitBatch : .orderInversion
             } else if accused < history.writes.count + history.reads.count {
                 kind = .staleRead
@@ -196,9 +197,9 @@ package struct HistoryCheck {
         return history.text(ofPage: node - pageNodes[stream], stream: stream)
     }
 
-    // MARK: The end
+    // MARK: The final state
 
-    /// When nobody writes any more, what is there is the end of every chain. Records of batches that were never answered are left out: those
+    /// Checks that the final state is the end of every chain. Records of unanswered batches are left out, since those
     /// may still arrive.
     private mutating func checkEnd() {
         let open = history.writes.filter { $0.outcome == .unknown }.flatMap { $0.items.map { history.items[$0].record } }
@@ -221,7 +222,7 @@ package struct HistoryCheck {
         }
     }
 
-    /// What somebody has who followed a stream to its end.
+    /// Returns the copy of a client that followed a stream to its end.
     private func copy(of stream: History.Stream) -> [RecordKey: Version] {
         var copy: [RecordKey: Version] = [:]
         for page in stream.pages {

@@ -1,5 +1,5 @@
-/// What the notes of a zone were, and when, as those know who saved them: a note has one writer, who waits for each answer. And what must be true of the
-/// pages of a query for them, whatever was saved and whichever indexes came and went meanwhile.
+/// The states of a zone's notes over time, as their writers know them: a note has one writer, which waits for each
+/// answer. Checks the pages of queries against them, whichever indexes come and go meanwhile.
 package struct NoteLog: Sendable {
     /// A note as a save leaves it. No two saves leave the same, as their versions differ.
     package struct Note: Hashable, Sendable {
@@ -40,26 +40,26 @@ package struct NoteLog: Sendable {
         var after: Note?
     }
 
-    /// Of each note in their order.
+    /// changes[name]: the note's changes in their order.
     private var changes: [String: [Change]] = [:]
 
     package init() {}
 
-    /// A change is about to be asked for.
+    /// Notes that a change is about to be requested.
     package mutating func begin(_ name: String, _ after: Note?, at time: UInt64) {
         changes[name, default: []].append(Change(span: History.Span(time, .max), after: after))
     }
 
-    /// The last change of a note was acknowledged.
+    /// Notes that the last change of a note was acknowledged.
     package mutating func end(_ name: String, at time: UInt64) {
         guard let count = changes[name]?.count, count > 0 else { return }
         changes[name]?[count - 1].span.end = time
     }
 
-    /// All that a note may have been at some moment of a span; nil stands for "not there".
+    /// Returns all states that a note may have had in a span; nil stands for "not there".
     func states(of name: String, in span: History.Span) -> [Note?] {
         var states: [Note?] = []
-        // Until when a state may have lasted: until the next change was acknowledged.
+        // The end of a state at the latest: the acknowledgement of the next change.
         var until = UInt64.max
         for change in (changes[name] ?? []).reversed() {
             if until < span.start { return states }
@@ -70,8 +70,9 @@ package struct NoteLog: Sendable {
         return states
     }
 
-    /// - Parameter pages: of one query, from its first to its last.
-    /// - Returns: what is wrong with them.
+    /// Checks the pages of a query.
+    /// - Parameter pages: All pages, from the first to the last.
+    /// - Returns: The first violation.
     package func violation(of question: NoteQuestion, _ pages: [Page]) -> Violation? {
         guard let first = pages.first, let last = pages.last else { return nil }
         var names: Set<String> = []
@@ -92,7 +93,7 @@ package struct NoteLog: Sendable {
         }
         let span = History.Span(first.span.start, last.span.end)
         for name in changes.keys.sorted() where !names.contains(name) {
-            // Where it stands in the order; nil: not in the answer.
+            // Its position in the order; nil: not in the answer.
             let places = Set(states(of: name, in: span).map { note in note.flatMap { question.passes($0) ? question.key(of: $0) : nil } })
             guard places.count == 1, let place = places.first, place != nil else { continue }
             return Violation(
@@ -102,18 +103,18 @@ package struct NoteLog: Sendable {
     }
 }
 
-/// A query for notes, and what it means.
+/// A query for notes, and its meaning.
 package struct NoteQuestion: Hashable, Sendable, CustomStringConvertible {
     package enum Sort: Hashable, Sendable, CaseIterable {
         case rising
         case falling
     }
 
-    /// Filters; nil: there is none of that kind.
+    /// Filters; nil: no filter on that value.
     package var shelf: Int64?
     package var rankAtLeast: Int64?
     package var word: String?
-    /// By rank. nil: by name.
+    /// The sort by rank; nil: by name.
     package var sort: Sort?
 
     package init(shelf: Int64? = nil, rankAtLeast: Int64? = nil, word: String? = nil, sort: Sort? = nil) {
@@ -126,10 +127,10 @@ package struct NoteQuestion: Hashable, Sendable, CustomStringConvertible {
         return word.map(note.words.contains) ?? true
     }
 
-    /// What of a note gives it its place in the order, beside its name.
+    /// Returns a note's sort key; equal keys go by name.
     func key(of note: NoteLog.Note) -> Int64 { sort == nil ? 0 : note.rank }
 
-    /// Whether the second may stand behind the first: equal ranks go by name, in the direction of the sort.
+    /// Returns whether `right` may follow `left`: equal ranks go by name, in the direction of the sort.
     func isOrdered(_ left: NoteLog.Told, _ right: NoteLog.Told) -> Bool {
         let (first, second) = ((key(of: left.note), left.name), (key(of: right.note), right.name))
         return sort == .falling ? second < first : first < second

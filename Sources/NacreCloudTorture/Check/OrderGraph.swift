@@ -1,15 +1,15 @@
-/// Who must come before whom. Where that goes round in a circle, no order of commits explains what was seen.
+/// The order that a history demands. If it has a cycle, no order of commits explains what was seen.
 struct OrderGraph {
     enum Reason: UInt8 {
-        /// The one was answered before the other was asked.
+        /// The first was answered before the second was asked.
         case time
-        /// The one replaced what the other had left.
+        /// The second replaced the version that the first had left.
         case builds
         /// The batch is in what was read.
         case shows
         /// The batch is not in what was read.
         case lacks
-        /// The feed shows the one before the other.
+        /// The feed shows the first before the second.
         case precedes
     }
 
@@ -21,7 +21,7 @@ struct OrderGraph {
 
     private(set) var count: Int
     private var edges: [Edge] = []
-    /// Where the edges of a node begin, once they are in order.
+    /// starts[node]: the index of its first edge, once they are sorted.
     private var starts: [Int] = []
 
     init(nodes: Int) {
@@ -37,8 +37,8 @@ struct OrderGraph {
         edges.append(Edge(from: Int32(truncatingIfNeeded: from), to: Int32(truncatingIfNeeded: to), reason: reason))
     }
 
-    /// Circles, each through an edge of its own, found one after the other until there are none, or `limit`. Linear in the graph for each round,
-    /// and a round finds one circle in every knot that is left.
+    /// Returns cycles, each through an edge of its own, until there are none, or `limit`. Each round is linear in the
+    /// graph, and finds one cycle in every strongly connected component that is left.
     mutating func cycles(limit: Int) -> [[Edge]] {
         var found: [[Edge]] = []
         while found.count < limit {
@@ -56,7 +56,7 @@ struct OrderGraph {
         return found
     }
 
-    /// Sorts the edges by where they come from.
+    /// Sorts the edges by their origin.
     private mutating func arrange() {
         var starts = [Int](repeating: 0, count: count + 1)
         for edge in edges { starts[Int(edge.from) + 1] += 1 }
@@ -71,7 +71,8 @@ struct OrderGraph {
         self.starts = starts
     }
 
-    /// The sets of nodes that reach each other (Tarjan 1972), those of one node left out. Without recursion: chains are long.
+    /// Returns the strongly connected components of two nodes or more (Tarjan 1972). Without recursion: chains are
+    /// long.
     private func knots() -> [Set<Int>] {
         var knots: [Set<Int>] = []
         var index = [Int](repeating: -1, count: count)
@@ -112,10 +113,10 @@ struct OrderGraph {
         return knots
     }
 
-    /// Edges of a knot that are tried for a short circle.
+    /// Edges of a component that are tried for a short cycle.
     private static let candidatesMax = 32
 
-    /// The shortest circle through one of the edges that accuse somebody, with that edge.
+    /// Returns the shortest cycle through one of the edges that accuse a read, with that edge.
     private func shortCycle(in knot: Set<Int>) -> (edge: Int, cycle: [Edge])? {
         let inside = knot.sorted().flatMap { starts[$0]..<starts[$0 + 1] }.filter { knot.contains(Int(edges[$0].to)) }
         let accusing = inside.filter { edges[$0].reason == .lacks }

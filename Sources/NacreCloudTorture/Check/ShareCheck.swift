@@ -1,9 +1,9 @@
 package import NacreCloudWire
 
-/// Who may see what of a zone that is shared, recomputed from all that its owner has: from each record up to a shared root. And what must be true of
-/// what a participant holds of it, once nothing moves any more.
+/// Computes what each user may see of a shared zone, from all records that its owner has: from each record up to a
+/// shared root. Checks a participant's copy against it, once nothing changes any more.
 package struct ShareCheck: Sendable {
-    /// A record as somebody holds it.
+    /// A record in a user's copy.
     package struct Held: Equatable, Sendable {
         package var tag: String
         package var parent: String?
@@ -13,22 +13,23 @@ package struct ShareCheck: Sendable {
         }
     }
 
-    /// How a participant came by what they hold.
+    /// The way by which a participant got its copy.
     package enum Way: String, Sendable {
-        /// By all changes since they began.
+        /// All changes since the participant began.
         case changes = "by its changes"
-        /// By asking for each name.
+        /// A lookup of each name.
         case lookup = "by name"
     }
 
     private let records: [String: Record]
 
-    /// - Parameter records: all that are in the zone, as its owner has them.
+    /// Makes the check.
+    /// - Parameter records: All records of the zone, as its owner has them.
     package init(_ records: [String: Record]) {
         self.records = records
     }
 
-    /// The shares that a user has accepted and may read.
+    /// Returns the shares that a user has accepted and may read.
     private func shares(of user: String) -> Set<String> {
         Set(
             records.values.filter { record in
@@ -42,14 +43,14 @@ package struct ShareCheck: Sendable {
 
     package func takesPart(_ user: String) -> Bool { !shares(of: user).isEmpty }
 
-    /// The records that a user may see.
+    /// Returns the records that a user may see.
     package func seen(by user: String) -> Set<String> {
         let shares = shares(of: user)
         if shares.contains(ShareNames.ofZone) { return Set(records.keys) }
         return shares.union(records.keys.filter { share(over: $0).map(shares.contains) ?? false })
     }
 
-    /// The share that a record is in; nil: in none.
+    /// Returns the share that a record is in; nil: in none.
     private func share(over name: String) -> String? {
         var passed: Set<String> = []
         var next = records[name]
@@ -60,7 +61,8 @@ package struct ShareCheck: Sendable {
         return nil
     }
 
-    /// - Parameter held: by a user who has heard all there is.
+    /// Checks a copy.
+    /// - Parameter held: The copy of a user who has read everything.
     package func violation(of held: [String: Held], by user: String, _ way: Way) -> Violation? {
         let seen = seen(by: user)
         if let extra = Set(held.keys).subtracting(seen).min() {

@@ -1,10 +1,10 @@
-/// Who may hear of what is saved, from when and until when, and what each heard: of everything that was saved while they might, of nothing that was saved
-/// when they might no more, and of nothing before it was asked for.
+/// Checks notifications: a device gets all of what is saved while it has a right to them, and nothing of what was
+/// saved before the right was requested or after it ended.
 ///
-/// Its moments are those of who asks. So a right has begun once that was acknowledged, and has ended once that was; what is saved between question and answer
-/// may be told or not. A right never comes back: who may hear again does so by another one.
+/// Times are those of the client: a right begins and ends when that is acknowledged. A save between request and
+/// answer may be notified or not. A right never comes back: a device that may hear again does so by another one.
 package struct TellingLog: Sendable {
-    /// A subscription of somebody, as one device hears by it.
+    /// A subscription, as one device hears by it.
     package struct Right: Hashable, Sendable {
         package var device: String
         package var subscription: String
@@ -15,64 +15,66 @@ package struct TellingLog: Sendable {
     }
 
     private struct Term: Sendable {
-        /// What it asks for: saves name the topics that they belong to. nil: it is to hear nothing.
+        /// The topic of its notifications: saves name their topics. nil: the device must hear nothing.
         var topic: String?
-        /// When it was acknowledged.
+        /// The time when the subscription was acknowledged.
         var begun: UInt64?
-        /// Nobody promises any more to tell.
+        /// Whether its end was requested: from then on notifications may be missing.
         var isEnding = false
-        /// When its end was acknowledged.
+        /// The time when its end was acknowledged.
         var ended: UInt64?
-        /// What it is where something is told that may not be.
+        /// The kind of violation of a wrong notification.
         var fault: Violation.Kind
-        /// Saves that were told.
+        /// Saves that were notified.
         var heard: Set<String> = []
     }
 
     private struct Save: Sendable {
         var topics: Set<String>
-        /// When it was asked for.
+        /// The time of the request.
         var start: UInt64
         var isDone = false
-        /// Of the notifications that name it.
+        /// The ID of the notifications that name the save.
         var id: String?
     }
 
     private var terms: [Right: Term] = [:]
     private var saves: [String: Save] = [:]
-    /// The last one of each topic.
+    /// last[topic]: its last save.
     private var last: [String: String] = [:]
-    /// Saves by the IDs of notifications that name none.
+    /// changes[id]: the save of a notification that names none.
     private var changes: [String: String] = [:]
-    /// Devices that were told to fetch everything, and the saves that were asked for by then: they find them there. One that is under way may be the one for
-    /// which the word came.
+    /// covered[device]: the saves that were requested when the device was told to fetch everything, which will find
+    /// them. A save then under way may be the cause.
     private var covered: [String: Set<String>] = [:]
 
     package init() {}
 
-    // MARK: What is asked for
+    // MARK: Requests
 
-    /// A subscription is about to be saved.
+    /// Notes that a subscription is about to be saved.
     package mutating func willBegin(_ right: Right, of topic: String) { terms[right] = Term(topic: topic, fault: .wronglyTold) }
 
     package mutating func begin(_ right: Right, at time: UInt64) { terms[right]?.begun = time }
 
-    /// The device is to hear nothing by this subscription: it is somebody else's, or the device makes the changes itself.
+    /// Notes that the device must hear nothing by this subscription: it belongs to another user, or the device makes
+    /// the changes itself.
     package mutating func forbid(_ right: Right, fault: Violation.Kind) { terms[right] = Term(topic: nil, isEnding: true, fault: fault) }
 
-    /// The end of a right is about to be asked for.
+    /// Notes that the end of a right is about to be requested.
     package mutating func willEnd(_ right: Right) { terms[right]?.isEnding = true }
 
-    /// - Parameter fault: what it is from now on to tell of what is saved then.
+    /// Notes the end of a right.
+    /// - Parameter fault: The kind of violation of notifications about later saves.
     package mutating func end(_ right: Right, fault: Violation.Kind, at time: UInt64) {
         guard var term = terms[right], term.ended == nil else { return }
         (term.isEnding, term.ended, term.fault) = (true, time, fault)
         terms[right] = term
     }
 
-    /// Something is about to be saved.
+    /// Notes that a record is about to be saved.
     ///
-    /// Of a topic of which notifications do not say what was saved, the one before must have been heard: so they are told apart.
+    /// If a topic's notifications do not name the record, the save before must have been heard, to tell them apart.
     package mutating func willSave(_ name: String, on topics: Set<String>, at time: UInt64) {
         saves[name] = Save(topics: topics, start: time)
         for topic in topics { last[topic] = name }
@@ -80,20 +82,21 @@ package struct TellingLog: Sendable {
 
     package mutating func saved(_ name: String) { saves[name]?.isDone = true }
 
-    // MARK: What is heard
+    // MARK: Notifications
 
-    /// A device was told to fetch everything.
+    /// Notes that a device was told to fetch everything.
     package mutating func heardEverything(_ device: String) { covered[device, default: []].formUnion(saves.keys) }
 
+    /// Takes a notification.
     /// - Parameters:
-    ///   - name: of what was saved; nil where the notification does not say.
-    ///   - id: of the notification.
-    /// - Returns: what is wrong with it.
+    ///   - name: The saved record; nil where the notification does not name it.
+    ///   - id: The notification's ID.
+    /// - Returns: What is wrong with it.
     package mutating func heard(_ right: Right, of name: String?, id: String) -> Violation? {
         let place = "\(right.device) was told of \(name ?? "a change") by \(right.subscription)"
         guard let term = terms[right] else { return Violation(.wronglyTold, "\(place), which nobody saved") }
         guard let topic = term.topic else { return Violation(term.fault, "\(place), by which it is to hear nothing") }
-        // Which of several saves it is of is not known where some were not told.
+        // If some saves were not notified, it is unknown which one this is.
         if name == nil, changes[id] == nil, !covered.isEmpty { return nil }
         guard let told = name ?? changes[id] ?? last[topic], let save = saves[told] else {
             return Violation(.wronglyTold, "\(place), which nobody had asked to be saved")
@@ -112,7 +115,7 @@ package struct TellingLog: Sendable {
         return nil
     }
 
-    /// What must have been told, and was not yet.
+    /// The notifications that are due and were not received yet.
     package var missing: [String] {
         terms.flatMap { right, term -> [String] in
             guard let begun = term.begun, !term.isEnding, let topic = term.topic else { return [] }
@@ -122,6 +125,6 @@ package struct TellingLog: Sendable {
         }.sorted()
     }
 
-    /// Saves that were told, of each device and subscription.
+    /// The number of saves that were notified, summed over devices and subscriptions.
     package var count: Int { terms.values.reduce(0) { $0 + $1.heard.count } }
 }

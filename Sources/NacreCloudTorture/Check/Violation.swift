@@ -1,20 +1,20 @@
-/// A promise that a history shows broken, with the evidence.
+/// A guarantee that a history shows broken, with the evidence.
 package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable, Encodable, CaseIterable {
         /// Two batches both replaced one version of a record.
         case doubleSuccess
-        /// An acknowledged batch, or one that somebody saw, is gone.
+        /// An acknowledged batch, or one that was seen, is gone.
         case lostWrite
-        /// A batch that was refused is there all the same.
+        /// A refused batch was applied all the same.
         case refusedApplied
         /// A request and its retry were both carried out.
         case appliedTwice
-        /// A retry was not known for one.
+        /// A retry was not recognized.
         case retryForgotten
-        /// Part of a batch was to be seen without the rest.
+        /// A read or the feed showed part of a batch without the rest.
         case splitBatch
-        /// A feed shows batches in an order that cannot be, or goes back to an older version; or those who looked saw orders that do not
-        /// fit together.
+        /// A feed shows batches in an impossible order, or goes back to an older version; or several reads saw orders
+        /// that contradict each other.
         case orderInversion
         /// A feed shows a version that it has shown before.
         case repeatedChange
@@ -22,9 +22,9 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case skippedChange
         /// A client that goes on from an older token misses a change.
         case tokenSkips
-        /// A token leads nowhere, or round in a circle.
+        /// A token leads nowhere, or in a circle.
         case deadToken
-        /// A read shows what had been replaced, by an acknowledged batch or one that somebody saw.
+        /// A read shows a version that an acknowledged or seen batch had replaced.
         case staleRead
         /// A change tag names two versions of a record.
         case reusedTag
@@ -32,21 +32,21 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case wrongContent
         /// At the end, the feed and a lookup do not show the same.
         case wrongFinalState
-        /// A record outlives the one with which it was to go, or goes in another commit.
+        /// A record outlives its owner, or goes in another commit.
         case orphan
         /// A file is gone, or has other bytes than those that were acknowledged.
         case lostFile
-        /// Nobody was told of a change that somebody has subscribed to.
+        /// A device was not notified of a change that it has subscribed to.
         case notTold
-        /// Somebody was told of what is not there, or was not asked for.
+        /// A device was notified of a record that is not there, or that it did not subscribe to.
         case wronglyTold
-        /// Somebody sees, changes or is told of what nobody gives them, or gives them no more.
+        /// A user sees, changes or is notified of a record that is not, or no longer, shared with them.
         case leaked
-        /// A query does not tell a record that passed from its first page to its last, in one place of its order.
+        /// A query misses a record that matched, at one place in its order, from its first page to its last.
         case missed
-        /// A query tells what does not pass, out of order, or twice.
+        /// A query returns a record that does not match, is out of order, or comes twice.
         case wrongAnswer
-        /// The server answered what it has no reason for.
+        /// The server gave an answer for which there is no reason.
         case unexpectedAnswer
     }
 

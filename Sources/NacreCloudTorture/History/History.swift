@@ -1,6 +1,7 @@
-/// Who asked what of one zone, when, and what was answered: all that a judgement needs. Compact, because there are millions of them.
+/// The requests and answers about one zone with their times: all that a verdict needs. Compact, because there are
+/// millions of them.
 package struct History: Sendable {
-    /// Nanoseconds of a clock that only rises, the same for all.
+    /// A time span in nanoseconds of the monotonic clock.
     package struct Span: Hashable, Sendable {
         package var start: UInt64
         package var end: UInt64
@@ -16,22 +17,22 @@ package struct History: Sendable {
         case applied
         /// The server said that nothing of it is done.
         case refused
-        /// No answer told: it may have been done.
+        /// No answer tells: it may have been done.
         case unknown
     }
 
-    /// A batch that was to change several records at once, or none. From the first attempt's start to the last one's end.
+    /// A batch that changes several records at once or none, from the first attempt's start to the last one's end.
     package struct Write: Sendable {
         package var batch: BatchID
         package var span: Span
         package var outcome: Outcome
-        /// Of `items`.
+        /// Its range of `items`.
         package var items: Range<Int>
-        /// Of `sights`: the tags that its own answer gave.
+        /// Its range of `sights`: the tags that its own answer gave.
         package var shown: Range<Int>
     }
 
-    /// What a batch was to do with one record.
+    /// The change of one record by a batch.
     package struct Item: Sendable {
         package var record: RecordKey
         /// The version that it builds on: the server was told its tag, or the record has no other writer.
@@ -45,7 +46,7 @@ package struct History: Sendable {
         }
     }
 
-    /// A record as somebody saw it.
+    /// A record as it was seen in an answer.
     package struct Sight: Sendable {
         package var record: RecordKey
         package var version: Version
@@ -63,32 +64,32 @@ package struct History: Sendable {
     package struct Read: Sendable {
         package enum Kind: String, Sendable {
             case lookup
-            /// What a query found, and what it did not.
+            /// A query's result: the records found, and those not found.
             case query
-            /// What the server said it has when it refused a batch.
+            /// The server's records in the refusal of a batch.
             case refusal
-            /// What a retry of a batch was answered.
+            /// The answer to a retry of a batch.
             case retry
         }
 
         package var kind: Kind
         package var span: Span
-        /// Of `sights`.
+        /// Its range of `sights`.
         package var sights: Range<Int>
     }
 
     /// A page of the zone's feed.
     package struct Page: Sendable {
         package var span: Span
-        /// Of `sights`, in the feed's order.
+        /// Its range of `sights`, in the feed's order.
         package var sights: Range<Int>
-        /// Nothing more was there when it was read.
+        /// Whether nothing more was there when it was read.
         package var isCaughtUp: Bool
-        /// It ends inside a commit, and says so.
+        /// Whether it says that it ends inside a commit.
         package var isMidCommit: Bool
     }
 
-    /// Somebody who follows the feed from token to token.
+    /// A client that follows the feed from token to token.
     package struct Stream: Sendable {
         package enum Origin: Hashable, Sendable {
             case beginning
@@ -105,18 +106,18 @@ package struct History: Sendable {
     package private(set) var reads: [Read] = []
     package private(set) var sights: [Sight] = []
     package private(set) var streams: [Stream] = []
-    /// What lookups showed when nobody wrote any more.
+    /// The sights of lookups after the last write.
     package private(set) var finalSights: Range<Int> = 0..<0
-    /// What a writer or a follower saw at once to be wrong.
+    /// Violations that a writer or a follower found at once.
     package private(set) var faults: [Violation] = []
 
     package init() {}
 
-    /// Entries kept: what it costs in memory, at 16 to 48 bytes each.
+    /// The number of entries. They cost 16 to 48 bytes of memory each.
     package var count: Int { writes.count + items.count + reads.count + sights.count }
 }
 
-// MARK: Writing it
+// MARK: Recording
 
 extension History {
     package mutating func write(_ batch: BatchID, _ span: Span, _ outcome: Outcome, _ items: [Item], shown: [Sight] = []) {
@@ -130,13 +131,13 @@ extension History {
         reads.append(Read(kind: kind, span: span, sights: keep(sights)))
     }
 
-    /// - Returns: the new stream's number.
+    /// Adds a stream and returns its number.
     package mutating func follow(from origin: Stream.Origin = .beginning) -> Int {
         streams.append(Stream(origin: origin))
         return streams.count - 1
     }
 
-    /// The next page of a stream.
+    /// Adds the next page of a stream.
     package mutating func page(of stream: Int, _ span: Span, _ sights: [Sight], isCaughtUp: Bool, isMidCommit: Bool = false) {
         streams[stream].pages.append(Page(span: span, sights: keep(sights), isCaughtUp: isCaughtUp, isMidCommit: isMidCommit))
     }
@@ -155,7 +156,7 @@ extension History {
         return place..<self.sights.count
     }
 
-    /// Adds what somebody else wrote down of the same zone.
+    /// Adds another history of the same zone.
     package mutating func append(_ other: History) {
         let (item, sight, stream) = (items.count, sights.count, streams.count)
         items += other.items

@@ -1,7 +1,7 @@
-/// A record of a history. Names are used once: a slot whose record was deleted goes on under the next generation, so that "not there" has
-/// one meaning for each name and the versions of a record are a chain.
+/// A record of a history. Names are used once: a slot whose record was deleted goes on under the next generation. So
+/// "not there" has one meaning for each name, and the versions of a record are a chain.
 package struct RecordKey: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// Generations of a slot: the last one is never deleted.
+    /// The last generation of a slot, which is never deleted.
     package static let generationsMax = 0xffff
 
     /// The slot in the upper half, the generation in the lower.
@@ -13,7 +13,7 @@ package struct RecordKey: RawRepresentable, Hashable, Sendable, CustomStringConv
         rawValue = UInt32(truncatingIfNeeded: slot) << 16 | UInt32(truncatingIfNeeded: generation & Self.generationsMax)
     }
 
-    /// nil for a name that no key has.
+    /// Parses a name; nil for a name that no key has.
     package init?(name: String) {
         let parts = name.dropFirst().split(separator: "g", omittingEmptySubsequences: false)
         guard name.first == "s", parts.count == 2, let slot = UInt16(parts[0]), let generation = UInt16(parts[1]) else { return nil }
@@ -26,13 +26,14 @@ package struct RecordKey: RawRepresentable, Hashable, Sendable, CustomStringConv
     package var name: String { "s\(slot)g\(generation)" }
     package var description: String { name }
 
-    /// The slot's next record; nil when it has had its last.
+    /// The slot's next record; nil after the last one.
     package var successor: RecordKey? {
         generation < Self.generationsMax ? RecordKey(slot: slot, generation: generation + 1) : nil
     }
 }
 
-/// A batch of a history: who wrote it, and the how-manieth of that writer it was. Every record that it saves carries it as its value.
+/// A batch of a history: its writer, and its number among that writer's batches. Every record that it saves carries
+/// it as a value.
 package struct BatchID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// Writers of one history.
     package static let writersMax = 200
@@ -43,9 +44,10 @@ package struct BatchID: RawRepresentable, Hashable, Sendable, CustomStringConver
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
+    /// Makes an ID.
     /// - Parameters:
-    ///   - writer: from 0.
-    ///   - number: from 1.
+    ///   - writer: From 0.
+    ///   - number: From 1.
     package init(writer: Int, number: Int) {
         rawValue = UInt32(truncatingIfNeeded: writer + 1) << 24 | UInt32(truncatingIfNeeded: number & 0xff_ffff)
     }
@@ -53,7 +55,7 @@ package struct BatchID: RawRepresentable, Hashable, Sendable, CustomStringConver
     package var description: String { "w\(Int(rawValue >> 24) - 1)#\(rawValue & 0xff_ffff)" }
 }
 
-/// What a record can be seen as: not there yet, as a batch left it, or deleted.
+/// A state in which a record can be seen: not there yet, as a batch left it, or deleted.
 package struct Version: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package static let absent = Version(rawValue: 0)
     package static let deleted = Version(rawValue: .max)

@@ -1,47 +1,47 @@
 import NacreCloudWire
 import NacreLocks
 
-/// One account's zone of one round, and those who meet in it.
+/// One account's zones in one round, and the clients that use them.
 struct Arena: Sendable {
     let zoneID: ZoneID
-    /// Where records hang on each other.
+    /// The zone of records that refer to each other.
     let familyZoneID: ZoneID
-    /// Where records have files.
+    /// The zone of records with files.
     let fileZoneID: ZoneID
-    /// Where devices hear of what another saves.
+    /// The zone of notifications between devices.
     let toldZoneID: ZoneID
-    /// Which the account shares with the guests.
+    /// The zone that the account shares with the guests.
     let sharedZoneID: ZoneID
-    /// Which the account shares with guests who listen.
+    /// The zone that the account shares with guests who listen.
     let heardZoneID: ZoneID
     let sharing: Sharing
-    /// Where notes are asked for by queries.
+    /// The zone of notes for queries.
     let askedZoneID: ZoneID
-    /// How many ask for notes at once; 0: nobody does, and there are none.
+    /// Clients that query notes at once; 0: none, and there are no notes.
     let askers: Int
-    /// Notes of each who saves them.
+    /// Notes of each saver.
     let notes: Int
-    /// nil: somebody else's arena changes them, or nobody.
+    /// nil: indexes are not changed, or another arena changes them.
     let indexes: TortureIndexes?
     let closures: IndexClosures
     let tellingPatience: Duration
-    /// Makes a token of a new device of the account; nil: nobody knows how.
+    /// Makes a token of a new device of the account; nil: no device can be signed in.
     let signIn: (@Sendable () async throws -> String)?
     /// A device in another container; nil: there is none.
     let stranger: Asker?
-    /// The server is killed in between.
+    /// Whether the server is killed during the round.
     let mayDie: Bool
-    /// Among the arenas of a round.
+    /// The index among the arenas of a round.
     let place: Int
-    /// The account's.
+    /// The account's user record name.
     let user: String
     /// Two other accounts; none where there are fewer than three.
     let guests: [Guest]
-    /// One for each token of the account: its devices.
+    /// The account's devices, one for each of its tokens.
     let devices: [Asker]
     let board: Board
     let families = Locked(FamilyTree())
-    /// Never the same again: operation IDs of another run must not be met again.
+    /// A unique part of operation IDs, so that no run meets those of another.
     let run: String
 
     struct Guest: Sendable {
@@ -49,7 +49,7 @@ struct Arena: Sendable {
         let asker: Asker
     }
 
-    /// What the account and its guests do together.
+    /// The shared activity of the account and its guests.
     enum Sharing {
         case nothing
         /// `ShareTroupe`
@@ -61,7 +61,7 @@ struct Arena: Sendable {
     func device(_ number: Int) -> Asker { devices[number % devices.count] }
 }
 
-/// How often what happened.
+/// Counters of a run.
 package struct TortureCounts: Sendable, Encodable {
     package var batchesApplied = 0
     package var batchesRefused = 0
@@ -77,22 +77,22 @@ package struct TortureCounts: Sendable, Encodable {
     package var changesRead = 0
     package var lookups = 0
     package var queries = 0
-    /// Deletions of records on which others may hang.
+    /// Deletions of records on which others may depend.
     package var cascades = 0
-    /// Pages of the feed that shows them.
+    /// Pages of the feed with cascades.
     package var familyPages = 0
     package var filesSaved = 0
     /// Files that were fetched and compared.
     package var filesRead = 0
-    /// Records of which other devices were told, by each of their subscriptions.
+    /// Records of which other devices were notified, counted for each of their subscriptions.
     package var recordsTold = 0
-    /// Subscriptions that were deleted, and devices that were signed out, while others heard on.
+    /// Subscriptions that were deleted, and devices that were signed out, while others still listened.
     package var subscriptionsEnded = 0
     package var devicesSignedOut = 0
-    /// Notifications of guests of changes of what is shared with them, and how often it was taken back from one who listened.
+    /// Notifications of guests about shared changes, and how often a listening guest was excluded.
     package var guestsTold = 0
     package var guestsExcluded = 0
-    /// Acceptances of shares, departures of guests, and what owners took back.
+    /// Acceptances of shares, departures of guests, and revocations by owners.
     package var shareJoins = 0
     package var shareLeaves = 0
     package var shareRevocations = 0
@@ -102,14 +102,14 @@ package struct TortureCounts: Sendable, Encodable {
     package var sharePages = 0
     /// Old tokens that were used again.
     package var tokensReplayed = 0
-    /// Queries that were held against what was saved, from their first page to their last, and their pages.
+    /// Queries that were checked against the saves, from their first page to their last, and their pages.
     package var questions = 0
     package var questionPages = 0
-    /// Queries that were refused while an option that they need was away.
+    /// Queries that were refused while an option that they need was removed.
     package var questionsRefused = 0
-    /// Changes of indexes that were asked for and done.
+    /// Changes of indexes that were requested and done.
     package var indexChanges = 0
-    /// Tokens that the server said it no longer takes.
+    /// Tokens that the server declared expired.
     package var tokensExpired = 0
 
     package init() {}
@@ -149,10 +149,10 @@ package struct TortureCounts: Sendable, Encodable {
     }
 }
 
-/// What one of those who took part brings home.
+/// The results of one client.
 struct Testimony: Sendable {
     var history = History()
     var counts = TortureCounts()
-    /// Nobody answered any more.
+    /// The reason why no server answered any more.
     var silence: String?
 }

@@ -1,21 +1,21 @@
 import NacreCloudWire
 import NacreRandom
 
-/// Changes several records at once, each over the version it knows of, again and again; and now and then a record that is its own, over whatever
-/// is there. It abandons some answers and repeats some requests, as clients on bad networks do.
+/// Changes several records at once, each over the version it knows, again and again; sometimes only its own record,
+/// over any version. It abandons some answers and repeats some requests, as clients on bad networks do.
 struct BatchWriter {
     /// Records of one batch, at most.
     private static let recordsMax = 5
-    /// One batch in so many is for the record that nobody else writes, without a tag: there only the operation ID keeps a retry from
-    /// being done twice.
+    /// One batch in so many changes the record that no other client writes, without a tag: there only the operation
+    /// ID prevents that a retry is done twice.
     private static let ownOnceIn: UInt64 = 8
     private static let deletionOnceIn: UInt64 = 16
     private static let repetitionOnceIn: UInt64 = 8
     private static let abandonedOnceIn: UInt64 = 16
-    /// Milliseconds after which an answer is abandoned: around those that an answer takes.
+    /// Milliseconds after which an answer is abandoned: around the time that an answer takes.
     private static let abandonedAfter: ClosedRange<Int64> = 1...12
 
-    /// A batch on its way.
+    /// A batch that is being sent.
     private struct Draft {
         var batch: BatchID
         var items: [History.Item]
@@ -37,7 +37,7 @@ struct BatchWriter {
         self.random = random
     }
 
-    /// Until the round is over, or something is wrong.
+    /// Runs until the round is over, or a violation is found.
     mutating func run() async {
         while !arena.board.isOver, batches < BatchID.batchesMax {
             let before = testimony.history.count
@@ -49,7 +49,7 @@ struct BatchWriter {
         }
     }
 
-    // MARK: What to ask
+    // MARK: Requests
 
     private mutating func draftOfOwn() -> Draft {
         let batch = BatchID(writer: number, number: batches)
@@ -85,9 +85,10 @@ struct BatchWriter {
         return Draft(batch: batch, items: parts.map(\.item), body: request.json())
     }
 
-    // MARK: What it was answered
+    // MARK: Answers
 
-    /// - Returns: whether to go on.
+    /// Sends a batch and checks its answer.
+    /// - Returns: Whether to go on.
     private mutating func send(_ draft: Draft) async -> Bool {
         let start = MonotonicClock.now
         do {
@@ -125,7 +126,7 @@ struct BatchWriter {
         return asked
     }
 
-    /// Sends what was acknowledged once more: it must be known, and nothing be done.
+    /// Sends an acknowledged batch once more: it must be recognized, and not be done again.
     private mutating func again(_ draft: Draft) async throws {
         testimony.counts.repetitions += 1
         let asked: Asker.Asked<RecordsResponse>
@@ -155,7 +156,7 @@ struct BatchWriter {
                 throw Violation(.wrongContent, "\(draft.batch) was answered with records as another batch left them")
             }
             testimony.history.write(draft.batch, asked.span, .applied, draft.items, shown: mine)
-            // A retry is answered with what is there now.
+            // A retry is answered with the current records.
             if isRetry { testimony.history.read(.retry, asked.span, results.sights) }
             testimony.counts.batchesApplied += 1
             testimony.counts.recordsChanged += draft.items.count
@@ -170,7 +171,7 @@ struct BatchWriter {
         return outcome == .applied
     }
 
-    /// What is refused for another version's sake, is refused for that of another version.
+    /// Checks that a batch was refused for a version other than the one it builds on.
     private func checkRefusal(of draft: Draft, _ results: Results) throws {
         for item in draft.items {
             guard let sight = results.sights.first(where: { $0.record == item.record }), sight.version == item.before else { continue }

@@ -1,16 +1,16 @@
 import NacreLocks
 import NacreRandom
 
-/// What those who take part in a round tell each other: the newest version that anybody heard of in each slot, and when it is over.
+/// The shared state of a round: the newest version of each slot that any client knows, and whether the round is over.
 final class Board: Sendable {
-    /// Records at a time: few enough that writers meet, enough that most batches get through.
+    /// Records at a time: few enough that writers conflict, enough that most batches succeed.
     static let slots = 48
     /// Entries of one round's history: about 100 MB with what the judge needs.
     private static let entriesMax = 600_000
 
     struct Slot: Sendable {
         var record: RecordKey
-        /// nil: nobody has heard of a record in it.
+        /// nil: no client knows a record in it.
         var newest: Newest?
     }
 
@@ -35,16 +35,16 @@ final class Board: Sendable {
         state = Locked(State(slots: (0..<Self.slots).map { Slot(record: RecordKey(slot: $0)) }))
     }
 
-    /// Writers start nothing more.
+    /// Whether writers start nothing more.
     var isOver: Bool { state.withLock { $0.isOver } }
-    /// Nothing changes any more: followers catch up once more and stop.
+    /// Whether nothing changes any more: followers catch up once more and stop.
     var writersAreDone: Bool { state.withLock { $0.writersAreDone } }
-    /// The server has ended four times as often as the round is to see. From then on it stays up: where the machine is slow, or the judge has to allow for
-    /// each end, what else the round is to see would never be reached.
+    /// Whether the server was restarted four times as often as the goal asks. From then on it stays up: on a slow
+    /// machine, or where the judge allows for each restart, the rest of the goal would never be reached.
     var hasDiedEnough: Bool { state.withLock { state in goal.map { state.done.restarts >= 4 * $0.restarts } ?? false } }
-    /// Of the server, so far.
+    /// Restarts of the server so far.
     var restarts: Int { state.withLock { $0.done.restarts } }
-    /// Every name that anybody may have saved a record under.
+    /// Every name under which a record may have been saved.
     var records: [RecordKey] {
         let slots = state.withLock { $0.slots }
         return slots.flatMap { slot in (0...slot.record.generation).map { RecordKey(slot: slot.record.slot, generation: $0) } }
@@ -58,7 +58,7 @@ final class Board: Sendable {
         state.withLock { $0.writersAreDone = true }
     }
 
-    /// Counts what was written down; where there is no room for more, the round is over.
+    /// Counts entries of the history; without room for more, the round is over.
     func add(entries: Int) {
         state.withLock { state in
             state.entries += entries
@@ -66,7 +66,7 @@ final class Board: Sendable {
         }
     }
 
-    /// Counts what was done; where that is all that was to be done, the round is over.
+    /// Counts finished work; once the goal is reached, the round is over.
     func did(_ work: (inout TortureGoal) -> Void) {
         state.withLock { state in
             work(&state.done)
@@ -74,7 +74,7 @@ final class Board: Sendable {
         }
     }
 
-    /// Different slots, at random.
+    /// Picks different slots at random.
     func pick(_ count: Int, using random: inout SeededRandom) -> [Slot] {
         var places: Set<Int> = []
         while places.count < count { places.insert(Int(random.next() % UInt64(Self.slots))) }
@@ -82,7 +82,8 @@ final class Board: Sendable {
         return state.withLock { state in chosen.map { state.slots[$0] } }
     }
 
-    /// Somebody heard of a version. It may be an old one: then the next batch that builds on it is refused, and hears of the newest.
+    /// Notes a version. It may be an old one: then the next batch that builds on it is refused, and learns the
+    /// newest.
     func learn(_ record: RecordKey, _ newest: Newest) {
         guard record.slot < Self.slots else { return }
         state.withLock { state in
@@ -91,7 +92,7 @@ final class Board: Sendable {
         }
     }
 
-    /// The record is deleted: the slot goes on with its next one.
+    /// Notes that a record is deleted: the slot goes on with its next one.
     func bury(_ record: RecordKey) {
         guard record.slot < Self.slots, let next = record.successor else { return }
         state.withLock { state in

@@ -3,9 +3,9 @@ import NacreCloudWire
 import NacreHTTPClient
 import NacreLocks
 
-/// Follows a device's event stream over the server's ends.
+/// Follows a device's event stream, and reconnects after each end of the server.
 struct Ear: Sendable {
-    /// What a notification says.
+    /// The contents of a notification.
     struct News: Sendable {
         /// nil: the device is to fetch everything.
         var subscription: String?
@@ -14,16 +14,17 @@ struct Ear: Sendable {
         var isPublic: Bool
     }
 
-    /// Before it connects again.
+    /// The pause before a reconnection.
     private static let pause: Duration = .milliseconds(100)
-    /// Events of which the server is told together that the device has them. A queue of a hundred that nobody empties becomes a word to fetch everything.
+    /// Events acknowledged together. If a queue of a hundred events is not emptied, it becomes a notice to fetch
+    /// everything.
     private static let acknowledgedAtOnce: Int64 = 20
 
-    /// Of the device, at the private database of its user.
+    /// The device, at the private database of its user.
     let asker: Asker
-    /// Which of the device's streams it is: one with another ID is another one.
+    /// The ID of this stream; a device has a stream for each ID.
     let clientID: String
-    /// Called with one after the other.
+    /// Called with one notification after the other.
     let hear: @Sendable (News) async -> Void
     let isMalformed: @Sendable (Violation) -> Void
     private let connections = Locked(0)
@@ -40,7 +41,7 @@ struct Ear: Sendable {
         if !hasBegun { throw AskFault.silent("an event stream") }
     }
 
-    /// Until it is cancelled.
+    /// Listens until it is cancelled.
     func listen() async {
         var last: String?
         var acknowledged: Int64 = 0
@@ -69,7 +70,8 @@ struct Ear: Sendable {
         }
     }
 
-    /// - Returns: the event's number.
+    /// Passes an event on.
+    /// - Returns: The event's number.
     private func read(_ event: String) async -> String? {
         let lines = event.split(separator: "\n")
         guard let data = lines.first(where: { $0.hasPrefix("data: ") })?.dropFirst(6) else { return nil }
@@ -105,7 +107,8 @@ struct Ear: Sendable {
 }
 
 extension Asker {
-    /// The event stream of one of the token's clients; nil where nobody answers, or the server says no for now.
+    /// Opens the event stream of one of the token's clients; nil where the server does not answer, or refuses for
+    /// now.
     fileprivate func events(of clientID: String, after last: String?) async -> HTTPEvents? {
         guard let device, let url = URL(string: device.appendingPathComponent("notifications").absoluteString + "?clientId=\(clientID)") else {
             return nil
@@ -113,7 +116,8 @@ extension Asker {
         return await web.events(url, token: token, after: last)
     }
 
-    /// Tells the server up to which event one of the token's clients has all. One who is signed out cannot, and needs not.
+    /// Acknowledges all events up to a number for one of the token's clients. A client that is signed out cannot, and
+    /// need not.
     fileprivate func acknowledge(_ number: Int64, of clientID: String) async {
         guard let device else { return }
         let request = DeviceNoteRequest(heard: number, clientID: clientID)
@@ -124,7 +128,7 @@ extension Asker {
         URL(string: root.deletingLastPathComponent().absoluteString.replacing("/database/1/", with: "/device/1/"))
     }
 
-    /// Ends the token. What is refused then had been done before.
+    /// Ends the token. A refusal means that an earlier attempt had done it.
     func signOut() async throws(AskFault) {
         let text = root.absoluteString
         guard let end = text.range(of: "/database/1/"), let server = URL(string: String(text[..<end.lowerBound])) else { return }
@@ -138,7 +142,7 @@ extension Asker {
     }
 }
 
-/// An object of whatever.
+/// Any JSON object, ignored.
 private struct Anything: AnswerMessage {
     init(from reader: inout JSONReader) throws(JSONError) { try reader.skip() }
 }

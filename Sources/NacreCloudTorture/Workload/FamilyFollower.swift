@@ -1,10 +1,10 @@
 import NacreCloudWire
 import NacreRandom
 
-/// Follows the zone of families, and holds what it sees against what a cascade is: all at once, and nobody left behind.
+/// Follows the zone of families, and checks cascades: they are atomic and leave no dependents behind.
 struct FamilyFollower {
     private static let pageSizes = [1, 10, 200]
-    /// Between two looks at the feed.
+    /// The pause between two reads of the feed.
     private static let pause: Duration = .milliseconds(20)
 
     let number: Int
@@ -19,7 +19,7 @@ struct FamilyFollower {
         self.random = random
     }
 
-    /// Until the writers are done and everything is read, or until something is wrong.
+    /// Runs until the writers are done and everything is read, or a violation is found.
     mutating func run() async {
         do {
             var token: String?
@@ -32,7 +32,7 @@ struct FamilyFollower {
                     if !page.moreComing { break }
                 } while true
                 if isLast { return }
-                // Cancelled, it only asks the sooner.
+                // Cancelled, the follower only asks sooner.
                 try? await Task.sleep(for: Self.pause)
             }
         } catch AskFault.silent(let text) {

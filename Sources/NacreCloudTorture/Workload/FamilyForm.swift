@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// How families show in records: a root, and below it records that go with what they hang on.
+/// The records of families: a root, and below it records that are deleted with the record they refer to.
 enum FamilyForm {
     static let recordType = "Family"
     private static let ownerField = "hangsOn"
@@ -8,7 +8,7 @@ enum FamilyForm {
 
     static func name(_ writer: Int, _ number: Int) -> String { "\(namePrefix)\(writer).\(number)" }
 
-    /// A record that hangs on another, or a root.
+    /// Returns the save of a record that refers to an owner, or of a root.
     static func save(_ name: String, on owner: String?) -> RecordOperation {
         var fields = RecordFields()
         if let owner { fields[ownerField] = .reference(Reference(recordName: owner, action: .deleteSelf)) }
@@ -19,14 +19,14 @@ enum FamilyForm {
         RecordOperation(.forceDelete, RecordChange(recordName: name))
     }
 
-    /// What a record hangs on.
+    /// Returns the owner of a record; nil for a root.
     static func owner(of record: Record) -> String? {
         guard case .reference(let reference)? = record.fields[ownerField] else { return nil }
         return reference.recordName
     }
 }
 
-/// The families that somebody may still hang records on: writers meet at them.
+/// The families to which writers may still add records.
 struct FamilyTree: Sendable {
     private static let most = 24
     private(set) var members: [String] = []

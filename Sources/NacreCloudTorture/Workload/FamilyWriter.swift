@@ -2,11 +2,12 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// Makes families in a zone, hangs more records on those of others, and deletes from any place downwards: all while others do the same.
+/// Makes families in a zone, adds records to those of other writers, and deletes from any record downwards, all at
+/// the same time as others.
 struct FamilyWriter {
     private static let newFamilyOnceIn: UInt64 = 4
     private static let deletionOnceIn: UInt64 = 3
-    /// Members of a new family, of which each hangs on the one before it, or on the root.
+    /// Members of a new family at most; each refers to the one before it, or to the root.
     private static let membersMax: UInt64 = 12
 
     let number: Int
@@ -22,7 +23,7 @@ struct FamilyWriter {
         self.random = random
     }
 
-    /// Until the round is over, or something is wrong.
+    /// Runs until the round is over, or a violation is found.
     mutating func run() async {
         while !arena.board.isOver {
             do {
@@ -49,7 +50,7 @@ struct FamilyWriter {
             _ = try await modify([FamilyForm.deletion(member)])
             testimony.counts.cascades += 1
         } else {
-            // It may be gone by now: then its new members are refused.
+            // The member may be gone by now: then its new members are refused.
             let more = (0..<Int(random.next() % 3) + 1).map { _ in newName() }
             let results = try await modify(more.map { FamilyForm.save($0, on: member) })
             for case .failure(_, let error) in results where !Self.expected.contains(error.code) {
@@ -59,7 +60,7 @@ struct FamilyWriter {
         }
     }
 
-    /// The target is gone; or, answered to a retry, so is the record that was saved.
+    /// The target is gone; or, in the answer to a retry, the saved record is.
     private static let expected: Set<ServerErrorCode> = [.validatingReferenceError, .atomicError, .notFound]
 
     private mutating func makeFamily() async throws {

@@ -2,24 +2,25 @@ import Foundation
 import NacreCloudWire
 import NacreRandom
 
-/// Saves, replaces and deletes records that have files, in a zone and under names of its own, and reads each file back: what was acknowledged has every byte.
+/// Saves, replaces and deletes records with files, under its own names in a zone, and reads each file back:
+/// acknowledged files have every byte.
 struct FileKeeper {
     private static let recordType = "Picture"
     private static let field = "file"
-    /// Records that it has at a time.
+    /// Records at a time.
     private static let records: UInt64 = 12
     private static let deletionOnceIn: UInt64 = 6
-    /// The files of one round begin alike, so that they share chunks; that long, and at most that much longer.
+    /// Bytes that all files of a round begin with, so that they share chunks, and further bytes at most.
     private static let sharedBytes = 200_000
     private static let ownBytesMax: UInt64 = 300_000
-    /// One in so many is small, and stands in a row.
+    /// One file in so many is small, and is stored in a row.
     private static let smallOnceIn: UInt64 = 3
 
     let number: Int
     let arena: Arena
     var random: SeededRandom
     private(set) var testimony = Testimony()
-    /// The seeds of the files that records have, by their names.
+    /// kept[recordName]: the seed of its file.
     private var kept: [String: UInt64] = [:]
 
     init(number: Int, arena: Arena, random: SeededRandom) {
@@ -28,7 +29,7 @@ struct FileKeeper {
         self.random = random
     }
 
-    /// Until the round is over, or something is wrong; then reads all once more.
+    /// Runs until the round is over, or a violation is found; then reads all files once more.
     mutating func run() async {
         do {
             while !arena.board.isOver {
@@ -64,7 +65,7 @@ struct FileKeeper {
         try await readBack(name)
     }
 
-    /// Sends a file, to another place whenever the answer did not come.
+    /// Uploads a file, to a new URL after each missing answer.
     private func send(_ bytes: [UInt8], for name: String) async throws -> Asset {
         let item = AssetsUploadRequest.Item(recordName: name, recordType: Self.recordType, fieldName: Self.field)
         let request = AssetsUploadRequest(tokens: [item], zoneID: arena.fileZoneID, extension: RequestExtension(wantsDetails: true))
@@ -116,8 +117,8 @@ struct FileKeeper {
 }
 
 extension Asker {
-    /// Asks again and again until bytes have come or gone, each time from the beginning.
-    /// - Parameter body: returns nil where the answer did not come, and the server may be away.
+    /// Repeats a transfer until it succeeds, each time from the beginning.
+    /// - Parameter body: Returns nil where no answer came, and the server may be away.
     func untilAnswered<Value: Sendable>(_ body: (Asker) async throws -> Value?) async throws -> Value {
         let deadline = ContinuousClock.now + Self.patience
         while true {
@@ -127,8 +128,8 @@ extension Asker {
         }
     }
 
-    /// Sends a file, or fetches one where there is no body, at a URL that the server gave.
-    /// - Returns: the answer's body; nil where it did not come, or says that it will later.
+    /// Uploads a file, or downloads one where there is no body, at a URL that the server gave.
+    /// - Returns: The answer's body; nil where none came, or the server asks to try later.
     /// - Throws: `AskFault.refused`.
     func transfer(_ url: String, body: [UInt8]?) async throws(AskFault) -> [UInt8]? {
         guard let url = URL(string: url) else { throw .refused(ServerError(.badRequest, "no URL: \(url)")) }

@@ -2,20 +2,21 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// What an administrator may have done with the indexes of a field.
+/// A change of a field's indexes, which an administrator may make.
 package struct TortureIndexChange: Sendable {
     package var recordType: String
-    /// Or two, as in `shelf+rank`.
+    /// One field, or two as in `shelf+rank`.
     package var field: String
-    /// What queries may do with it, such as `QUERYABLE`: none takes its indexes away. nil leaves that as it is.
+    /// The index options, such as `QUERYABLE`; empty: removes the field's indexes. nil leaves the options as they
+    /// are.
     package var options: [String]?
-    /// Indexes are made before a query needs them.
+    /// Whether indexes are made before a query needs them.
     package var isNow: Bool
 }
 
-/// How indexes are made and taken away while the server works.
+/// The operation that makes and removes indexes while the server works.
 package struct TortureIndexes: Sendable {
-    /// Throws where it was not done, or may not have been: then it is asked for again.
+    /// Makes a change. Throws where it was not done, or may not have been; it is then requested again.
     package var change: @Sendable (TortureIndexChange) async throws -> Void
 
     package init(change: @escaping @Sendable (TortureIndexChange) async throws -> Void) {
@@ -23,7 +24,8 @@ package struct TortureIndexes: Sendable {
     }
 }
 
-/// When queries may be refused, since an option that they need is taken away. One for all arenas of a round: they have one schema.
+/// The spans in which queries may be refused, since an option they need is removed. One for all arenas of a round:
+/// they have one schema.
 final class IndexClosures: Sendable {
     private let spans = Locked<[History.Span]>([])
 
@@ -36,16 +38,16 @@ final class IndexClosures: Sendable {
     }
 }
 
-/// Has indexes of notes made and taken away, again and again. What queries then find in the middle, is theirs to say.
+/// Makes and removes indexes of notes, again and again. `QueryTroupe` checks the queries meanwhile.
 struct IndexChanger {
     private static let fields: [(name: String, options: [String])] = [
         (NoteForm.shelfField, ["QUERYABLE"]), (NoteForm.rankField, ["QUERYABLE", "SORTABLE"]), (NoteForm.textField, ["SEARCHABLE"]),
     ]
     private static let pair = "\(NoteForm.shelfField)+\(NoteForm.rankField)"
-    /// Milliseconds between two changes, and without an option.
+    /// Milliseconds between two changes, and without an option, at most.
     private static let pauseMax: UInt64 = 400
     private static let closedMax: UInt64 = 30
-    /// Before a change that failed is asked for again.
+    /// The pause before a failed change is requested again.
     private static let retryPause: Duration = .milliseconds(100)
 
     let indexes: TortureIndexes
@@ -61,7 +63,7 @@ struct IndexChanger {
         while !arena.board.isOver {
             let isMade = random.happens(onceIn: 2)
             if random.happens(onceIn: 3) {
-                // What is refused is made no more, whoever asks; `isNow` takes that back.
+                // A pair without options is not made for any query; `isNow` takes that back.
                 try await change(Self.pair, options: isMade ? nil : [], isNow: isMade)
             } else {
                 let field = Self.fields[Int(random.next() % UInt64(Self.fields.count))]
@@ -73,7 +75,7 @@ struct IndexChanger {
         return counts
     }
 
-    /// The options come back, and the indexes when a query needs them.
+    /// Removes a field's options and adds them again; its indexes return when a query needs them.
     private mutating func takeAway(_ field: (name: String, options: [String])) async throws {
         arena.closures.begin()
         try await change(field.name, options: [], isNow: false)
@@ -82,7 +84,7 @@ struct IndexChanger {
         arena.closures.end()
     }
 
-    /// Until it is done.
+    /// Requests a change until it is done.
     private mutating func change(_ field: String, options: [String]?, isNow: Bool) async throws {
         let deadline = ContinuousClock.now + Asker.patience
         while true {
@@ -92,7 +94,7 @@ struct IndexChanger {
                 return
             } catch {
                 guard ContinuousClock.now < deadline else { throw AskFault.silent("\(error)") }
-                // It may be away: who asks waits for it.
+                // The server may be away: this request waits for it.
                 _ = try await arena.device(0).ask("users/caller", nil, as: UserIdentity.self)
                 try? await Task.sleep(for: Self.retryPause)
             }

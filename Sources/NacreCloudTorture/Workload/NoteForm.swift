@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreRandom
 
-/// Notes as records, and questions for them as queries: a few values each, so that much passes and much is equal.
+/// Notes as records, and queries for them: a few values each, so that many notes match and many are equal.
 enum NoteForm {
     static let recordType = "Asked"
     static let shelfField = "shelf"
@@ -28,7 +28,8 @@ enum NoteForm {
         ]
     }
 
-    /// - Throws: `Violation`, for a record that nobody can have saved so.
+    /// Parses a record.
+    /// - Throws: `Violation` for a record that no client can have saved.
     static func told(_ record: Record) throws(Violation) -> NoteLog.Told {
         guard case .int64(let version)? = record.fields[versionField], case .int64(let shelf)? = record.fields[shelfField],
             case .int64(let rank)? = record.fields[rankField], case .string(let text)? = record.fields[textField],
@@ -40,7 +41,7 @@ enum NoteForm {
         return NoteLog.Told(record.recordName, NoteLog.Note(version: version, shelf: shelf, rank: rank, words: words))
     }
 
-    /// All kinds of ways lead to the answers: one index, another, the one of both, words, all records.
+    /// Returns a random query. The queries need different indexes: one field, another, a pair, words, all records.
     static func question(using random: inout SeededRandom) -> NoteQuestion {
         let sort = random.happens(onceIn: 2) ? NoteQuestion.Sort.rising : .falling
         let shelf = Int64(random.next() % shelves)
@@ -54,7 +55,7 @@ enum NoteForm {
         }
     }
 
-    /// Together they tell every note.
+    /// Queries that together return every note.
     static var everything: [NoteQuestion] {
         (0..<Int64(shelves)).flatMap { shelf in [nil, .rising, .falling].map { NoteQuestion(shelf: shelf, sort: $0) } }
     }

@@ -1,12 +1,12 @@
-/// What several may look at and one waits for.
+/// Polls a condition up to a time limit.
 struct Patience {
-    /// Between two looks.
+    /// The pause between two checks.
     private static let pause: Duration = .milliseconds(30)
 
     let limit: Duration
 
-    /// Returns once something is so, or when patience is over.
-    /// - Returns: whether it is so.
+    /// Returns once a condition holds, or at the time limit.
+    /// - Returns: Whether it holds.
     func until(_ isSo: () async throws -> Bool) async throws -> Bool {
         let deadline = ContinuousClock.now + limit
         while true {

@@ -1,16 +1,17 @@
 import NacreCloudWire
 import NacreRandom
 
-/// An older copy of the server's data is put back under devices that have seen what came after it: each must be told, or end with what a new device
-/// is shown; and no tag of what was lost may pass for one of what is there.
+/// Puts an older copy of the server's data back under devices that have seen later changes. Each device must be told
+/// that its token expired, or end with a new device's state. No tag of a lost change may match a current one.
 struct PutBackRound: Sendable {
     private static let recordType = "PutBack"
     private static let field = "n"
-    /// Saves before the copy, and after it. Then as many more as were lost, and so many beyond: numbers that were lost come again, if they do.
+    /// Saves before the copy, and after it. Later come as many saves as were lost and some more, in case lost numbers
+    /// are used again.
     private static let keptSaves = 12
     private static let lostSaves = 20
     private static let savesBeyond = 12
-    /// Few enough that saves meet records that are there.
+    /// Record names: few enough that saves meet existing records.
     private static let names = 24
     private static let followers = 6
 
@@ -20,7 +21,7 @@ struct PutBackRound: Sendable {
     let putBacks: TorturePutBacks
     var random: SeededRandom
 
-    /// A device: what it believes of the zone, and from where it goes on.
+    /// A device: its copy of the zone, and its token.
     private struct Follower {
         var tags: [String: String] = [:]
         var token: String?
@@ -43,7 +44,8 @@ struct PutBackRound: Sendable {
         }
     }
 
-    /// - Returns: what was found, and how many devices were told that their token had expired.
+    /// Runs the round.
+    /// - Returns: The violations, and how many devices were told that their token had expired.
     /// - Throws: `TortureFault`, `AskFault`.
     mutating func run() async throws -> (violations: [Violation], told: Int) {
         try await save(Self.keptSaves)
@@ -51,7 +53,7 @@ struct PutBackRound: Sendable {
         for place in followers.indices.dropLast(2) { try await follow(&followers[place], isWhole: true) }
         try await putBacks.copy()
         try await save(Self.lostSaves)
-        // The first has seen nothing of what will be lost; one has all, others are in the middle.
+        // The first follower has seen nothing of what will be lost, the second all of it; the others are in between.
         for place in followers.indices.dropFirst() { try await follow(&followers[place], isWhole: place == 1) }
         let lostTags = try await fresh().tags
 
@@ -83,7 +85,7 @@ struct PutBackRound: Sendable {
         return (violations, followers.count(where: \.isTold))
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     private mutating func save(_ count: Int) async throws {
         for _ in 0..<count {
@@ -95,7 +97,8 @@ struct PutBackRound: Sendable {
         }
     }
 
-    /// - Returns: whether it was taken.
+    /// Updates a record.
+    /// - Returns: Whether the server accepted it.
     private func update(_ name: String, _ tag: String) async throws -> Bool {
         let change = RecordChange(recordName: name, recordType: Self.recordType, recordChangeTag: tag, set: [Self.field: .int64(0)])
         if case .record? = try await modify(RecordOperation(.update, change)) { return true }
@@ -113,8 +116,8 @@ struct PutBackRound: Sendable {
         return follower
     }
 
-    /// Goes on from the device's token, from nothing where it has expired.
-    /// - Parameter isWhole: to the end; else one small page.
+    /// Reads on from the device's token, or from the beginning where it has expired.
+    /// - Parameter isWhole: true: to the end; false: one small page.
     private func follow(_ follower: inout Follower, isWhole: Bool) async throws {
         while true {
             let item = ChangesZoneRequest.Item(zoneID: zoneID, syncToken: follower.token, resultsLimit: isWhole ? 50 : 5)

@@ -2,11 +2,11 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// Some save, replace and delete notes of their own, others ask for them by filters and sorts, page after page, while indexes are made and taken away and the
-/// server ends and comes back. Each query is held against what the savers know.
+/// Savers save, replace and delete notes of their own, while askers query them page after page, indexes are made and
+/// removed, and the server restarts. Each query is checked against the saves.
 struct QueryTroupe {
     private static let savers = 2
-    /// Besides the askers: who saves, and who changes indexes.
+    /// Clients besides the askers: the savers, and the client that changes indexes.
     static let others = savers + 1
 
     let arena: Arena
@@ -18,16 +18,16 @@ struct QueryTroupe {
         (self.arena, self.random) = (arena, random)
     }
 
-    /// Until the round is over, or something is wrong.
+    /// Runs until the round is over, or a violation is found.
     mutating func run() async {
         var savers = (0..<Self.savers).map { NoteSaver(number: $0, arena: arena, log: log, random: random.branch()) }
         await attempt { troupe in
-            // The type comes with its first records, and nobody can ask for it before.
+            // The first records create the type, which queries need.
             for place in savers.indices { try await savers[place].fill(&troupe.testimony.counts) }
         }
         let actors = savers
         await attempt { troupe in troupe.testimony.counts.add(try await troupe.play(actors)) }
-        // Nobody changes anything any more: what is told is all that there is.
+        // Nothing changes any more: the queries return everything.
         await attempt { troupe in
             var asker = NoteAsker(number: 0, arena: troupe.arena, log: troupe.log, random: troupe.random.branch())
             for question in NoteForm.everything { _ = try await asker.ask(question) }
@@ -89,7 +89,7 @@ private struct NoteSaver {
     private static let batchMax: UInt64 = 24
     private static let fillBatch = 100
     private static let deletionOnceIn: UInt64 = 5
-    /// Between two batches, so that queries go on over several pages in peace too.
+    /// Milliseconds between two batches, so that some queries go over several pages without a change.
     private static let pauseMax: UInt64 = 40
 
     let number: Int
@@ -149,13 +149,13 @@ private struct NoteSaver {
     }
 }
 
-/// Asks for notes, and holds each answer against the log.
+/// Queries notes, and checks each answer against the log.
 private struct NoteAsker {
     private static let limitMax: UInt64 = 60
-    /// Milliseconds between two pages, where there are any: an index may come or go meanwhile.
+    /// Milliseconds between two pages, where there is a pause: an index may come or go meanwhile.
     private static let pauseMax: UInt64 = 60
     private static let pauseOnceIn: UInt64 = 3
-    /// A query that is not at its end by then never ends: pages that wait for an index are held back, and are few.
+    /// Pages after which a query counts as endless: pages that wait for an index are held back, and are few.
     private static let pagesMax = 5_000
 
     let number: Int
@@ -174,7 +174,8 @@ private struct NoteAsker {
         }
     }
 
-    /// - Returns: false where the query was refused, and may have been.
+    /// Runs a query to its end and checks it.
+    /// - Returns: false where the query was refused and the option it needs may have been removed.
     /// - Throws: `Violation`, `AskFault`.
     mutating func ask(_ question: NoteQuestion) async throws -> Bool {
         var pages: [NoteLog.Page] = []
@@ -198,7 +199,7 @@ private struct NoteAsker {
         return true
     }
 
-    /// - Returns: nil where the query was refused, and an option that it needs may have been away.
+    /// Returns the next page; nil where the query was refused, and an option that it needs may have been removed.
     private mutating func page(of question: NoteQuestion, after marker: String?) async throws -> Asker.Asked<RecordsQueryResponse>? {
         let request = RecordsQueryRequest(
             query: NoteForm.query(question), zoneID: arena.askedZoneID, resultsLimit: Int(random.next() % Self.limitMax) + 1,

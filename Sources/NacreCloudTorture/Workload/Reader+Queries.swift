@@ -2,12 +2,12 @@ import NacreCloudWire
 import NacreRandom
 
 extension Reader {
-    /// Asks for the records of one shelf, in the order of the batches that left them so: one moment of the zone, as a lookup is.
+    /// Queries the records of one shelf, sorted by batch: one moment of the zone, as a lookup shows it.
     ///
-    /// A save never changes the shelf of a record. So a record that this reader has seen, and that a query for its shelf does not show,
-    /// is deleted; and one that the query shows as it was before an answered save, is an index behind its records.
+    /// A save never changes the shelf of a record. A known record that the query for its shelf does not return is
+    /// therefore deleted. A record as it was before an answered save means that the index is behind the records.
     mutating func query() async throws {
-        // Before the first save there is no such type.
+        // Before the first save the type does not exist.
         guard !known.isEmpty else { return }
         let shelf = Int64(random.next() % RecordForm.shelves)
         let isAscending = random.happens(onceIn: 2)

@@ -1,17 +1,18 @@
 import NacreCloudWire
 import NacreRandom
 
-/// Follows the zone's feed and keeps its tokens, looks records up, and now and then goes back to an old token. Waits for news as the framework does.
+/// Follows the zone's feed and keeps its tokens, looks records up, and sometimes goes back to an old token. Waits for
+/// changes as the framework does.
 struct Reader {
     private static let pageSizes = [3, 10, 50, 200]
     private static let lookupOnceIn: UInt64 = 4
     private static let queryOnceIn: UInt64 = 3
     private static let replayOnceIn: UInt64 = 6
     private static let lookupRecords = 12
-    /// Tokens kept to go back to, and how often that is done in a round: each time costs a look at every record.
+    /// Tokens kept to go back to, and how often that is done in a round: each time costs a pass over every record.
     private static let tokensMax = 64
     private static let replaysMax = 150
-    /// Seconds to wait for news.
+    /// Seconds to wait for changes.
     private static let waitSeconds = 0.25
 
     let number: Int
@@ -32,7 +33,7 @@ struct Reader {
         self.random = random
     }
 
-    /// Until the writers are done and everything is read; or until something is wrong.
+    /// Runs until the writers are done and everything is read, or a violation is found.
     mutating func run() async {
         stream = testimony.history.follow()
         do {
@@ -59,7 +60,7 @@ struct Reader {
         arena.board.end()
     }
 
-    /// What is there when nobody writes any more: by a feed from its beginning, and by name.
+    /// Reads the final state: by a feed from its beginning, and by name.
     mutating func runOnce() async {
         await run()
         guard testimony.silence == nil, testimony.history.faults.isEmpty else { return }
@@ -85,7 +86,7 @@ struct Reader {
             if !page.told.moreComing { return }
         }
         testimony.counts.tokensExpired += 1
-        // The server said so: it is all to be read again.
+        // The token has expired: everything is read again.
         token = nil
         stream = testimony.history.follow()
         while let page = try await page(after: token) {
@@ -102,7 +103,7 @@ struct Reader {
         var span: History.Span
     }
 
-    /// - Returns: nil where the token has expired.
+    /// Reads a page; nil where the token has expired.
     private mutating func page(after token: String?) async throws -> Turned? {
         let limit = Self.pageSizes[Int(random.next() % UInt64(Self.pageSizes.count))]
         let request = ChangesZoneRequest(
@@ -139,7 +140,7 @@ struct Reader {
     private mutating func keep(_ token: String) {
         let entry = (stream: stream, page: testimony.history.streams[stream].pages.count - 1, token: token)
         if kept.count < Self.tokensMax { return kept.append(entry) }
-        // Old ones stay among them: each new one takes the place of any.
+        // Each new token replaces a random one, so that old ones stay among them.
         kept[Int(random.next() % UInt64(Self.tokensMax))] = entry
     }
 
@@ -160,17 +161,18 @@ struct Reader {
         kept.removeAll { $0.token == old.token }
     }
 
-    // MARK: Besides
+    // MARK: Lookups
 
     private mutating func lookUp() async throws {
         let records = Set((0..<Self.lookupRecords).compactMap { _ in known.randomElement(using: &random) })
         guard !records.isEmpty else { return }
-        // It asks for what it has seen: what is not there any more is deleted.
+        // The records were seen before: one that is not there any more is deleted.
         let (sights, span) = try await lookUp(Array(records), missing: .deleted)
         testimony.history.read(.lookup, span, sights)
     }
 
-    /// - Parameter missing: what it means where a record is not there.
+    /// Looks records up.
+    /// - Parameter missing: The version of a record that is not there.
     private mutating func lookUp(_ records: [RecordKey], missing: Version) async throws -> (sights: [History.Sight], span: History.Span) {
         let request = RecordsLookupRequest(
             records: records.map { .init(recordName: $0.name) }, zoneID: arena.zoneID, extension: RequestExtension(wantsDetails: true))
@@ -196,7 +198,7 @@ struct Reader {
         return (sights, asked.span)
     }
 
-    /// Waits until the server says that something changed, or for a moment.
+    /// Waits until the server announces a change, or for a moment.
     private mutating func waitForNews() async throws {
         var isMore = true
         while isMore {
@@ -208,7 +210,7 @@ struct Reader {
         }
     }
 
-    /// - Returns: nil where the token has expired, and the next request is to ask from the beginning.
+    /// Asks for changes; nil where the token has expired, and the next request is to ask from the beginning.
     private mutating func news(_ request: ChangesDatabaseRequest) async throws -> ChangesDatabaseResponse? {
         do {
             return try await arena.device(number).ask("changes/database", request.json(), as: ChangesDatabaseResponse.self).answer
@@ -222,6 +224,6 @@ struct Reader {
 }
 
 extension ServerError {
-    /// The server says that a token is too old, or of a history that is gone: an honest answer.
+    /// Whether the error says that a token is too old, or of a history that is gone. This is a valid answer.
     var isExpiry: Bool { nativeCode == NativeErrorCode.changeTokenExpired.rawValue }
 }

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreRandom
 
-/// How a batch shows in the records that it saves.
+/// The records that batches save.
 enum RecordForm {
     static let recordType = "Torture"
     static let batchField = "batch"
@@ -9,7 +9,7 @@ enum RecordForm {
     static let shelfField = "shelf"
     static let shelves: UInt64 = 6
     private static let padField = "pad"
-    /// Characters of the pad: as much as a note has, and never as much as the last one.
+    /// Characters of the pad, about as many as in a note; they vary from batch to batch.
     private static let padLengths = 16..<240
 
     static func fields(of batch: BatchID, _ record: RecordKey) -> RecordFields {
@@ -20,7 +20,8 @@ enum RecordForm {
         Int64(record.slot % Int(shelves))
     }
 
-    /// - Throws: `Violation`, for a record that no batch can have left so.
+    /// Parses a record.
+    /// - Throws: `Violation` for a record that no batch can have left.
     static func sight(_ record: Record) throws(Violation) -> History.Sight {
         guard let key = RecordKey(name: record.recordName) else {
             throw Violation(.wrongContent, "the zone has a record \(record.recordName), which nobody saved")
@@ -44,14 +45,14 @@ enum RecordForm {
         return History.Sight(key, .deleted)
     }
 
-    /// Tells the batch and the record: what is left of another shows.
+    /// Returns a text that depends on batch and record, so that a remnant of another version shows.
     private static func pad(_ batch: BatchID, _ record: RecordKey) -> String {
         var random = SeededRandom(seed: UInt64(batch.rawValue) << 32 | UInt64(record.rawValue))
         let length = Int.random(in: padLengths, using: &random)
         return String(decoding: (0..<length).map { _ in UInt8(ascii: "a") + UInt8(random.next() % 26) }, as: UTF8.self)
     }
 
-    /// FNV-1a in 64 bits; never 0, which stands for none. Two of a million tags meet once in 30 million histories.
+    /// FNV-1a in 64 bits; never 0, which stands for none. Two of a million tags collide once in 30 million histories.
     private static func digest(of tag: String) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in tag.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }

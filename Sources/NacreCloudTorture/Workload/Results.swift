@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// The answer to a batch, as a history has it.
 struct Results {
-    /// The records that it shows, saved or standing in the way, and their tags beside them.
+    /// The records in the answer, saved or conflicting; `tags` has their tags in the same order.
     private(set) var sights: [History.Sight] = []
     private(set) var tags: [String] = []
     private(set) var failures: [ServerError] = []
@@ -31,7 +31,8 @@ struct Results {
         tags.append(record.recordChangeTag)
     }
 
-    /// Names are used once: what a batch builds on and is not there, is deleted.
+    /// Adds that a record is deleted. Names are used once: a record that a batch builds on and that is not there is
+    /// deleted.
     private mutating func add(deletionOf item: History.Item) {
         sights.append(History.Sight(item.record, .deleted))
         tags.append("")
@@ -41,11 +42,11 @@ struct Results {
         Violation(.unexpectedAnswer, "what was asked of \(item.record) was answered with something else")
     }
 
-    /// All of a batch is done or nothing.
+    /// Returns the outcome of a batch, which is atomic.
     ///
-    /// Two answers to a retry leave it open. `NOT_FOUND` for every record says either that they were deleted before the batch, or that it was done
-    /// and they were deleted since. And a record that is created may be refused while it is there, deleted, and created by an earlier attempt
-    /// that comes late.
+    /// Two answers to a retry leave it open. `NOT_FOUND` for every record means either that they were deleted before
+    /// the batch, or that it was done and they were deleted since. And the creation of a record may be refused while
+    /// the record is there; it is then deleted, and an earlier attempt that comes late creates it again.
     func outcome(isRetry: Bool, of items: [History.Item]) -> History.Outcome {
         guard failures.count == items.count else { return .applied }
         guard isRetry else { return .refused }

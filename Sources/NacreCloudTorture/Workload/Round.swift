@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreRandom
 
-/// One zone for each account, new, and everybody in it at once until the round is over; then what they bring home, zone by zone.
+/// A round: new zones for each account, with all clients at once until it is over; then their results, zone by zone.
 struct Round: Sendable {
     let arenas: [Arena]
     let writers: Int
@@ -15,12 +15,13 @@ struct Round: Sendable {
         var restarts: Int
     }
 
-    /// - Throws: `TortureFault.restart`, once everybody has stopped.
+    /// Runs the round.
+    /// - Throws: `TortureFault.restart`, once all clients have stopped.
     func run() async throws(TortureFault) -> Outcome {
         let deadline = deadline
         let arenas = arenas
         let bell = Task {
-            // Cancelled when the round is over without it.
+            // Cancelled when the round is over earlier.
             try? await Task.sleep(until: deadline)
             for arena in arenas { arena.board.end() }
         }
@@ -42,11 +43,12 @@ struct Round: Sendable {
 
     private static let familyWriters = 2
     private static let fileKeepers = 1
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tell and listen, who
-    /// share, and those around who asks.
+    /// Clients of an arena besides writers, readers and askers: the closing reader, family writers and followers, the
+    /// file keeper, notifying and listening devices, sharing users, and the askers' others.
     static let others = 1 + familyWriters + 1 + fileKeepers + 8 + 5 + QueryTroupe.others
 
-    /// Readers stop after the writers: one that stopped before would seem to miss what came later.
+    /// Runs the clients of an arena. Readers stop after the writers: one that stopped before would seem to miss later
+    /// changes.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
         async let read = all(readers) { number in
             var reader = Reader(number: number, arena: arena, random: random(for: place, 1 << 16 | number))
@@ -68,7 +70,7 @@ struct Round: Sendable {
             await keeper.run()
             return keeper.testimony
         }
-        // An account with one device and without others has nobody to tell.
+        // An account with one device and no guests has no device to notify.
         async let told = all(arena.devices.count > 1 || !arena.guests.isEmpty || arena.signIn != nil ? 1 : 0) { number in
             var teller = Teller(number: number, arena: arena, random: random(for: place, 7 << 16 | number))
             await teller.run()
@@ -98,7 +100,7 @@ struct Round: Sendable {
         arena.board.endOfWriting()
         let followed = await read
         var all = await written + founded + followed + seen + files + told + heard + shared + asked
-        // A participant that was given up is not asked again.
+        // After a client gave up, no more requests are sent.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
             await closing.runOnce()
@@ -130,7 +132,7 @@ struct Round: Sendable {
     /// Milliseconds between a kill and the start.
     private static let downTime: ClosedRange<Int64> = 0...700
 
-    /// Kills and starts the server until the round is over, or that was done often enough; it is up then.
+    /// Kills and starts the server until the round is over, or that was done often enough; the server is up then.
     private func restart() async -> (count: Int, fault: TortureFault?) {
         guard let restarts else { return (0, nil) }
         var random = random(for: 0, 3 << 16)

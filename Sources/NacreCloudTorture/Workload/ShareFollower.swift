@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreRandom
 
-/// A device that follows a zone, its own user's or one that is shared with them.
+/// A device that follows a zone of its own user, or one that is shared with them.
 struct ShareFollower: Sendable {
     private static let pageSizes = [3, 40, 200]
 
@@ -10,7 +10,7 @@ struct ShareFollower: Sendable {
     private(set) var records: [String: Record] = [:]
     private var token: String?
     private var databaseToken: String?
-    /// By the feed of the database.
+    /// Whether the zone exists, as the changes of the database say.
     private(set) var isThere = false
     private(set) var pages = 0
 
@@ -19,7 +19,7 @@ struct ShareFollower: Sendable {
     }
 
     /// Reads one page.
-    /// - Returns: what was told, in its order, and whether there is more.
+    /// - Returns: The names of its records, in its order, and whether there is more.
     /// - Throws: `Violation`, `AskFault`.
     mutating func turn(_ random: inout SeededRandom) async throws -> (names: [String], more: Bool) {
         let item = ChangesZoneRequest.Item(zoneID: zoneID, syncToken: token, resultsLimit: Self.pageSizes.randomElement(using: &random))
@@ -43,7 +43,7 @@ struct ShareFollower: Sendable {
             return (names, page.moreComing)
         case .failure(_, let error)?:
             guard error.code == .zoneNotFound || error.isExpiry && token != nil else { throw AskFault.refused(error) }
-            // Shared no more, or no more as it was: a device forgets what it has, and begins again.
+            // The zone is no longer shared, or shared otherwise: a device drops its copy, and begins again.
             (records, token) = ([:], nil)
             return ([], error.code != .zoneNotFound)
         case nil: throw Violation(.unexpectedAnswer, "one zone was asked for, and none answered")
@@ -51,7 +51,7 @@ struct ShareFollower: Sendable {
     }
 
     /// Reads on to the end.
-    /// - Returns: what was told.
+    /// - Returns: The names of the records in the pages.
     mutating func follow(_ random: inout SeededRandom) async throws -> [String] {
         var told: [String] = []
         var more = true
@@ -63,7 +63,7 @@ struct ShareFollower: Sendable {
         return told
     }
 
-    /// Reads the feed of the database, which says whether the zone is there.
+    /// Reads the changes of the database, which say whether the zone is there.
     mutating func followDatabase() async throws {
         var more = true
         while more {

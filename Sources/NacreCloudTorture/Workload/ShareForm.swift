@@ -1,17 +1,17 @@
 import NacreCloudWire
 import NacreRandom
 
-/// The records of a zone that is shared: roots, others that move about below them or nowhere, some that come and go together, and some that are nobody
-/// else's.
+/// The records of a shared zone: roots, records that move below them or out, records that come and go together, and
+/// private ones.
 enum ShareForm {
     static let recordType = "Shared"
     private static let field = "text"
     static let roots = ["root0", "root1"]
-    /// Made, moved, changed and deleted by everybody.
+    /// Records that every user makes, moves, changes and deletes.
     static let others = (0..<16).map { "n\($0)" }
-    /// Hangs on nothing, and is never shared by itself.
+    /// A record without a parent, which is never shared by itself.
     static let hidden = "hidden"
-    /// Below it are more records than a server need move at once.
+    /// The parent of more records than a server must move at once.
     static let bough = "bough"
     static let leaves = (0..<450).map { "leaf\($0)" }
 
@@ -35,7 +35,8 @@ enum ShareForm {
         RecordOperation(.forceDelete, RecordChange(recordName: name))
     }
 
-    /// - Parameter over: the share that is there; nil makes one.
+    /// Returns the save of a share.
+    /// - Parameter over: The existing share; nil makes one.
     static func share(of root: String?, over record: Record? = nil, _ participants: [ShareParticipant]) -> RecordOperation {
         RecordOperation(
             record == nil ? .create : .update,
@@ -49,7 +50,7 @@ enum ShareForm {
         ShareParticipant(identity: ParticipantIdentity(lookupInfo: .userRecordName(user)), permission: permission)
     }
 
-    /// Refusals that somebody must expect who acts while others do: what they name is gone, changed, or no longer theirs.
+    /// Errors that a client must expect while others act: its target is gone, changed, or no longer its own.
     static let expected: Set<ServerErrorCode> = [
         .accessDenied, .notFound, .zoneNotFound, .validatingReferenceError, .badRequest, .conflict, .exists, .tryAgainLater,
     ]

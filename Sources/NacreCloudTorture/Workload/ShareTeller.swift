@@ -2,22 +2,23 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// An owner who shares a zone, or a record of it, with two guests who listen, takes it back from one of them or from both, and gives it again. A guest hears of
-/// each change for as long as it is shared with them, and of none after that.
+/// An owner who shares a zone, or a record in it, with two listening guests, takes it back from one or both, and
+/// shares it again. A guest is notified of each change while it is shared with them, and of none later.
 ///
-/// Alone with its guests: what else is shared with them is told by the same subscription, and notifications do not say what changed.
+/// No other zone may be shared with the guests meanwhile: one subscription notifies of all of them, without saying
+/// what changed.
 struct ShareTeller {
     private static let recordType = "Shared"
     private static let field = "text"
     private static let (root, leaf) = ("root", "leaf")
     private static let savesWhileShared = 2
-    /// Beyond those that could be taken for something else.
+    /// Saves beyond the notifications that may have another cause.
     private static let savesAfterwards = 4
-    /// Between saves that nobody hears of: so no two are told by one notification.
+    /// The pause between saves that no guest may hear of, so that no notification covers two of them.
     private static let pause: Duration = .milliseconds(40)
     private static let zoneWideOnceIn: UInt64 = 3
 
-    /// One of the two.
+    /// One of the two guests.
     private struct Guest {
         let user: String
         let asker: Asker
@@ -29,12 +30,12 @@ struct ShareTeller {
         func expect(_ count: Int = 1) { log.withLock { $0.expect(count) } }
     }
 
-    /// How what was shared is taken back.
+    /// The ways to take a share back.
     private enum Way: CaseIterable {
         case removal
         case noPermission
         case end
-        /// The record leaves what is shared; of a whole zone none can.
+        /// The record leaves the shared hierarchy; not possible with a shared zone.
         case departure
     }
 
@@ -42,7 +43,7 @@ struct ShareTeller {
     var random: SeededRandom
     private(set) var testimony = Testimony()
     private var guests: [Guest]
-    /// Which record is shared; nil: the zone is.
+    /// The shared record; nil: the whole zone.
     private let shared: String?
     private var saves = 0
     private let fault = Locked<Violation?>(nil)
@@ -67,7 +68,7 @@ struct ShareTeller {
 
     private static func prefix(_ arena: Arena) -> String { "\(arena.run)-heard" }
 
-    /// Until the round is over, or something is wrong.
+    /// Runs until the round is over, or a violation is found.
     mutating func run() async {
         let listening = guests.map { guest in Task { await guest.ear.listen() } }
         defer { for task in listening { task.cancel() } }
@@ -96,7 +97,7 @@ struct ShareTeller {
             info.alertBody = "told"
             try await subscribe(
                 guest, .create(Subscription(subscriptionID: Self.prefix(arena), kind: .database(recordType: nil), notificationInfo: info)))
-            // The ends of zones that the round before had shared may still be on their way.
+            // Notifications about the end of the last round's shared zones may still come.
             guest.expect(guests.count)
         }
         _ = try await modify([ShareForm.creation(Self.root, below: nil), ShareForm.creation(Self.leaf, below: Self.root)])
@@ -129,12 +130,12 @@ struct ShareTeller {
         try await giveBack(way, place)
     }
 
-    /// Whether so many notifications too many could be taken for something else.
+    /// Returns whether `count` notifications too many could have another cause.
     private func hides(_ place: Int, _ count: Int) -> Bool {
         guests[place].log.withLock { $0.most(deaths: deaths) - $0.count } + Self.savesAfterwards > count
     }
 
-    /// One more may be under way.
+    /// Restarts of the server; one more may be under way.
     private var deaths: Int { arena.mayDie ? arena.board.restarts + 1 : 0 }
 
     private func check() async throws {
@@ -144,13 +145,14 @@ struct ShareTeller {
         }
     }
 
-    /// Saves what is, or was, shared.
+    /// Saves a record that is, or was, shared.
     private mutating func save(toldTo places: [Int]) async throws {
         saves += 1
         try await told(places) { [saves] teller in _ = try await teller.modify([ShareForm.save(Self.leaf, "\(saves)")]) }
     }
 
-    /// - Parameter places: of those who must hear something more after it.
+    /// Makes a change and waits for its notifications.
+    /// - Parameter places: The guests who must get another notification.
     private mutating func told(_ places: [Int], of change: (inout ShareTeller) async throws -> Void) async throws {
         let before = places.map { guests[$0].count }
         for place in places { guests[place].expect() }
@@ -161,7 +163,7 @@ struct ShareTeller {
         throw Violation(.notTold, "\(deaf().joined(separator: ", ")) heard nothing of a change of what is shared with them")
     }
 
-    // MARK: What is shared
+    // MARK: The share
 
     private mutating func takeBack(_ way: Way, _ place: Int) async throws {
         let user = guests[place].user
@@ -194,7 +196,7 @@ struct ShareTeller {
         for place in participants.indices where participants[place].identity.userRecordName == user { participants[place].permission = permission }
     }
 
-    /// Changes who takes part. Each guest may hear of it, or of its end.
+    /// Changes the participants. Each guest may be notified of the change, or of the share's end.
     private mutating func change(_ body: (inout [ShareParticipant]) -> Void) async throws {
         for guest in guests { guest.expect() }
         let name = ShareForm.share(of: shared)
@@ -221,7 +223,7 @@ struct ShareTeller {
     private var guid = ""
 
     private mutating func accept(_ place: Int) async throws {
-        // Others may hear that one has come.
+        // The other guest may be notified of the new participant.
         for other in guests.indices where other != place { guests[other].expect() }
         let request = SharesRequest(shortGUIDs: [.init(value: guid)], extension: RequestExtension(wantsDetails: true))
         let answer = try await guests[place].asker.at("public").ask("records/accept", request.json(), as: SharesResponse.self).answer
@@ -229,7 +231,7 @@ struct ShareTeller {
         try await follow(place, until: true)
     }
 
-    /// Waits until a guest's database says that the zone is there, or that it is gone.
+    /// Waits until a guest's database has the zone, or has it no longer.
     private mutating func follow(_ place: Int, until isThere: Bool) async throws {
         var follower = guests[place].follower
         let isSo = try await Patience(limit: arena.tellingPatience).until {

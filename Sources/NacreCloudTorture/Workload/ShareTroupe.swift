@@ -2,14 +2,15 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// Three users at one zone: its owner shares it, or records of it, takes back, moves, changes and deletes; two guests accept, leave and write, all at once
-/// and over the server's ends. After each such burst all stand still, and what each guest has heard, and finds, is held against what the shares say.
+/// Three users at one zone: its owner shares it or its records, revokes, moves, changes and deletes; two guests
+/// accept, leave and write, all at once and over restarts. After each burst all stop, and each guest's changes and
+/// lookups are checked against the shares.
 struct ShareTroupe {
     private static let stepsPerBurst = 8
-    /// Rounds in which more records come and go than a server need move at once, so that they may be late.
+    /// One round in so many moves more records than a server must move at once, so that they may be late.
     private static let boughOnceIn: UInt64 = 3
     private static let zoneWideOnceIn: UInt64 = 4
-    /// Between two looks at what may be late.
+    /// The pause between two checks of changes that may be late.
     private static let pause: Duration = .milliseconds(30)
 
     let number: Int
@@ -33,7 +34,7 @@ struct ShareTroupe {
         self.random = random
     }
 
-    /// Until the round is over, or something is wrong.
+    /// Runs until the round is over, or a violation is found.
     mutating func run() async {
         do {
             try await build()
@@ -64,6 +65,7 @@ struct ShareTroupe {
         }
     }
 
+    /// Returns an actor.
     /// - Parameter guest: nil is the owner.
     private mutating func actor(_ guest: Int?) -> ShareActor {
         ShareActor(arena: arena, stage: stage, guest: guest, random: random.branch())
@@ -97,9 +99,9 @@ struct ShareTroupe {
         guests = try await followed
     }
 
-    // MARK: What must be true
+    // MARK: Checks
 
-    /// Nobody does anything: what is shared comes to rest, at once where it is little.
+    /// Waits without changes until every guest has what the shares say; small changes must be there at once.
     private mutating func standStill() async throws {
         let deadline = ContinuousClock.now + arena.tellingPatience
         while let violation = try await violation() {
@@ -147,9 +149,9 @@ struct ShareTroupe {
     }
 }
 
-/// What those who meet at a shared zone know of it.
+/// The shared state of the users at a zone.
 private final class ShareStage: Sendable {
-    /// What may be shared; nil is the whole zone.
+    /// The roots that may be shared; nil is the whole zone.
     let roots: [String?]
     let hasBough: Bool
     private let guids = Locked<[String?: String]>([:])
@@ -165,12 +167,12 @@ private final class ShareStage: Sendable {
 
 /// One user at the zone.
 private struct ShareActor {
-    /// The second guest is never let write.
+    /// The permission of each guest; the second may never write.
     private static let permissions: [SharePermission] = [.readWrite, .readOnly]
 
     let arena: Arena
     let stage: ShareStage
-    /// nil is the owner.
+    /// The guest's index; nil is the owner.
     let guest: Int?
     var random: SeededRandom
     private(set) var counts = TortureCounts()
@@ -257,7 +259,7 @@ private struct ShareActor {
         counts.shareLeaves += 1
     }
 
-    // MARK: Everybody
+    // MARK: All users
 
     private mutating func write(_ choice: UInt64) async throws {
         let name = ShareForm.others.randomElement(using: &random) ?? ShareForm.hidden
@@ -294,7 +296,8 @@ private struct ShareActor {
         guard ShareForm.expected.contains(error.code) else { throw Violation.unexpected(error, asked: "one who shares") }
     }
 
-    /// - Returns: nothing where the zone is not there, for a guest.
+    /// Modifies records.
+    /// - Returns: Empty where the zone does not exist for a guest.
     mutating func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
         let request = RecordsModifyRequest(
             operations: operations, zoneID: zoneID, atomic: true,

@@ -2,7 +2,7 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// What those who listen for one teller have heard so far.
+/// The notifications of all devices that listen to one teller.
 final class Hearing: Sendable {
     private struct State {
         var log = TellingLog()
@@ -11,10 +11,11 @@ final class Hearing: Sendable {
 
     private let state = Locked(State())
 
-    /// Writes something down.
+    /// Writes to the log.
     func note(_ body: (inout TellingLog) -> Void) { state.withLock { body(&$0.log) } }
 
-    /// - Returns: whether the notification is as it should be.
+    /// Takes a notification.
+    /// - Returns: Whether it is as it should be.
     @discardableResult func heard(_ right: TellingLog.Right, of name: String?, id: String) -> Bool {
         state.withLock { state in
             let violation = state.log.heard(right, of: name, id: id)
@@ -30,19 +31,19 @@ final class Hearing: Sendable {
     var count: Int { state.withLock { $0.log.count } }
 }
 
-/// Saves records with one device of an account, in a zone of it and in the public database, and has others listen: other devices of the account and of other
-/// accounts, who subscribe, and whose subscriptions and sign-ins end again and again. Each hears of all that its subscriptions ask for, for as long as they
-/// are there, after its commit; and of nothing else.
+/// Saves records with one device of an account, in a zone and in the public database. Other devices of this and other
+/// accounts subscribe, and their subscriptions and sign-ins end again and again. Each device is notified after the
+/// commit of all that its subscriptions ask for while they exist, and of nothing else.
 struct Teller {
     static let recordType = "Told"
-    /// What queries ask for. Many tell in the public database, each of something else.
+    /// The field that queries filter. Several tellers save in the public database, each another subject.
     private static let field = "subject"
     private static let othersOnceIn: UInt64 = 4
-    /// Between two saves.
+    /// The pause between two saves.
     private static let pause: Duration = .milliseconds(30)
-    /// Before and after some of the rights end.
+    /// Saves before and after some of the rights end.
     private static let savesPerPhase = 6
-    /// Turns with a device that is signed in for it: a sign-in takes time.
+    /// One turn in so many has a device that is signed in for it: a sign-in takes time.
     private static let visitOnceIn = 3
     private static let deletionsPerRequest = 200
 
@@ -51,7 +52,7 @@ struct Teller {
     var random: SeededRandom
     private(set) var testimony = Testimony()
     private let hearing = Hearing()
-    /// Saved in the public database, and to be deleted at the end.
+    /// Records saved in the public database, which are deleted at the end.
     private var published: [String] = []
     private var saves = 0
     private var operations = 0
@@ -66,7 +67,7 @@ struct Teller {
     private var wanted: String { prefix + "wanted" }
     private var unwanted: String { prefix + "unwanted" }
 
-    /// Until the round is over; then until all is heard.
+    /// Runs until the round is over and all notifications have come.
     mutating func run() async {
         do {
             try await play()
@@ -82,7 +83,7 @@ struct Teller {
     }
 
     private mutating func play() async throws {
-        // The type comes with its first record, and nobody has subscribed to it before.
+        // The first record creates the type, which a subscription needs.
         for place in [Place.zone, .world] { try await save("\(prefix)first-\(place)", wanted, in: place) }
         if let stranger = arena.stranger { try await save("\(prefix)first-elsewhere", in: stranger) }
         let ears = ears()
@@ -100,33 +101,33 @@ struct Teller {
         try await tidy()
     }
 
-    /// Tells another device of each save in the zone until the end: by it the notifications of others are known that do not say what was saved. nil: there
-    /// is no such device.
+    /// A subscription of another device to each save in the zone until the end. It tells which save a notification
+    /// means that does not name it. nil: there is no such device.
     private var control: Subscribed? {
         guard arena.devices.count > 1 else { return nil }
         let subscription = subscription("control", .zone(arena.toldZoneID, recordType: nil))
         return Subscribed(subscription: subscription, topic: Topic.zone, subscriber: arena.device(0), roles: [.own])
     }
 
-    // MARK: Who listens
+    // MARK: Listeners
 
-    /// Who a device is to the one that saves.
+    /// The relation of a device to the saving one.
     private enum Role: Equatable {
-        /// Of the same account.
+        /// Another device of the same account.
         case own
-        /// The one that saves.
+        /// The saving device.
         case author
-        /// Of another account.
+        /// A device of another account.
         case guest
-        /// Of the account, and signed out in the middle.
+        /// A device of the account that is signed out in between.
         case visitor
-        /// In another container.
+        /// A device in another container.
         case stranger
     }
 
     private struct Listener {
         let role: Role
-        /// As the log names the device.
+        /// The device's name in the log.
         let name: String
         let ear: Ear
 
@@ -137,7 +138,7 @@ struct Teller {
         let (hearing, prefix, zoneID) = (hearing, prefix, arena.toldZoneID)
         let ear = Ear(asker, clientID: "torture-\(arena.place)", isMalformed: hearing.found) { news in
             guard let subscription = news.subscription else { return hearing.note { $0.heardEverything(name) } }
-            // Others, and earlier rounds, have their own.
+            // Other tellers and earlier rounds have their own prefix.
             guard subscription.hasPrefix(prefix) else { return }
             let isRight = hearing.heard(TellingLog.Right(name, subscription), of: news.record, id: news.id)
             guard isRight, let record = news.record else { return }
@@ -156,7 +157,7 @@ struct Teller {
         return ears
     }
 
-    /// A device that is signed in for this turn; nil where nobody knows how.
+    /// Signs a device in for this turn; nil where no device can be signed in.
     private func visitor(_ turn: Int) async throws -> Listener? {
         guard let signIn = arena.signIn else { return nil }
         let deadline = ContinuousClock.now + Asker.patience
@@ -175,21 +176,21 @@ struct Teller {
 
     // MARK: A turn
 
-    /// A subscription of one user, and what it asks for.
+    /// A subscription of one user, and its topic.
     private struct Subscribed {
         let subscription: Subscription
         let topic: String
         let subscriber: Asker
-        /// Whose devices hear of it.
+        /// The roles of the devices that it notifies.
         let roles: [Role]
     }
 
-    /// All subscribe, and hear; some of it ends, and they hear of the rest alone.
+    /// Runs a turn: all devices subscribe and are notified; then some subscriptions end, and only the others notify.
     private mutating func take(_ turn: Int, _ ears: [Listener]) async throws {
         var ears = ears
         let visitor = turn % Self.visitOnceIn == 0 ? try await visitor(turn) : nil
         if let visitor { ears.append(visitor) }
-        // It hears by what its user had subscribed to before, too.
+        // The visitor is also notified by earlier subscriptions of its user.
         let standing = visitor.flatMap { visitor in control.map { visitor.right($0.subscription.subscriptionID) } }
         if let standing { hearing.note { $0.willBegin(standing, of: Topic.zone) } }
         let visit = visitor.map { visitor in Task { await visitor.ear.listen() } }
@@ -224,7 +225,7 @@ struct Teller {
             add(subscription("\(turn)-zone", .zone(arena.toldZoneID, recordType: nil)), Topic.zone, at: home, [.own, .visitor])
             add(subscription("\(turn)-database", .database(recordType: Self.recordType)), Topic.zone, at: home, [.own, .visitor])
         }
-        // Each user's is called the same.
+        // Each user's subscription has the same ID.
         let everywhere = query("public", in: nil)
         add(everywhere, Topic.worldWanted, at: home.at("public"), [.own, .visitor])
         for guest in arena.guests { add(everywhere, Topic.worldWanted, at: guest.asker.at("public"), [.guest]) }
@@ -242,7 +243,7 @@ struct Teller {
         return Subscription(subscriptionID: prefix + name, kind: kind, notificationInfo: info)
     }
 
-    /// Those who hear by a subscription.
+    /// Returns the rights of the devices that a subscription notifies.
     private func rights(_ one: Subscribed, _ ears: [Listener]) -> [TellingLog.Right] {
         let heard = ears.filter { one.roles.contains($0.role) && ($0.role != .guest || $0.ear.asker.token == one.subscriber.token) }
         return heard.map { $0.right(one.subscription.subscriptionID) }
@@ -285,21 +286,21 @@ struct Teller {
         hearing.note { log in for right in rights { log.end(right, fault: .leaked, at: time) } }
     }
 
-    // MARK: What is saved
+    // MARK: Saves
 
     private enum Place {
         case zone
         case world
     }
 
-    /// What subscriptions are about.
+    /// The topics of subscriptions.
     private enum Topic {
         static let zone = "zone"
         static let zoneWanted = "zone, wanted"
         static let worldWanted = "world, wanted"
     }
 
-    /// Saves some records, and waits until all is heard that must be.
+    /// Saves some records, and waits for all notifications that are due.
     private mutating func tell() async throws {
         for _ in 0..<Self.savesPerPhase {
             let isWanted = !random.happens(onceIn: Self.othersOnceIn)
@@ -317,14 +318,14 @@ struct Teller {
             hearing.note { $0.willSave(name, on: topics, at: time) }
             try await save(name, isWanted ? wanted : unwanted, in: place)
             hearing.note { $0.saved(name) }
-            // Notifications of a zone do not say what was saved, and so tell of one thing after the other.
+            // Notifications of a zone do not name the record, so one save follows the other.
             if place == .zone { try await hear() }
             try? await Task.sleep(for: Self.pause)
         }
         try await hear()
     }
 
-    /// Waits until all is heard that must be.
+    /// Waits for all notifications that are due.
     private func hear() async throws {
         let hearing = hearing
         let isHeard = try await Patience(limit: arena.tellingPatience).until {
@@ -342,7 +343,7 @@ struct Teller {
         try await save(name, subject, in: place == .zone ? arena.toldZoneID : .defaultZone, by: asker)
     }
 
-    /// Nobody is to hear of it, but both databases of the other container know the type.
+    /// Saves a record in both databases of the other container, so that they know the type; no device is notified.
     private mutating func save(_ name: String, in stranger: Asker) async throws {
         for asker in [stranger, stranger.at("public")] { try await save(name, wanted, in: .defaultZone, by: asker) }
     }
@@ -360,7 +361,7 @@ struct Teller {
         }
     }
 
-    /// What was found wrong stays.
+    /// Deletes the published records.
     private mutating func tidy() async throws {
         for start in stride(from: 0, to: published.count, by: Self.deletionsPerRequest) {
             let operations = published[start...].prefix(Self.deletionsPerRequest).map { RecordOperation(.forceDelete, RecordChange(recordName: $0)) }
@@ -372,8 +373,9 @@ struct Teller {
 }
 
 extension Asker {
-    /// Whether a record is there: also true where nobody answers, or the device is signed out, which is another's to find out.
-    /// - Parameter zoneID: in the private database; nil: it is in the public one.
+    /// Returns whether a record is there; also true where no answer comes or the device is signed out, which others
+    /// check.
+    /// - Parameter zoneID: In the private database; nil: in the public one.
     fileprivate func finds(_ record: String, in zoneID: ZoneID?) async -> Bool {
         let request = RecordsLookupRequest(records: [.init(recordName: record)], zoneID: zoneID ?? .defaultZone)
         let place = zoneID == nil ? at("public") : self

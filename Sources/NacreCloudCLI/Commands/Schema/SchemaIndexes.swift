@@ -21,7 +21,8 @@ enum SchemaIndexes {
 }
 
 extension AdminMessages.MadeIndex {
-    /// `Note.shelf: index of values, a row a record, made 2026-11-24 for Note where shelf EQUALS STRING, last used 2026-11-24`
+    /// The index in one line: `Note.shelf: index of values, a row a record, made 2026-11-24 for Note where shelf
+    /// EQUALS STRING, last used 2026-11-24`
     var line: String {
         var parts = ["\(recordType).\(field): index of \(kind == "pair" ? "two fields" : kind)", cost]
         if isPinned { parts.append("pinned") }

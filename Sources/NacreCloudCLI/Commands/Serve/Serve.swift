@@ -84,11 +84,11 @@ enum Serve {
         }
     }
 
-    /// What a server does once it is ready.
+    /// The next step of a server once it is ready.
     enum Next {
-        /// It serves until it is interrupted.
+        /// Serve until interrupted.
         case serves
-        /// It ends now.
+        /// End now.
         case ends
     }
 
