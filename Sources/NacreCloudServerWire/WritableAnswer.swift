@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// An answer as the server writes it: in the form that the request asked for.
+/// An answer that the server writes in the form that the request asked for.
 package protocol WritableAnswer: AnswerMessage {
     func write(to writer: inout JSONWriter, form: AnswerForm)
 }
@@ -13,13 +13,14 @@ extension WritableAnswer {
     }
 }
 
-/// What the request decided about its answer.
+/// The form of an answer, as the request chose it.
 package struct AnswerForm: Hashable, Sendable {
-    /// Our additions are shown (`nacre.details` of the request). Without them an answer has nothing that CloudKit's has not.
+    /// Whether our additions are shown (`nacre.details` of the request). Without them an answer has nothing that
+    /// CloudKit's does not have.
     package var details: Bool
-    /// Values of the types INT64, DOUBLE and TIMESTAMP are strings.
+    /// Whether values of the types INT64, DOUBLE and TIMESTAMP are strings.
     package var numbersAsStrings: Bool
-    /// Each record shows its zone: its own, or this one where it says none. nil: records show none, as in answers to `records/modify`.
+    /// The zone shown with records that name none. nil: records show no zone, as in answers to `records/modify`.
     package var zoneID: ZoneID?
 
     package init(details: Bool = false, numbersAsStrings: Bool = false, zoneID: ZoneID? = nil) {

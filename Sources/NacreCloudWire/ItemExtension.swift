@@ -1,6 +1,7 @@
 /// Our additions to one item of an answer: the object `nacre` inside it; see `docs/wire.md`.
 ///
-/// One type for all kinds of items: their keys do not collide, and an item's kind is known only when all of it has been read.
+/// One type serves all kinds of items: their keys do not collide, and the kind is known only after the whole item was
+/// read.
 struct ItemExtension {
     // Errors.
     var code: Int?

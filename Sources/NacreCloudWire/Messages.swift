@@ -1,7 +1,7 @@
-// What travels as the body of an HTTP request or answer. Clients write requests and read answers, by this module alone; reading requests and writing
-// answers is the server's, and in `NacreCloudServerWire`.
+// Bodies of HTTP requests and answers. Clients write requests and read answers with this module alone; the server
+// reads requests and writes answers with `NacreCloudServerWire`.
 
-/// What a client asks.
+/// A request of a client.
 package protocol RequestMessage: Equatable, Sendable {
     var `extension`: RequestExtension { get set }
 
@@ -11,7 +11,7 @@ package protocol RequestMessage: Equatable, Sendable {
 /// A request that can be read: by the server, or from a client's archive.
 package protocol ReadableRequest: RequestMessage, ReadableMessage {}
 
-/// What the server answers. Any form of it can be read.
+/// An answer of the server. Any form of it can be read.
 package protocol AnswerMessage: ReadableMessage {}
 
 package protocol ReadableMessage: Equatable, Sendable {
@@ -39,7 +39,8 @@ extension RequestMessage {
 extension ReadableRequest {
     /// Reads a request's body. `bytes` are used only during the call.
     ///
-    /// Throws `BAD_REQUEST` with CloudKit's sentence on the place; `field` is the path there, `remedy` says what is wrong.
+    /// Throws `BAD_REQUEST` with CloudKit's sentence on the place; `field` is the path there, and `remedy` names the
+    /// fault.
     package init(json bytes: UnsafeRawBufferPointer) throws(ServerError) {
         do throws(JSONError) {
             self = try Self.read(bytes)
@@ -58,7 +59,7 @@ extension ReadableRequest {
 extension AnswerMessage {
     /// Reads an answer's body. `bytes` are used only during the call.
     ///
-    /// Throws `INTERNAL_ERROR`: the server, or something in between, said what no server says.
+    /// Throws `INTERNAL_ERROR`: the server, or a proxy, sent an answer that no server sends.
     package init(json bytes: UnsafeRawBufferPointer) throws(ServerError) {
         do throws(JSONError) {
             self = try Self.read(bytes)

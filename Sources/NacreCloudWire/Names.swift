@@ -1,4 +1,4 @@
-/// The rules for names: what client and server let through. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`, `CKRecord`'s overview.
+/// The rules for names, on client and server. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`, `CKRecord`'s overview.
 package enum Names {
     package static let nameRemedy =
         "Names are 1 to \(Limits.nameCharacters) printable ASCII characters and do not begin with an underscore."
@@ -7,24 +7,28 @@ package enum Names {
     package static let fieldRemedy =
         "A field's name is an ASCII letter, then ASCII letters, digits and underscores, \(Limits.nameCharacters) characters at most."
 
-    /// The shape of record names and zone names. CloudKit: ASCII, at most 255 characters, not empty.
+    /// Returns whether a text has the form of record names and zone names. CloudKit: ASCII, at most 255 characters,
+    /// not empty.
     package static func isName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= Limits.nameCharacters && name.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
     }
 
-    /// Names that begin with an underscore are CloudKit's own: apps cannot give them. A record of such a name can only be a user's.
+    /// Returns whether a name begins with an underscore. These names are CloudKit's own, and apps cannot give them; a
+    /// record with one can only be a user's.
     package static func isReserved(_ name: String) -> Bool {
         name.utf8.first == UInt8(ascii: "_")
     }
 
-    /// The shape of record types and field names. CloudKit: a letter, then letters, digits and underscores.
+    /// Returns whether a text has the form of record types and field names. CloudKit: a letter, then letters, digits
+    /// and underscores.
     package static func isIdentifier(_ name: String) -> Bool {
         guard name.utf8.count <= Limits.nameCharacters, let first = name.utf8.first, isLetter(first) else { return false }
         return name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// What is wrong with a record name or a zone name that an app gives.
-    /// - Parameter mayBeUser: a user's record may stand there, whose name begins with an underscore. Whether it does is the record's verdict.
+    /// Returns the fault of a record name or a zone name that an app gives.
+    /// - Parameter mayBeUser: Whether a user's record may stand there, whose name begins with an underscore. The
+    ///   record's save checks that.
     package static func recordNameFault(_ name: String, field: String, mayBeUser: Bool = false) -> ServerError? {
         if isName(name), mayBeUser || !isReserved(name) { return nil }
         return ServerError(.badRequest, "invalid name", field: field, remedy: nameRemedy)
@@ -34,13 +38,13 @@ package enum Names {
         isIdentifier(type) ? nil : ServerError(.badRequest, "invalid record type", field: "recordType", remedy: recordTypeRemedy)
     }
 
-    /// A leading underscore is CloudKit's own here too.
+    /// Returns the fault of a field name. A leading underscore is CloudKit's own here too.
     package static func fieldNameFault(_ name: String) -> ServerError? {
         if isIdentifier(name) { return nil }
         return ServerError(.badRequest, "invalid field name", field: String(name.prefix(Limits.nameCharacters)), remedy: fieldRemedy)
     }
 
-    /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".
+    /// Returns the fault of a container ID, which is `iCloud.` and reverse DNS. CloudKit: "Designing with CloudKit".
     package static func containerFault(_ name: String) -> ServerError? {
         guard name.utf8.count <= Limits.nameCharacters, name.utf8.starts(with: "iCloud.".utf8), partsOfReverseDNS(name).map({ $0 >= 3 }) == true
         else {
@@ -51,7 +55,7 @@ package enum Names {
         return nil
     }
 
-    /// How many parts stand between the dots; nil where one is empty or holds what may not stand in a name.
+    /// Returns the number of parts between the dots; nil where one is empty or has a forbidden character.
     private static func partsOfReverseDNS(_ name: String) -> Int? {
         var (parts, isEmpty) = (1, true)
         for byte in name.utf8 {

@@ -1,12 +1,14 @@
-/// The `CKOperationGroup` of an operation, as each of its requests tells it, in a header: a server writes it into its log and does nothing else with it.
+/// The `CKOperationGroup` of an operation, in a header of each of its requests. A server writes it into its log and
+/// does nothing more with it.
 ///
-/// CloudKit: groups are for reports and planning. Its text is that of a URL's query, so that any name is ASCII: `id=…&name=…&quantity=3&sends=kilobytes`.
+/// CloudKit: groups are for reports and planning. The text has the form of a URL's query, so that any name is ASCII:
+/// `id=…&name=…&quantity=3&sends=kilobytes`.
 package struct OperationGroupNote: Hashable, Sendable {
     package static let header = "X-Nacre-Operation-Group"
-    /// Bytes of the text that is read. Ours: an ID and a name of some words, escaped.
+    /// Bytes of the text at most. Ours: an ID and a name of some words, escaped.
     package static let bytesMax = 1024
 
-    /// About how much travels; `CKOperationGroup.TransferSize` has them in this order.
+    /// The approximate size of a transfer; `CKOperationGroup.TransferSize` has them in this order.
     package enum Size: String, Hashable, Sendable, CaseIterable {
         case unknown
         case kilobytes
@@ -28,7 +30,7 @@ package struct OperationGroupNote: Hashable, Sendable {
         (self.id, self.name, self.quantity, self.sends, self.receives) = (id, name, quantity, sends, receives)
     }
 
-    /// What says nothing is left out; a name that leaves no room is too.
+    /// The header's text. Default values are left out, and a name that does not fit.
     package var text: String {
         var parts = ["id=" + PercentEncoding.ofQueryValue(id)]
         if quantity != 0 { parts.append("quantity=\(quantity)") }
@@ -40,7 +42,8 @@ package struct OperationGroupNote: Hashable, Sendable {
         return whole.utf8.count <= Self.bytesMax ? whole : short
     }
 
-    /// nil for what no client of ours sends: too long, without an ID, or with a value that cannot be.
+    /// Parses the text; nil where it is too long, without an ID, or has an invalid value: no client of ours sends
+    /// that.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.bytesMax else { return nil }
         self.init(id: "")

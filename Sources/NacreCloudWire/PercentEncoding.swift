@@ -1,6 +1,6 @@
-/// Percent-encoding, as RFC 3986 has it.
+/// Percent-encoding of RFC 3986.
 package enum PercentEncoding {
-    /// All bytes but the unreserved ones of RFC 3986, 2.3, are escaped.
+    /// Escapes all bytes but the unreserved ones of RFC 3986, 2.3.
     package static func ofQueryValue(_ text: String) -> String {
         var bytes: [UInt8] = []
         let digits = Array("0123456789ABCDEF".utf8)
@@ -15,7 +15,8 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text that was escaped; nil for a percent sign without two hexadecimal digits behind it, and for bytes that are no UTF-8.
+    /// Decodes a text; nil for a percent sign without two hexadecimal digits behind it, and for bytes that are not
+    /// UTF-8.
     package static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

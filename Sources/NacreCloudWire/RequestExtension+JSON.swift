@@ -15,7 +15,7 @@ extension RequestExtension {
         }
     }
 
-    /// Writes the member `nacre`, or nothing where there is nothing to say.
+    /// Writes the member `nacre`, or nothing where all its members have default values.
     package func write(to writer: inout JSONWriter) {
         guard self != RequestExtension() else { return }
         writer.key("nacre")

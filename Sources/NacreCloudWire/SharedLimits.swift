@@ -1,8 +1,9 @@
-/// Every limit of the cloud, each once, with its source. These are the ones that clients and the server share; the server's own are in
-/// `NacreCloudContainer/Limits.swift`, and `GET /limits` shows all of them. CloudKit's own numbers are described there as changeable: clients react
-/// to errors.
+/// The limits that clients and the server share, each once, with its source. The server's own are in
+/// `NacreCloudContainer/Limits.swift`, and `GET /limits` shows all of them. CloudKit's own numbers are documented as
+/// changeable: clients react to errors.
 package enum Limits {
-    /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with "(400)".
+    /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with
+    /// "(400)".
     package static let itemsPerNativeRequest = 400
     /// Items of one request from a web client. CloudKit: Web Services Reference, "Data Size Limits".
     package static let itemsPerWebRequest = 200
@@ -16,21 +17,24 @@ package enum Limits {
     package static let nativeAssetBytes = 250 * 1024 * 1024
     /// Assets in the records of one request. On this server: as many as are looked up at once.
     package static let assetsPerRequest = 1000
-    /// Characters of a record name, zone name, record type or field name; all ASCII. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`.
+    /// Characters of a record name, zone name, record type or field name; all ASCII. CloudKit: `CKRecord.ID`,
+    /// `CKRecordZone.ID`.
     package static let nameCharacters = 255
-    /// Changes or zones on a page, most and default. CloudKit: Web Services Reference, "resultsLimit".
+    /// Changes or zones on a page, both the maximum and the default. CloudKit: Web Services Reference,
+    /// "resultsLimit".
     package static let resultsPerPage = 200
     /// Zones of one request. CloudKit: Web Services Reference, items of a request.
     package static let zonesPerRequest = 200
     /// Subscriptions of one request. CloudKit: Web Services Reference, items of a request.
     package static let subscriptionsPerRequest = 200
-    /// Shares that one request resolves or accepts. On this server: each accepted is a transaction of its own.
+    /// Shares that one request resolves or accepts. On this server: each acceptance is a transaction.
     package static let sharesPerRequest = 50
-    /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: twice as many as a record type has fields, and few enough that the bytes of a
-    /// request pay for what is compared with them.
+    /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: twice as many as a record type has fields, and
+    /// few enough that the request's bytes are charged for the comparisons.
     package static let desiredNames = 1024
-    /// Arrays and objects within each other in a message. On this server: CloudKit's own messages need ten.
+    /// Nesting depth of arrays and objects in a message. On this server: CloudKit's own messages need ten.
     package static let messageDepth = 64
-    /// Bytes of one number in a message. On this server: 17 digits tell any double, 767 any decimal expansion of one.
+    /// Bytes of one number in a message. On this server: 17 digits identify any double, 767 any decimal expansion of
+    /// one.
     package static let numberBytes = 1024
 }

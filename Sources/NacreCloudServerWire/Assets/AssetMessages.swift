@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 extension AssetsUploadRequest: ReadableRequest {
-    /// One token may stand in place of an array of one.
+    /// Reads a request. One token may stand in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var tokens: [Item]?
         var zoneID: ZoneID?
@@ -70,7 +70,7 @@ extension AnnouncedFile.Chunk {
 }
 
 extension AssetsRereferenceRequest: ReadableRequest {
-    /// One asset may stand in place of an array of one.
+    /// Reads a request. One asset may stand in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var assets: [Item]?
         var zoneID: ZoneID?

@@ -1,12 +1,13 @@
 package import NacreCloudWire
 
 extension ChangesZoneResponse: WritableAnswer {
-    /// `form.zoneID` is not used: the records of a page show the page's zone, or their own.
+    /// Writes the answer without `form.zoneID`: the records of a page show the page's zone, or their own.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         write(to: &writer, details: form.details) { _ in form.numbersAsStrings }
     }
 
-    /// - Parameter numbersAsStrings: by the place in `zones`, since each zone of a request may ask for itself.
+    /// Writes the answer.
+    /// - Parameter numbersAsStrings: By the index in `zones`, since each zone of a request may choose.
     package func write(to writer: inout JSONWriter, details: Bool, numbersAsStrings: (Int) -> Bool) {
         writer.beginObject()
         writer.key("zones")

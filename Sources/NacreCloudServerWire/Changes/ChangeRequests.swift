@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// What an entry of `zones` may say, and what the request may say for all entries.
+/// Options of one entry of `zones`, or of the request for all entries.
 struct FeedOptions {
     var resultsLimit: Int?
     var desiredKeys: [String]?
@@ -20,7 +20,8 @@ struct FeedOptions {
         return true
     }
 
-    /// - Parameter all: what holds where these options say nothing.
+    /// Makes the request's item for a zone.
+    /// - Parameter all: The options for all zones, used where these are nil.
     func item(_ zoneID: ZoneID, after syncToken: String?, _ all: FeedOptions = FeedOptions()) -> ChangesZoneRequest.Item {
         ChangesZoneRequest.Item(
             zoneID: zoneID, syncToken: syncToken, resultsLimit: resultsLimit ?? all.resultsLimit, desiredKeys: desiredKeys ?? all.desiredKeys,
@@ -29,7 +30,7 @@ struct FeedOptions {
     }
 }
 
-/// An entry of `zones`, before what is said for all is known.
+/// An entry of `zones`, before the options for all entries are known.
 private struct FeedDraft {
     var zoneID: ZoneID
     var syncToken: String?
@@ -76,7 +77,8 @@ extension ChangesDatabaseRequest: ReadableRequest {
         try self.init(from: &reader, token: "syncToken")
     }
 
-    /// - Parameter token: the key of the token.
+    /// Reads the options.
+    /// - Parameter token: The key of the token.
     init(from reader: inout JSONReader, token: StaticString) throws(JSONError) {
         self.init()
         try reader.beginObject()

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// `POST records/changes`, the older form of `changes/zone` for one zone.
 package struct RecordsChangesRequest: Equatable, Sendable {
-    /// The zone, and what is asked of it.
+    /// The zone, with the options of the request.
     package var item: ChangesZoneRequest.Item
     package var `extension`: RequestExtension
 
@@ -30,7 +30,7 @@ package struct RecordsChangesResponse: Equatable, Sendable {
 
 /// `POST zones/changes`, the older form of `changes/database`.
 package struct ZonesChangesRequest: Equatable, Sendable {
-    /// What is asked; its token is `metaSyncToken` on the wire. CloudKit: `syncToken` is ignored there.
+    /// The request; its token is `metaSyncToken` on the wire. CloudKit: `syncToken` is ignored there.
     package var changes: ChangesDatabaseRequest
     package var `extension`: RequestExtension {
         get { changes.extension }
@@ -43,7 +43,7 @@ package struct ZonesChangesRequest: Equatable, Sendable {
 }
 
 package struct ZonesChangesResponse: Equatable, Sendable {
-    /// Zones as `zones/list` answers them, and what is left of deleted ones.
+    /// Zones as `zones/list` answers them, and the remains of deleted ones.
     package var zones: [ZoneResult]
     package var metaSyncToken: String
     package var moreComing: Bool

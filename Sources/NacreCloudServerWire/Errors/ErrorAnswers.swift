@@ -10,7 +10,7 @@ extension ErrorResponse: WritableAnswer {
 }
 
 extension ServerError {
-    /// Writes the error's members into the object that has been begun, after whatever names the item.
+    /// Writes the error's members into the object that was begun, after the members that name the item.
     func writeMembers(to writer: inout JSONWriter, form: AnswerForm) {
         writer.write("serverErrorCode", code.rawValue)
         writer.write("reason", reason)
@@ -25,7 +25,7 @@ extension ServerError {
         writer.write(ifPresent: "remedy", remedy)
         if let record = serverRecord?.value {
             writer.key("serverRecord")
-            // It stands alone: its zone is its own to tell.
+            // The record stands alone and names its own zone.
             record.write(to: &writer, form: form, zoneID: record.zoneID)
         }
         writer.endObject()

@@ -1,8 +1,8 @@
 package import NacreCloudWire
 
-// How long an answer can be as JSON. A control character takes six bytes there, a reference repeats its zone, a number takes a digit for each
-// third of a byte or so: text of a record can be many times what it takes in the store. These are upper bounds, near what is written for text, and
-// a few times that for numbers.
+// Upper bounds of an answer's length as JSON. A control character takes six bytes, a reference repeats its zone, and
+// a number takes a digit for about three bits: a record's JSON can be many times its size in the store. The bounds
+// are near the real size for text, and a few times that for numbers.
 
 extension RecordFields {
     /// Bytes of the fields as JSON, at most. Costs a walk over all values, and over the bytes of texts.
@@ -63,24 +63,24 @@ extension ServerError {
     }
 }
 
-/// An answer whose size its records make.
+/// An answer whose size depends mainly on its records.
 package protocol RecordAnswerMessage: Sendable {
     func json(_ form: AnswerForm) -> [UInt8]
     /// Bytes of the answer as JSON, at most.
     var answerBytes: Int { get }
-    /// Bytes of the values in it, whatever they take as JSON. Costs a walk over the fields, and none over texts.
+    /// Bytes of its values, apart from their JSON form. Costs a walk over the fields, and none over texts.
     var valueBytes: Int { get }
 }
 
 extension SubscriptionsResponse: RecordAnswerMessage {
     package var answerBytes: Int { subscriptions.reduce(JSONSize.record) { $0 + $1.answerBytes } }
 
-    /// As if each had a long text: to look costs more than to encode some beside the loop.
+    /// Assumes a long text for each: measuring costs more than encoding some beside the loop.
     package var valueBytes: Int { subscriptions.count * JSONSize.subscription }
 }
 
 extension SubscriptionResult {
-    /// A subscription is answered with little beside what it was saved with.
+    /// Bytes of the result as JSON, at most: an answer adds little to what was saved.
     fileprivate var answerBytes: Int {
         switch self {
         case .subscription(let subscription):
@@ -118,7 +118,7 @@ extension RecordsChangesResponse: RecordAnswerMessage {
 }
 
 extension QueryAnswer {
-    /// Costs what it costs to read the records that were not read: only for long answers.
+    /// Bytes of the answer as JSON, at most. Costs the reading of all records not read yet: only for long answers.
     package var answerBytes: Int { whole.answerBytes }
 
     package var valueBytes: Int { page.valueBytes }
@@ -189,23 +189,23 @@ extension Asset {
     }
 }
 
-/// What parts of an answer take at most: keys, braces and commas included.
+/// Bytes of the parts of an answer at most, with keys, braces and commas.
 private enum JSONSize {
-    /// All of a record but its names and fields, or of an error but its texts.
+    /// All of a record except its names and fields, or of an error except its texts.
     static let record = 600
-    /// One with a predicate and some texts.
+    /// A subscription with a predicate and some texts.
     static let subscription = 4096
     /// `"":{"value":,"type":"TIMESTAMP_LIST","isEncrypted":true,"nacre":{"keyID":""}},`
     static let field = 96
-    /// All of a participant but names and addresses.
+    /// All of a participant except names and addresses.
     static let participant = 300
     /// The longest double, quoted, and a comma.
     static let number = 28
-    /// Seven components with their names, and a moment, twice.
+    /// Seven components with their names, and a timestamp, twice.
     static let location = 420
     /// `{"recordName":,"action":"DELETE_SELF","zoneID":},`
     static let reference = 64
-    /// With a `downloadURL`, which most answers have and no stored record.
+    /// An asset with a `downloadURL`, which most answers have and no stored record.
     static let asset = 160 + 600
 
     static func zone(_ zoneID: ZoneID?) -> Int {
@@ -213,14 +213,15 @@ private enum JSONSize {
         return 96 + text(zoneID.zoneName) + text(zoneID.ownerRecordName ?? "")
     }
 
-    /// Quoted, with its escapes, and a comma.
+    /// Bytes of a text, quoted, with its escapes and a comma.
     static func text(_ value: String) -> Int {
         var value = value
         return value.withUTF8 { bytes in
             var size = bytes.count + 3
             var rest = bytes[...]
             while !rest.isEmpty {
-                // No more at a time than a byte can count: so the compiler counts many at once, ten times as fast.
+                // At most 240 bytes per step, so that a byte can count them: the compiler then counts many at once,
+                // ten times as fast.
                 let part = UnsafeBufferPointer(rebasing: rest.prefix(240))
                 rest = rest.dropFirst(240)
                 var (short, long): (UInt8, UInt8) = (0, 0)
@@ -236,7 +237,7 @@ private enum JSONSize {
     }
 
     static func integer(_ value: Int64) -> Int {
-        // A decimal digit says more than three bits; sign, quotes and comma besides.
+        // A decimal digit stands for more than three bits; sign, quotes and comma are added.
         (64 - value.magnitude.leadingZeroBitCount) / 3 + 5
     }
 

@@ -1,22 +1,23 @@
 import NacreCloudWire
 
-/// The member `fields` of a record to change: values set and fields cleared, and the first thing wrong with any of them.
+/// The member `fields` of a record to change: the values to set, the fields to clear, and the first fault.
 struct FieldsDraft {
     private var values: [RecordFields.Field] = []
-    /// A field that was null, and how many values had been read before it: of several members with one name the last counts.
+    /// Null fields, with the number of values read before each: of several members with one name the last wins.
     private var nulls: [(name: String, position: Int)] = []
-    /// Places of the values that did not say their types.
+    /// Indexes of the values without a type.
     private var untypedPlaces: [Int] = []
     private(set) var fault: ServerError?
 
-    /// Reads the fields that a client wants changed. What is wrong with a name or a value becomes the record's fault, and reading goes on.
+    /// Reads the fields that a client wants changed. A faulty name or value becomes the record's fault, and reading
+    /// goes on.
     init(from reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
         try reader.beginObject()
         values.reserveCapacity(RecordFields.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
-            // Those of shares have a dot; whether the record is one is the save's verdict.
+            // Fields of shares have a dot; the save decides whether the record is a share.
             if let fault = Names.fieldNameFault(name), !ShareNames.fields.contains(name) { note(fault) }
             let place = reader.checkpoint
             do throws(JSONError) {
@@ -38,7 +39,7 @@ struct FieldsDraft {
 
     init() {}
 
-    /// Costs nothing beyond the fields where none is null.
+    /// The fields to set and to clear. Costs nothing beyond the fields where none is null.
     var change: (set: RecordFields, cleared: [String]) {
         guard !nulls.isEmpty else { return (RecordFields(values), []) }
         var lastSet: [String: Int] = [:]
@@ -48,7 +49,7 @@ struct FieldsDraft {
         return (RecordFields(values.filter { !cleared.contains($0.name) }), cleared.sorted())
     }
 
-    /// Of the fields that are set, those whose values did not say their types. Costs nothing where all did.
+    /// Returns the fields of `set` whose values had no type. Costs nothing where all had one.
     func untyped(of set: RecordFields) -> [String] {
         guard !untypedPlaces.isEmpty else { return [] }
         var lastSet: [String: Int] = [:]

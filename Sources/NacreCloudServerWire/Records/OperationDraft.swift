@@ -1,7 +1,7 @@
 import NacreCloudWire
 
-/// The member `record` of an operation, collected in any order. Keys that answers have and requests need not are ignored, since clients send
-/// back what they got.
+/// The member `record` of an operation, collected in any order. Keys that only answers need are ignored, since
+/// clients send records back as they got them.
 private struct ChangeDraft {
     var recordName: String?
     var recordType: String?
@@ -51,7 +51,7 @@ private struct ChangeDraft {
 private struct ChangeExtension {
     var clearsParent = false
     var carriesAllKeys = false
-    // Of a share, as `ShareChange` has them.
+    // Members of a share, as `ShareChange` has them.
     var allowsAccessRequests: Bool?
     var requesters: [ParticipantIdentity]?
     var blockedIdentities: [ParticipantIdentity]?
@@ -104,7 +104,7 @@ struct OperationDraft {
         }
     }
 
-    /// The operation, or its fault when its record names another zone than the request.
+    /// Returns the operation, or its fault where its record names another zone than the request.
     func operation(in requestZone: ZoneID) -> Result<RecordOperation, OperationFault> {
         guard let zoneID, !zoneID.mayBe(requestZone) else { return operation }
         let error = ServerError(

@@ -1,19 +1,20 @@
 package import NacreCloudWire
 
-/// The records of a page, or those that were asked for by name, on their way into an answer. Those that nobody has to look at are written down from where they are kept.
+/// The records of an answer, found by a query or by name. Records that need no inspection are written straight from
+/// their stored form.
 package protocol RecordPage: Sendable {
     var count: Int { get }
-    /// All of them, read, and what is answered in the place of others.
+    /// All records, decoded, and the errors in place of records.
     var all: [RecordResult] { get }
-    /// Bytes of their values, whatever they take as JSON.
+    /// Bytes of the values, apart from their JSON form.
     var valueBytes: Int { get }
-    /// Writes what `RecordResult.write` does of each of `all`; each record with its zone.
+    /// Writes each of `all` as `RecordResult.write` does; each record with its zone.
     func write(to writer: inout JSONWriter, form: AnswerForm)
 }
 
 /// A page of a query's answer, as the server writes it.
 package struct QueryAnswer: Sendable {
-    /// Without its records.
+    /// The answer without its records.
     package var response: RecordsQueryResponse
     package let page: any RecordPage
 
@@ -22,7 +23,7 @@ package struct QueryAnswer: Sendable {
         self.page = page
     }
 
-    /// With its records.
+    /// The answer with its records.
     package var whole: RecordsQueryResponse {
         var whole = response
         whole.records = page.all.compactMap { if case .record(let record) = $0 { record } else { nil } }
@@ -30,10 +31,10 @@ package struct QueryAnswer: Sendable {
     }
 }
 
-/// Records that were asked for by name, as the server writes them.
+/// Records that were looked up by name, as the server writes them.
 package struct LookupAnswer: Sendable {
     package let page: any RecordPage
-    /// Names under which there was nothing.
+    /// The number of names without a record.
     package let absent: Int
     package var syncToken: String?
 
@@ -42,11 +43,12 @@ package struct LookupAnswer: Sendable {
         self.absent = absent
     }
 
-    /// With its records read.
+    /// The answer with its records decoded.
     package var whole: RecordsResponse { RecordsResponse(records: page.all, syncToken: syncToken) }
 }
 
-/// What the records of an answer mostly have in common, where it stands in the document: the next one has a copy of its bytes.
+/// Members that the records of an answer mostly share, and their positions in the document: the next record copies
+/// their bytes.
 package struct RepeatedMembers {
     private var zone: (zoneID: ZoneID, written: Range<Int>)?
     private var names: (kept: [UInt8], written: Range<Int>)?
@@ -64,8 +66,8 @@ package struct RepeatedMembers {
     /// Writes the members that say who saved a record.
     ///
     /// - Parameters:
-    ///   - kept: how they are kept: the same bytes are the same members.
-    ///   - write: writes them, behind others.
+    ///   - kept: Their stored form: equal bytes mean equal members.
+    ///   - write: Writes them, behind other members.
     package mutating func writeNames(kept: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter, _ write: (inout JSONWriter) -> Void) {
         if let names, names.kept.withUnsafeBytes({ Self.areSame($0, UnsafeRawBufferPointer(kept)) }) { return writer.again(names.written) }
         let start = writer.count
@@ -73,7 +75,7 @@ package struct RepeatedMembers {
         names = (Array(kept), start..<writer.count)
     }
 
-    /// A word at a time: for each record of a page.
+    /// Compares a word at a time, as it runs for each record of a page.
     private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard left.count == right.count else { return false }
         var place = 0

@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 extension RecordsResponse: WritableAnswer {
-    /// What was deleted is answered by its name alone; its type is said in feeds.
+    /// Writes the answer. A deleted record is answered by its name alone; only feeds tell its type.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
         writer.write("records", records) { writer, result in
@@ -17,7 +17,7 @@ extension RecordsResponse: WritableAnswer {
 }
 
 extension RecordsQueryResponse: WritableAnswer {
-    /// Each record shows its own zone, or `form.zoneID` where it says none.
+    /// Writes the answer. Each record shows its own zone, or `form.zoneID` where it has none.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         write(to: &writer, form: form) { writer in
             var repeated = RepeatedMembers()
@@ -25,7 +25,8 @@ extension RecordsQueryResponse: WritableAnswer {
         }
     }
 
-    /// - Parameter records: writes them.
+    /// Writes the answer.
+    /// - Parameter records: Writes the records.
     fileprivate func write(to writer: inout JSONWriter, form: AnswerForm, records: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("records")
@@ -46,7 +47,7 @@ extension RecordsQueryResponse: WritableAnswer {
 }
 
 extension QueryAnswer: RecordAnswerMessage {
-    /// What a record takes beside its values, by and large: so most pages are written without moving what there is of them.
+    /// The usual bytes of a record beside its values, so that most pages are written without growing the buffer.
     private static let recordBytes = 1024
 
     package func json(_ form: AnswerForm) -> [UInt8] {
@@ -87,7 +88,7 @@ extension RecordResult {
     }
 }
 
-/// A record as an answer shows it, however it is kept.
+/// A record as an answer shows it, decoded or in its stored form.
 package protocol AnsweredRecord {
     var recordName: String { get }
     var recordType: String { get }
@@ -96,18 +97,19 @@ package protocol AnsweredRecord {
     /// Writes the value of `recordChangeTag`.
     func writeChangeTag(to writer: inout JSONWriter)
     /// Writes the members `created` and `modified`.
-    /// - Returns: their times.
+    /// - Returns: Their times.
     func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp)
-    /// Writes what it has of the members `parent` and `share`, and those of a share.
+    /// Writes the members `parent` and `share` where the record has them, and those of a share.
     func writeLinks(to writer: inout JSONWriter, details: Bool)
-    /// Of a record that is a share; nil for any other.
+    /// The details of a share; nil for any other record.
     var sharing: Box<ShareDetails>? { get }
 }
 
 extension AnsweredRecord {
+    /// Writes the record.
     /// - Parameters:
-    ///   - zoneID: shown as the record's; nil shows none.
-    ///   - repeated: of the records before it.
+    ///   - zoneID: The zone that the record shows; nil: none.
+    ///   - repeated: The members of the records before it.
     package func write(to writer: inout JSONWriter, form: AnswerForm, zoneID: ZoneID?, _ repeated: inout RepeatedMembers) {
         writer.beginObject()
         writer.write("recordName", recordName)

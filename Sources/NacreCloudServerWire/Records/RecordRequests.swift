@@ -1,7 +1,8 @@
 package import NacreCloudWire
 
 extension RecordsModifyRequest: ReadableRequest {
-    /// A record may name its zone, as some clients do: the first one named is the request's where the request names none.
+    /// Reads a request. A record may name its zone, as some clients do: the first zone named is the request's where
+    /// the request names none.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var drafts: [OperationDraft]?
         var zoneID: ZoneID?
@@ -27,7 +28,7 @@ extension RecordsModifyRequest: ReadableRequest {
 }
 
 extension RecordsLookupRequest: ReadableRequest {
-    /// One record may stand in place of an array of one.
+    /// Reads a request. One record may stand in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var records: [Item]?
         var zoneID: ZoneID?
@@ -52,7 +53,8 @@ extension RecordsLookupRequest: ReadableRequest {
 }
 
 extension RecordsLookupRequest.Item {
-    /// - Parameter zoneID: the zone that the records named so far agree on.
+    /// Reads an item.
+    /// - Parameter zoneID: The zone that all records so far agree on.
     fileprivate init(from reader: inout JSONReader, zoneID: inout ZoneID?) throws(JSONError) {
         var recordName: String?
         var desiredKeys: [String]?

@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 extension SharesRequest: ReadableRequest {
-    /// One short GUID may stand in place of an array of one.
+    /// Reads a request. One short GUID may stand in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var items: [Item]?
         self.init(shortGUIDs: [])
@@ -103,7 +103,7 @@ extension AccessRequestsResponse: WritableAnswer {
 }
 
 extension ShareDetails {
-    /// The members that a share has beside those of every record.
+    /// Writes the members that a share has beside those of every record.
     func writeMembers(to writer: inout JSONWriter, details: Bool) {
         writer.write("shortGUID", shortGUID)
         writer.write("publicPermission", publicPermission.rawValue)
@@ -116,7 +116,7 @@ extension ShareDetails {
         }
     }
 
-    /// What stands in the record's `nacre`.
+    /// Writes the members of the record's object `nacre`.
     func writeExtension(to writer: inout JSONWriter) {
         if allowsAccessRequests { writer.write("allowsAccessRequests", true) }
         if !requesters.isEmpty { writer.write("requesters", requesters) { $1.write(to: &$0) } }

@@ -1,7 +1,8 @@
 package import NacreCloudWire
 
 extension SubscriptionsLookupRequest: ReadableRequest {
-    /// The elements are objects of which `subscriptionID` alone counts: what was answered may be sent back.
+    /// Reads a request. Its elements are objects of which only `subscriptionID` counts, so that answers may be sent
+    /// back.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var subscriptionIDs: [String]?
         var `extension` = RequestExtension()

@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
-/// A user as the older endpoints answer one, `users/current` and `users/lookup/…`: CloudKit's reference prints a user dictionary there, and clients decode an
-/// identity, so the answer is both.
+/// A user in answers of the older endpoints `users/current` and `users/lookup/…`. CloudKit's reference prints a user
+/// dictionary there, and clients decode an identity, so the answer is both.
 package struct UserDictionary: Equatable, Sendable {
     package var identity: UserIdentity
 

@@ -17,7 +17,7 @@ extension UsersDiscoverRequest: ReadableRequest {
 }
 
 extension UserLookupInfo {
-    /// Reads a lookup info that names one way; a key whose value is null is none.
+    /// Reads a lookup info with exactly one way; a key whose value is null does not count.
     fileprivate init(from reader: inout JSONReader) throws(JSONError) {
         let draft = try Draft(from: &reader)
         if draft.ways.count > 1 { throw JSONError(.twoWaysToLookUp, at: draft.start) }
@@ -26,7 +26,7 @@ extension UserLookupInfo {
 }
 
 extension UsersLookupRequest: ReadableRequest {
-    /// One user may stand in place of an array of one.
+    /// Reads a request. One user may stand in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var users: [Item]?
         var `extension` = RequestExtension()

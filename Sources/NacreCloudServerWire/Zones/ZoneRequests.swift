@@ -14,7 +14,7 @@ extension ZonesListRequest: ReadableRequest {
 }
 
 extension ZonesLookupRequest: ReadableRequest {
-    /// The elements are zone IDs, or objects whose `zoneID` is one.
+    /// Reads a request. Its elements are zone IDs, or objects whose `zoneID` is one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var zones: [ZoneID]?
         var `extension` = RequestExtension()

@@ -1,4 +1,5 @@
-/// What a sender says of a file before it sends it, so that it sends no more of it than lacks: an extension of the Web Services API.
+/// The chunks of a file, announced before its upload, so that only missing ones are sent: an extension of the Web
+/// Services API.
 package struct AnnouncedFile: Equatable, Sendable {
     /// A part of the file, at most `ContentCutter.mostBytes` long.
     package struct Chunk: Hashable, Sendable {
@@ -12,7 +13,7 @@ package struct AnnouncedFile: Equatable, Sendable {
         }
     }
 
-    /// All of them, in their order.
+    /// All chunks, in their order.
     package var chunks: [Chunk]
 
     package init(chunks: [Chunk]) {
@@ -21,15 +22,15 @@ package struct AnnouncedFile: Equatable, Sendable {
 
     package var size: Int64 { chunks.reduce(0) { $0 &+ Int64($1.size) } }
 
-    /// Files from this size on are announced. Ours: two chunks of the average; of smaller ones there is little to spare.
+    /// Bytes from which on files are announced. Ours: two average chunks; smaller files save little.
     package static let bytesMin = 2 * ContentCutter.averageBytes
 }
 
-/// What lacks of a file that was announced.
+/// The missing part of an announced file.
 package struct AwaitedFile: Equatable, Sendable {
-    /// The chunks that are to be sent, as places in the announcement.
+    /// The chunks to send, as indexes in the announcement.
     package var missing: [Int]
-    /// So many of their bytes are there already.
+    /// The number of its bytes that are there already.
     package var offset: Int64
 
     package init(missing: [Int], offset: Int64) {
@@ -38,11 +39,11 @@ package struct AwaitedFile: Equatable, Sendable {
     }
 }
 
-/// What a transfer in parts says in its head: names of the IETF's draft "Resumable Uploads for HTTP".
+/// Headers of an upload in parts, named as in the IETF's draft "Resumable Uploads for HTTP".
 package enum PartHeader {
     package static let offset = "Upload-Offset"
     package static let complete = "Upload-Complete"
 
-    /// A boolean of RFC 8941.
+    /// Returns a boolean of RFC 8941.
     package static func text(_ value: Bool) -> String { value ? "?1" : "?0" }
 }

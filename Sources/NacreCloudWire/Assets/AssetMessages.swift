@@ -1,12 +1,12 @@
-/// `POST assets/upload`: asks for places to send files to.
+/// `POST assets/upload`: asks for URLs to upload files to.
 package struct AssetsUploadRequest: Equatable, Sendable {
-    /// One file that is to become the value of a field, or an element of it.
+    /// A file that will be the value of a field, or an element of it.
     package struct Item: Equatable, Sendable {
-        /// nil: the server names a record that is to be made.
+        /// nil: the server makes a name for a new record.
         package var recordName: String?
         package var recordType: String
         package var fieldName: String
-        /// What the file is made of, where its sender can send it in parts.
+        /// The file's chunks, where the client can send it in parts.
         package var file: AnnouncedFile?
 
         package init(recordName: String? = nil, recordType: String, fieldName: String, file: AnnouncedFile? = nil) {
@@ -33,9 +33,9 @@ package struct AssetsUploadResponse: Equatable, Sendable {
     package struct Token: Equatable, Sendable {
         package var recordName: String
         package var fieldName: String
-        /// Where the bytes are sent, with POST; good for one file.
+        /// The URL for the bytes, sent with POST; valid for one file.
         package var url: String
-        /// Of a file that was announced: what of it is to be sent, with PATCH. nil: all of it, with POST.
+        /// The chunks of an announced file to send, with PATCH. nil: all of it, with POST.
         package var awaited: AwaitedFile?
 
         package init(recordName: String, fieldName: String, url: String, awaited: AwaitedFile? = nil) {
@@ -53,7 +53,7 @@ package struct AssetsUploadResponse: Equatable, Sendable {
     }
 }
 
-/// What the URL of an upload answers: the dictionary that a save then carries.
+/// The answer of an upload URL: the dictionary that a save then carries.
 package struct AssetUploadResponse: Equatable, Sendable {
     package var singleFile: Asset
 
@@ -62,7 +62,8 @@ package struct AssetUploadResponse: Equatable, Sendable {
     }
 }
 
-/// `POST assets/rereference`: asks for assets of records as they can be saved into other fields and records of the same zone.
+/// `POST assets/rereference`: asks for a record's assets in a form that can be saved into other fields and records of
+/// the same zone.
 package struct AssetsRereferenceRequest: Equatable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
@@ -85,7 +86,7 @@ package struct AssetsRereferenceRequest: Equatable, Sendable {
     }
 }
 
-/// The answer to `assets/rereference`: for each item its asset; for a field with a list, each element in its place.
+/// The answer to `assets/rereference`: the asset of each item; for a field with a list, each element in its place.
 package struct AssetsRereferenceResponse: Equatable, Sendable {
     package var assets: [Asset]
 

@@ -10,7 +10,7 @@ package struct ContentCutter: Sendable {
 
     package init() {}
 
-    /// Takes the next bytes, and hands out the chunks that end in them.
+    /// Takes the next bytes, and passes on each chunk that ends in them.
     package mutating func add(_ piece: [UInt8], _ chunk: ([UInt8]) throws -> Void) rethrows {
         var start = 0
         while let end = cuts.next(in: piece, from: start) {
@@ -23,26 +23,30 @@ package struct ContentCutter: Sendable {
         pending += piece[start...]
     }
 
-    /// What is left at the end; nil: nothing.
+    /// Returns the bytes behind the last cut, and starts anew; nil: none.
     package mutating func rest() -> [UInt8]? {
         defer { (pending, cuts) = ([], ContentCuts()) }
         return pending.isEmpty ? nil : pending
     }
 }
 
-/// Where bytes are cut into chunks: their content says so, by a rolling sum over the last 64 bytes. So bytes put in or taken out change the chunks
-/// around them and no other. Until `averageBytes` the sum must meet a harder condition than behind it, which keeps most chunks near that size.
+/// Finds the cuts between chunks by the content: a rolling sum over the last 64 bytes. Bytes inserted or removed
+/// change only the chunks around them. Up to `averageBytes` the sum must meet a harder condition than after it, which
+/// keeps most chunks near that size.
 ///
-/// Sender and server cut alike. Where it cuts is kept with the data: another table or other sizes would store again what is there.
+/// Client and server cut alike. Stored data depends on the cuts: another table or other sizes would store existing
+/// bytes again.
 package struct ContentCuts: Sendable {
-    /// What is done with a chunk's bytes until it has `length` of them: they are passed over where `bound` is nil, and else a cut is behind the first
-    /// after which the sum is below it. Below a power of two is: none of the upper bits is set, which depend on most bytes.
+    /// A stretch of a chunk up to `length` bytes, with its condition: a cut comes after the first byte whose sum is
+    /// below `bound`; nil: no cut. The bound is a power of two: the upper bits, which depend on most bytes, must be
+    /// zero.
     private struct Stretch {
         let length: Int
         let bound: UInt64?
     }
 
-    /// Four times as rare as the average, and four times as frequent. The sum has seen 64 bytes where the first cut may be.
+    /// Conditions four times rarer than the average, then four times more frequent. The sum has seen 64 bytes before
+    /// the first possible cut.
     private static let stretches = [
         Stretch(length: ContentCutter.leastBytes - 64, bound: nil), Stretch(length: ContentCutter.leastBytes - 1, bound: 0),
         Stretch(length: ContentCutter.averageBytes - 1, bound: 1 << 44), Stretch(length: ContentCutter.mostBytes, bound: 1 << 48),
@@ -60,7 +64,7 @@ package struct ContentCuts: Sendable {
         }
     }()
 
-    /// How many bytes came behind the last cut.
+    /// The number of bytes behind the last cut.
     private var pending = 0
     /// The rolling sum after the last of them.
     private var sum: UInt64 = 0
@@ -68,7 +72,7 @@ package struct ContentCuts: Sendable {
     package init() {}
 
     /// Takes the bytes of a piece from `start` on, up to the first cut. Some 3 GB/s of a core.
-    /// - Returns: the place behind the cut, where the next call goes on; nil: there is none, and all of the piece was taken.
+    /// - Returns: The index behind the cut, where the next call goes on; nil: no cut, and the whole piece was taken.
     package mutating func next(in piece: [UInt8], from start: Int) -> Int? {
         let chunkStart = start - pending
         var place = start
@@ -88,14 +92,15 @@ package struct ContentCuts: Sendable {
         return place
     }
 
-    /// Brings the sum up to the end of a part of the piece, or to the place behind the first byte after which it is below `bound`.
-    /// - Returns: that place; nil: there is none.
+    /// Updates the sum to the end of a part of the piece, or to the first byte after which it is below `bound`.
+    /// - Returns: The index behind that byte; nil: there is none.
     private mutating func roll(over piece: [UInt8], _ part: Range<Int>, until bound: UInt64) -> Int? {
         var (place, sum) = (part.lowerBound, self.sum)
         defer { self.sum = sum }
         return piece.withUnsafeBufferPointer { bytes -> Int? in
             Self.gear.withUnsafeBufferPointer { gear -> Int? in
-                // Four bytes at a time: what they add to the sum does not wait for the sum, which is all that each step waits for.
+                // Four bytes at a time: their terms do not depend on the sum, so only the sum is a chain of dependent
+                // steps.
                 while place + 4 <= part.upperBound {
                     let first = gear[Int(bytes[place])]
                     let second = first << 1 &+ gear[Int(bytes[place + 1])]

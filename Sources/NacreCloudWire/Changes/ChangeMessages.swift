@@ -15,7 +15,7 @@ package struct ChangesDatabaseRequest: Equatable, Sendable {
 package struct ChangesDatabaseResponse: Equatable, Sendable {
     package struct ChangedZone: Equatable, Sendable {
         package var zoneID: ZoneID
-        /// nil: the zone is there, and new or changed.
+        /// nil: the zone exists, and is new or changed.
         package var deletion: ZoneDeletionReason?
 
         package init(zoneID: ZoneID, deletion: ZoneDeletionReason? = nil) {
@@ -35,7 +35,7 @@ package struct ChangesDatabaseResponse: Equatable, Sendable {
     }
 }
 
-/// `POST changes/zone`. What a zone does not say for itself, the request says for all (merged where it is decoded).
+/// `POST changes/zone`. Options missing in a zone come from the request (merged where it is decoded).
 package struct ChangesZoneRequest: Equatable, Sendable {
     package struct Item: Equatable, Sendable {
         package var zoneID: ZoneID
@@ -76,7 +76,8 @@ package struct ChangesZoneResponse: Equatable, Sendable {
         package var records: [RecordResult]
         package var syncToken: String
         package var moreComing: Bool
-        /// The page ends inside one commit: no token to keep. On the wire `nacre.midCommit`.
+        /// Whether the page ends inside a commit; such a page's token must not be kept. On the wire
+        /// `nacre.midCommit`.
         package var isMidCommit: Bool
         /// On the wire `nacre.clientChangeToken`.
         package var clientChangeToken: [UInt8]?

@@ -19,7 +19,8 @@ extension ChangesDatabaseResponse: AnswerMessage {
     }
 }
 
-/// A page of a database's feed, as both of its answers have it: they differ in how they show a zone, and in the key of the token.
+/// Reads a page of a database's feed for both of its answers, which differ in how they show a zone, and in the key of
+/// the token.
 extension JSONReader {
     package mutating func zonePage<Zone>(
         token: StaticString, _ zone: (inout JSONReader) throws(JSONError) -> Zone
@@ -41,7 +42,7 @@ extension JSONReader {
 }
 
 extension ChangesDatabaseResponse.ChangedZone {
-    /// A deletion without a reason is a plain one.
+    /// Reads a zone. A deletion without a reason has the reason `.deleted`.
     fileprivate init(from reader: inout JSONReader) throws(JSONError) {
         let draft = try ZoneDraft(from: &reader)
         self.init(zoneID: try draft.zoneID(from: reader), deletion: draft.isDeleted ? draft.details.deletionReason ?? .deleted : nil)

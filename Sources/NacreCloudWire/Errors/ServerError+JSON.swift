@@ -17,7 +17,8 @@ struct ErrorDraft {
         return true
     }
 
-    /// nil: no error, since nothing else tells an error from an item. A code that we do not know is taken for `INTERNAL_ERROR`.
+    /// Returns the error; nil where there is no code, which alone tells an error from an item. An unknown code
+    /// becomes `INTERNAL_ERROR`.
     func error(_ details: ItemExtension) -> ServerError? {
         guard let code else { return nil }
         var error = ServerError(ServerErrorCode(rawValue: code) ?? .internalError, reason ?? "")
@@ -34,7 +35,7 @@ struct ErrorDraft {
 
 /// An answer that is an error as a whole; its HTTP status is `error.code.status`.
 package struct ErrorResponse: AnswerMessage {
-    /// Names the request, for those who look for it in logs.
+    /// The request's ID, for a search in logs.
     package var uuid: String
     package var error: ServerError
 

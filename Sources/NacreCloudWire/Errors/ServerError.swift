@@ -1,22 +1,23 @@
-/// An error as the server says it: to web clients a code of a closed set and a reason, to the framework its own code as well.
+/// An error of the server: for web clients a code of a closed set and a reason; for the framework its own code as
+/// well.
 ///
-/// `reason` is static text (CloudKit's own where it is known); the values that belong to it are keyed.
+/// `reason` is static text (CloudKit's own where it is known); variable values have members of their own.
 package struct ServerError: Error, Equatable, Sendable {
     package var code: ServerErrorCode
     package var reason: String
-    /// Seconds after which trying again makes sense.
+    /// Seconds to wait before a retry.
     package var retryAfter: Int?
-    /// Where a user can sign in.
+    /// The URL where a user can sign in.
     package var redirectURL: String?
     /// `CKError.Code`'s raw value.
     package var nativeCode: Int
     /// The finer code that CloudKit's own logs show beside it, such as 2004.
     package var internalCode: Int?
-    /// The request's key, or the record's field, at fault.
+    /// The request's key, or the record's field, that is at fault.
     package var field: String?
-    /// One line for people: what to do.
+    /// The remedy in one line for people.
     package var remedy: String?
-    /// What the server has, when a save met another version.
+    /// The server's record, when a save met another version.
     package var serverRecord: Box<Record>?
 
     package init(
@@ -35,7 +36,7 @@ package struct ServerError: Error, Equatable, Sendable {
     }
 }
 
-/// Keeps a large value out of line, so that what holds it stays small.
+/// Keeps a large value out of line, so that the type that contains it stays small.
 package final class Box<Value: Equatable & Sendable>: Equatable, Sendable {
     package let value: Value
 
@@ -46,7 +47,8 @@ package final class Box<Value: Equatable & Sendable>: Equatable, Sendable {
     package static func == (left: Box, right: Box) -> Bool { left.value == right.value }
 }
 
-/// `serverErrorCode`: the closed set of fourteen that web clients decode. CloudKit: Web Services Reference, "Error Codes".
+/// `serverErrorCode`: the closed set of fourteen that web clients decode. CloudKit: Web Services Reference, "Error
+/// Codes".
 package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"
@@ -63,7 +65,7 @@ package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
     case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
     case zoneNotFound = "ZONE_NOT_FOUND"
 
-    /// The HTTP status of an answer that is this error as a whole.
+    /// The HTTP status of an answer that consists of this error.
     package var status: Int {
         switch self {
         case .badRequest, .atomicError: 400
@@ -80,7 +82,7 @@ package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The framework's code for it, where the place that raised it does not give a more exact one.
+    /// The framework's code, where the code that throws the error does not give a more exact one.
     package var native: NativeErrorCode {
         switch self {
         case .accessDenied: .permissionFailure

@@ -1,10 +1,10 @@
-/// Standard base64 (RFC 4648, section 4) with padding, and nothing else: no line breaks, no URL alphabet, no bits left over.
+/// Standard base64 (RFC 4648, section 4) with padding. Line breaks, the URL alphabet and leftover bits are refused.
 package enum Base64 {
-    /// Bytes of text for so many bytes.
+    /// Returns the bytes of text for `count` bytes of data.
     static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
     private static let alphabet: [UInt8] = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    /// 0xFF stands for "not of the alphabet".
+    /// values[byte]: the byte's six bits; 0xFF for a byte outside the alphabet.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)
         for (value, byte) in alphabet.enumerated() { values[Int(byte)] = UInt8(value) }
@@ -12,7 +12,8 @@ package enum Base64 {
     }()
     private static let padding = UInt8(ascii: "=")
 
-    /// - Parameter output: room for `encodedCount` bytes.
+    /// Encodes bytes.
+    /// - Parameter output: Has room for `encodedCount` bytes.
     static func encode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) {
         alphabet.withUnsafeBufferPointer { alphabet in
             var source = 0
@@ -45,7 +46,7 @@ package enum Base64 {
         }
     }
 
-    /// nil: not standard base64.
+    /// Decodes a text; nil where it is not standard base64.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         guard text.count > 0 else { return [] }
@@ -90,7 +91,8 @@ package enum Base64 {
         return seen < 0x40
     }
 
-    /// The last group, in which one or two characters are padding: its bytes, with zeros for those that are not there.
+    /// Decodes the last group, of which one or two characters are padding: its bytes, with zeros for the missing
+    /// ones.
     private static func decodeTail(_ text: UnsafeRawBufferPointer, padded: Int) -> [UInt8]? {
         let start = text.count - 4
         let a = values[Int(text[start])]

@@ -1,12 +1,13 @@
-/// Eight bytes of a document at once.
+/// Tests of eight bytes of a document at once.
 enum JSONBytes {
     /// The top bit of every byte.
     @inline(__always)
     static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-    /// The top bits of the bytes that do not stand for themselves in a string: quote, backslash and control characters.
+    /// Returns the top bit of each byte that needs an escape or ends a string: quote, backslash and control
+    /// characters.
     ///
-    /// The lowest bit set tells the first such byte exactly; borrows make false ones only above it.
+    /// The lowest bit set is exactly the first of these bytes; borrows make false ones only above it.
     @inline(__always)
     static func marks(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,6 +1,6 @@
-/// Why bytes are not the JSON that was asked for, and where.
+/// The reason why bytes are not the JSON that was expected, and the place.
 ///
-/// Cheap to throw: line, column and path are found by `JSONPlace` only when somebody wants to tell them.
+/// Cheap to throw: `JSONPlace` finds line, column and path only when they are needed.
 @usableFromInline
 package struct JSONError: Error, Equatable, Sendable {
     @usableFromInline
@@ -28,7 +28,7 @@ package struct JSONError: Error, Equatable, Sendable {
         case listTypeExpected
         case invalidBase64
         case invalidNumberOfSeconds
-        /// A value that is good JSON and not good for its field: it fails its record, not the request.
+        /// A value that is valid JSON but not valid for its field: it fails its record, not the request.
         case value(ValueProblem)
     }
 
@@ -40,7 +40,7 @@ package struct JSONError: Error, Equatable, Sendable {
         case sealedWithoutType
     }
 
-    /// Bytes before the place; at most the count of the document's bytes.
+    /// The byte offset of the fault; at most the document's byte count.
     package var offset: Int
     package var problem: Problem
     /// The key that is missing in the object at `offset`.
@@ -55,7 +55,7 @@ package struct JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError.Problem {
-    /// The whole reason of a request's refusal, where CloudKit's is not the sentence on the place.
+    /// The whole reason of a request's refusal, where CloudKit's is another than the sentence on the place.
     var reason: String? {
         switch self {
         case .value(let problem): problem.reason
@@ -64,7 +64,7 @@ extension JSONError.Problem {
         }
     }
 
-    /// One line for people.
+    /// The problem in one line for people.
     package var text: String {
         switch self {
         case .endOfInput: "the document ends too early"
@@ -96,7 +96,7 @@ extension JSONError.Problem {
 }
 
 extension JSONError.ValueProblem {
-    /// What the record's error says; the first is CloudKit's own sentence.
+    /// The reason in the record's error; the first is CloudKit's own sentence.
     package var reason: String {
         switch self {
         case .expected(let type): "Invalid value, expected type \(type.rawValue)."

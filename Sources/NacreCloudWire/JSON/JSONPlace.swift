@@ -1,18 +1,20 @@
-/// Where an offset lies in a JSON document, in the terms of people: line, column, path.
+/// The place of an offset in a JSON document for people: line, column, path.
 ///
-/// Found by a scan from the start: only errors that end a request pay for it, and each pays once.
+/// Found by a scan from the start, once for each error that ends a request.
 package struct JSONPlace: Equatable, Sendable {
-    /// From 1.
+    /// The line, from 1.
     package var line: Int
-    /// From 1, in bytes.
+    /// The column, from 1, in bytes.
     package var column: Int
-    /// Such as `operations[2].record.fields`; empty for the document's own value. Cut at `maximumPathLength` characters.
+    /// The path, such as `operations[2].record.fields`; empty for the document's own value. Cut at
+    /// `maximumPathLength` characters.
     package var path: String
 
-    /// Ours: keys are the client's text, and an error shall not grow with them.
+    /// Characters of a path at most. Ours: keys are the client's text, and must not make an error long.
     package static let maximumPathLength = 512
 
-    /// - Parameter bytes: a document that is valid JSON up to `offset`; what comes after is not looked at.
+    /// Finds the place of an offset.
+    /// - Parameter bytes: A document that is valid JSON up to `offset`; later bytes are not read.
     package init(of offset: Int, in bytes: UnsafeRawBufferPointer) {
         line = 1
         column = 1
@@ -66,7 +68,7 @@ package struct JSONPlace: Equatable, Sendable {
             }
         }
 
-        /// Returns the place of the closing quote, or the end.
+        /// Returns the index of the closing quote, or the end.
         private mutating func string(from start: Int) -> Int {
             var end = start
             while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {

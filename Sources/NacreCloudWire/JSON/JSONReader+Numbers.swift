@@ -3,18 +3,19 @@ struct JSONNumber {
     var start: Int
     var end: Int
     var isNegative: Bool
-    /// Neither fraction nor exponent.
+    /// Whether it has neither fraction nor exponent.
     var isInteger: Bool
-    /// The first 19 digits from the first that is not zero: they fit 64 bits.
+    /// The first 19 significant digits, which fit 64 bits.
     var digits: UInt64
-    /// `digits` and `exponent` tell the whole number; else it has more digits, or an exponent beyond reason.
+    /// Whether `digits` and `exponent` are the whole number; otherwise it has more digits, or an unreasonable
+    /// exponent.
     var isExact: Bool
-    /// The power of ten that `digits` is to be multiplied with.
+    /// The power of ten by which `digits` is multiplied.
     var exponent: Int
 }
 
 extension JSONReader {
-    /// An integer without fraction and exponent, exact; beyond 64 bits is an error.
+    /// Reads an integer without fraction and exponent, exactly; throws beyond 64 bits.
     package mutating func int64() throws(JSONError) -> Int64 {
         try expect(.number)
         let number = try number()
@@ -23,7 +24,7 @@ extension JSONReader {
         return value
     }
 
-    /// The double nearest to the number; beyond the largest is an error, below the smallest is zero.
+    /// Reads the double nearest to the number; throws beyond the largest, and is zero below the smallest.
     package mutating func double() throws(JSONError) -> Double {
         try expect(.number)
         let number = try number()
@@ -31,7 +32,7 @@ extension JSONReader {
         return value
     }
 
-    /// Whether the number that comes has neither fraction nor exponent; does not move past it.
+    /// Returns whether the next number has neither fraction nor exponent; does not move past it.
     package mutating func isInteger() throws(JSONError) -> Bool {
         try expect(.number)
         let place = checkpoint
@@ -96,7 +97,7 @@ extension JSONReader {
     @inline(__always)
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    /// At least one digit; each adds `exponentStep` to the exponent, which is -1 behind the point.
+    /// Reads at least one digit; each adds `exponentStep` to the exponent, which is -1 behind the point.
     @inline(__always)
     private mutating func takeDigits(into number: inout JSONNumber, exponentStep: Int) throws(JSONError) {
         let first = offset

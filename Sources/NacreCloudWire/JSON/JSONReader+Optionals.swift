@@ -1,7 +1,7 @@
-// `@inlinable` stands where a type or closure is the caller's: modules above read and write by these, at the speed of code of this one. The type itself has to be
-// `@usableFromInline` for that: else no other module gets the bodies.
+// `@inlinable` marks functions with a type or closure of the caller's, which modules above then run at the speed of
+// this module's code. The type itself must be `@usableFromInline`; otherwise other modules do not get the bodies.
 //
-// A key whose value is null is a key that is not there, everywhere but in `fields`. CloudKit: Web Services Reference.
+// A key whose value is null counts as absent, everywhere but in `fields`. CloudKit: Web Services Reference.
 
 extension JSONReader {
     package mutating func optionalString() throws(JSONError) -> String? {
@@ -28,14 +28,14 @@ extension JSONReader {
         try expect(.string)
         let start = offset
         let text = try text()
-        // Many writers escape the slash, which base64 is full of.
+        // Many clients escape the slash, which is frequent in base64.
         guard let bytes = text.hasEscapes ? Base64.decode(text.string) : Base64.decode(text.bytes) else {
             throw JSONError(.invalidBase64, at: start)
         }
         return bytes
     }
 
-    /// One of the names of an enum.
+    /// Reads one of the names of an enum.
     @inlinable
     package mutating func name<Name: RawRepresentable<String>>(of type: Name.Type) throws(JSONError) -> Name {
         try expect(.string)
@@ -44,7 +44,7 @@ extension JSONReader {
         return name
     }
 
-    /// The elements of an array.
+    /// Reads the elements of an array.
     @inlinable
     package mutating func array<Element>(
         _ element: (inout JSONReader) throws(JSONError) -> Element
@@ -55,7 +55,7 @@ extension JSONReader {
         return elements
     }
 
-    /// The elements of an array, or the one object that a client sent in place of an array of one.
+    /// Reads the elements of an array, or the one object that a client sent in place of an array of one.
     @inlinable
     package mutating func arrayOrSingle<Element>(
         _ element: (inout JSONReader) throws(JSONError) -> Element
@@ -63,7 +63,7 @@ extension JSONReader {
         try kind() == .object ? [try element(&self)] : try array(element)
     }
 
-    /// `desiredKeys`, `desiredRecordTypes`: nil (all) where it is null; duplicates stay.
+    /// Reads `desiredKeys` or `desiredRecordTypes`: nil (all) where it is null; duplicates stay.
     package mutating func optionalNames() throws(JSONError) -> [String]? {
         if try takeNull() { return nil }
         var names: [String] = []
@@ -75,7 +75,7 @@ extension JSONReader {
         return names
     }
 
-    /// `value`, or an error that names the key that the object at `start` lacks.
+    /// Returns `value`, or throws an error that names the key missing in the object at `start`.
     @inlinable
     package func require<Value>(_ value: Value?, _ key: StaticString, at start: Int) throws(JSONError) -> Value {
         guard let value else { throw JSONError(.missingKey, at: start, missingKey: key.description) }

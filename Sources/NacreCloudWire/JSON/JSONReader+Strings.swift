@@ -4,7 +4,7 @@ extension JSONReader {
         return try text().string
     }
 
-    /// A string without making it: for keys, names of enums, base64.
+    /// Reads a string without making a `String`: for keys, names of enums, base64.
     package mutating func stringText() throws(JSONError) -> JSONText {
         try expect(.string)
         return try text()
@@ -38,10 +38,11 @@ extension JSONReader {
         return JSONText(bytes: inside, hasEscapes: hasEscapes)
     }
 
-    /// Moves over words of eight bytes with no quote, backslash or control character, and then to the first of these in the word that has one.
+    /// Returns the position behind the words of eight plain bytes, up to the first quote, backslash or control
+    /// character.
     ///
-    /// Near the document's end it may stop at a plain byte. `high` collects top bits, also of a few bytes beyond the string: it may say that
-    /// a string is not ASCII when it is, never the contrary.
+    /// Near the document's end it may stop at a plain byte. `high` collects top bits, also of a few bytes beyond the
+    /// string: an ASCII string may count as non-ASCII, never the reverse.
     @inline(__always)
     private func skipPlain(from start: Int, high: inout UInt64) -> Int {
         var position = start
@@ -55,7 +56,7 @@ extension JSONReader {
         return position
     }
 
-    /// Returns the place after the escape that begins at `position`; both halves of a surrogate pair are one.
+    /// Returns the position after the escape at `position`; both halves of a surrogate pair count as one.
     private func checkEscape(at position: Int) throws(JSONError) -> Int {
         guard position + 1 < bytes.count else { throw JSONError(.endOfInput, at: bytes.count) }
         switch bytes[position + 1] {
@@ -99,7 +100,7 @@ extension JSONReader {
 
 /// The well-formedness table of the Unicode Standard (chapter 3, "Well-Formed UTF-8 Byte Sequences").
 enum UTF8Check {
-    /// Where the first ill-formed sequence begins, or nil.
+    /// Returns where the first ill-formed sequence begins, or nil.
     static func firstInvalid(in bytes: UnsafeRawBufferPointer) -> Int? {
         var position = 0
         while position < bytes.count {

@@ -1,4 +1,4 @@
-/// What a JSON value is, as its first byte tells.
+/// The kind of a JSON value, as its first byte tells.
 @usableFromInline
 package enum JSONKind: Hashable, Sendable {
     case object
@@ -20,10 +20,11 @@ package enum JSONKind: Hashable, Sendable {
     }
 }
 
-/// Reads a JSON document value by value, straight from its bytes: no tree, no copy of what nobody asks for.
+/// Reads a JSON document value by value, straight from its bytes: no tree, and no copy of skipped values.
 ///
-/// Strict RFC 8259 in UTF-8, and within the limits below. Every byte of the document is checked, also of values that are skipped; only the
-/// size of a skipped number is not. Of members with the same key, each is handed out in order: a codec that assigns lets the last win.
+/// Strict RFC 8259 in UTF-8, and within the limits below. Every byte of the document is checked, also of skipped
+/// values; only the size of a skipped number is not. Members with the same key are all returned in order: a codec
+/// that assigns lets the last win.
 ///
 ///     try reader.beginObject()
 ///     while let key = try reader.nextKey() {
@@ -33,7 +34,8 @@ package enum JSONKind: Hashable, Sendable {
 ///         }
 ///     }
 ///
-/// The reader points into the document, which must outlive it. After an error it must not be used again, unless a checkpoint is restored.
+/// The reader points into the document, which must outlive it. After an error it must not be used again, unless a
+/// checkpoint is restored.
 @usableFromInline
 package struct JSONReader: ~Copyable {
     let bytes: UnsafeRawBufferPointer
@@ -41,14 +43,15 @@ package struct JSONReader: ~Copyable {
     @usableFromInline
     package internal(set) var offset = 0
     private var depth = 0
-    /// The array or object just begun has handed out nothing: no comma is due. One flag serves all levels, since an outer one has been left behind.
+    /// Whether the innermost array or object has returned nothing yet, so that no comma is due. One flag serves all
+    /// levels, since an outer one always has returned something.
     private var isFirst = false
 
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// A place to come back to.
+    /// A position to return to.
     package struct Checkpoint {
         fileprivate var offset: Int
         fileprivate var depth: Int
@@ -65,7 +68,7 @@ package struct JSONReader: ~Copyable {
         isFirst = checkpoint.isFirst
     }
 
-    /// Skips white space and looks at the value that comes.
+    /// Skips white space and returns the kind of the next value.
     @inline(__always)
     @usableFromInline
     package mutating func kind() throws(JSONError) -> JSONKind {
@@ -80,14 +83,14 @@ package struct JSONReader: ~Copyable {
         }
     }
 
-    /// Throws unless the value that comes is of that kind; does not move past it.
+    /// Throws unless the next value has that kind; does not move past it.
     @inline(__always)
     @usableFromInline
     package mutating func expect(_ expected: JSONKind) throws(JSONError) {
         guard try kind() == expected else { throw JSONError(.expected(expected), at: offset) }
     }
 
-    /// Returns where the object begins: errors about what it lacks point there.
+    /// Begins an object. Returns its offset, for errors about missing keys.
     @discardableResult
     package mutating func beginObject() throws(JSONError) -> Int {
         try expect(.object)
@@ -109,7 +112,8 @@ package struct JSONReader: ~Copyable {
         return start
     }
 
-    /// The next key of the object begun last, or nil at its end. The key's value must be read or skipped before the next call.
+    /// Returns the next key of the object begun last, or nil at its end. The key's value must be read or skipped
+    /// before the next call.
     package mutating func nextKey() throws(JSONError) -> JSONText? {
         guard try advance(to: UInt8(ascii: "}")) else { return nil }
         guard try significantByte() == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte, at: offset) }
@@ -119,7 +123,7 @@ package struct JSONReader: ~Copyable {
         return key
     }
 
-    /// Whether the array begun last has another element, which must be read or skipped before the next call.
+    /// Returns whether the array begun last has another element, which must be read or skipped before the next call.
     @usableFromInline
     package mutating func nextElement() throws(JSONError) -> Bool {
         try advance(to: UInt8(ascii: "]"))
@@ -159,14 +163,14 @@ package struct JSONReader: ~Copyable {
         try literal("null")
     }
 
-    /// Whether a null came; moves past it.
+    /// Returns whether the next value is null, and moves past it if so.
     package mutating func takeNull() throws(JSONError) -> Bool {
         guard try kind() == .null else { return false }
         try literal("null")
         return true
     }
 
-    /// Moves past the next value, checking it and making nothing of it.
+    /// Checks the next value and moves past it.
     package mutating func skip() throws(JSONError) {
         switch try kind() {
         case .string: _ = try text()
@@ -182,7 +186,7 @@ package struct JSONReader: ~Copyable {
         }
     }
 
-    /// Throws unless nothing but white space is left.
+    /// Throws unless only white space is left.
     package mutating func finish() throws(JSONError) {
         skipWhiteSpace()
         guard offset == bytes.count else { throw JSONError(.trailingBytes, at: offset) }
@@ -197,7 +201,7 @@ package struct JSONReader: ~Copyable {
         }
     }
 
-    /// The next byte that is not white space; does not move past it.
+    /// Returns the next byte that is not white space; does not move past it.
     @inline(__always)
     private mutating func significantByte() throws(JSONError) -> UInt8 {
         guard offset < bytes.count else { throw JSONError(.endOfInput, at: bytes.count) }

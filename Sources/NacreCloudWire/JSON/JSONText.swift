@@ -1,24 +1,25 @@
-/// A string of a document, as it stands there: compared without being made.
+/// A string in its document, compared without making a `String`.
 ///
-/// It points into the document: use it at once, before the document's bytes can go.
+/// It points into the document: use it at once, while the document's bytes exist.
 @usableFromInline
 package struct JSONText {
-    /// Between the quotes.
+    /// The bytes between the quotes.
     @usableFromInline
     package let bytes: UnsafeRawBufferPointer
     @usableFromInline
     package let hasEscapes: Bool
 
-    /// Costs an allocation beyond 15 bytes.
+    /// The text. Costs an allocation beyond 15 bytes.
     @usableFromInline
     package var string: String {
         guard hasEscapes else { return String(decoding: bytes, as: UTF8.self) }
         let bytes = self.bytes
-        // An escape is never shorter than what it stands for, so the text fits.
+        // An escape is never shorter than its character, so the text fits.
         return String(unsafeUninitializedCapacity: bytes.count) { JSONText.unescape(bytes, into: $0) }
     }
 
-    /// Costs a comparison of lengths, and of bytes when they agree. Text with escapes is made first.
+    /// Returns whether the text equals a name. Costs a comparison of lengths, and of bytes if they agree. Text with
+    /// escapes is decoded first.
     @inlinable
     @inline(__always)
     package func matches(_ name: StaticString) -> Bool {
@@ -46,14 +47,15 @@ package struct JSONText {
         string == name.description
     }
 
-    /// So that `switch key { case "fields": … }` compares bytes.
+    /// Lets `switch key { case "fields": … }` compare bytes.
     @inlinable
     @inline(__always)
     package static func ~= (name: StaticString, text: JSONText) -> Bool {
         text.matches(name)
     }
 
-    /// - Parameter bytes: text whose escapes have been checked.
+    /// Decodes the escapes.
+    /// - Parameter bytes: Text whose escapes have been checked.
     private static func unescape(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var source = 0
         var count = 0
@@ -103,7 +105,7 @@ package struct JSONText {
         return unit
     }
 
-    /// Returns how many bytes the scalar took.
+    /// Encodes a scalar in UTF-8 and returns its bytes' count.
     private static func encode(_ code: UInt32, into output: UnsafeMutableBufferPointer<UInt8>, at index: Int) -> Int {
         switch code {
         case 0..<0x80:

@@ -14,13 +14,14 @@ extension JSONWriter {
         integer(value)
     }
 
-    /// - Parameter value: finite.
+    /// Writes a member.
+    /// - Parameter value: Must be finite.
     package mutating func write(_ key: StaticString, _ value: Double) {
         self.key(key)
         double(value)
     }
 
-    /// Writes nothing for nil, here and below.
+    /// Writes a member, or nothing for nil; likewise the functions below.
     package mutating func write(ifPresent key: StaticString, _ value: String?) {
         if let value { write(key, value) }
     }
@@ -50,7 +51,8 @@ extension JSONWriter {
         array(elements, element)
     }
 
-    /// - Parameter element: writes one of them.
+    /// Writes an array.
+    /// - Parameter element: Writes one element.
     @inlinable
     package mutating func array<Element>(_ elements: [Element], _ element: (inout JSONWriter, Element) -> Void) {
         beginArray()

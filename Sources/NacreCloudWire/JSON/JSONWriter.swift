@@ -1,15 +1,18 @@
 /// Writes a JSON document into one growing buffer: no tree, no intermediate strings, no white space.
 ///
-/// It puts the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest that RFC 8259 allows.
+/// It writes the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest that
+/// RFC 8259 allows.
 @usableFromInline
 package struct JSONWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
     private var capacity: Int
     package private(set) var count = 0
-    /// A value has been written on this level. One flag serves all levels: an outer one has a value when the inner ends.
+    /// Whether a value has been written on this level. One flag serves all levels: an outer level has a value when
+    /// the inner one ends.
     private var needsComma = false
 
-    /// - Parameter capacity: bytes to start with; the buffer doubles when it is full.
+    /// Makes a writer.
+    /// - Parameter capacity: Bytes to start with; the buffer doubles when it is full.
     package init(capacity: Int = 4096) {
         self.capacity = max(capacity, 64)
         base = .allocate(byteCount: self.capacity, alignment: 8)
@@ -19,7 +22,7 @@ package struct JSONWriter: ~Copyable {
         base.deallocate()
     }
 
-    /// What has been written. Costs one copy.
+    /// Returns the document. Costs one copy.
     package consuming func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
             UnsafeMutableRawBufferPointer(output).copyMemory(from: UnsafeRawBufferPointer(start: base, count: count))
@@ -34,7 +37,8 @@ package struct JSONWriter: ~Copyable {
     @usableFromInline
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// - Parameter name: needs no escape.
+    /// Writes a key.
+    /// - Parameter name: Must need no escape.
     @inline(__always)
     @usableFromInline
     package mutating func key(_ name: StaticString) {
@@ -48,7 +52,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// Of a literal the other one is meant, which does not look for what must be escaped.
+    /// Writes a key with its escapes. Literals use the overload for `StaticString`, which does not look for escapes.
     @_disfavoredOverload
     package mutating func key(_ name: String) {
         var name = name
@@ -60,13 +64,15 @@ package struct JSONWriter: ~Copyable {
         value.withUTF8 { string(utf8: $0) }
     }
 
-    /// - Parameter utf8: a text's.
+    /// Writes a string.
+    /// - Parameter utf8: The text.
     package mutating func string(utf8: UnsafeBufferPointer<UInt8>) {
         beginValue()
         quoted(UnsafeRawBufferPointer(utf8))
     }
 
-    /// - Parameter utf8: a name's.
+    /// Writes a key.
+    /// - Parameter utf8: The name.
     package mutating func key(utf8: UnsafeBufferPointer<UInt8>) {
         string(utf8: utf8)
         reserve(1)
@@ -79,7 +85,7 @@ package struct JSONWriter: ~Copyable {
         decimal(value)
     }
 
-    /// The shortest digits that read back as the same double. What JSON cannot say (NaN, infinity) becomes `null`: decide before.
+    /// Writes the shortest digits that read back as the same double. NaN and infinity become `null`: check before.
     package mutating func double(_ value: Double) {
         beginValue()
         guard value.isFinite else {
@@ -99,13 +105,13 @@ package struct JSONWriter: ~Copyable {
         put("null")
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     package mutating func raw(_ json: StaticString) {
         beginValue()
         put(json)
     }
 
-    /// JSON that begins a value and ends where another value is to stand: an object's bracket and a key.
+    /// Writes JSON that ends where another value must follow: an object's bracket and a key.
     @inline(__always)
     package mutating func opening(_ json: StaticString) {
         beginValue()
@@ -113,18 +119,18 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// JSON that ends what `opening` began.
+    /// Writes the JSON that ends what `opening` began.
     package mutating func closing(_ json: StaticString) {
         put(json)
         needsComma = true
     }
 
-    /// Members of an object, with their keys, that are JSON already. At least one.
+    /// Writes members that are JSON already, with their keys. At least one.
     package mutating func members(_ json: StaticString) {
         raw(json)
     }
 
-    /// Members that stand in the document already, where they were written behind others, as now.
+    /// Copies members from an earlier range of the document, where they followed other members, as they do now.
     package mutating func again(_ members: Range<Int>) {
         precondition(members.upperBound <= count)
         reserve(members.count)
@@ -132,11 +138,11 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    /// A string of letters that need no escape.
+    /// Writes a string of letters that need no escape.
     ///
     /// - Parameters:
-    ///   - most: letters.
-    ///   - write: writes them, and says how many they are.
+    ///   - most: The number of letters at most.
+    ///   - write: Writes them, and returns their number.
     package mutating func string(ascii most: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
         beginValue()
         reserve(most + 2)
@@ -145,7 +151,7 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// A string of standard base64.
+    /// Writes a string of standard base64.
     package mutating func base64(_ bytes: [UInt8]) {
         beginValue()
         let length = Base64.encodedCount(bytes.count)
@@ -156,7 +162,7 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// The number as a string, for clients whose numbers are doubles.
+    /// Writes the number as a string, for clients whose numbers are doubles.
     package mutating func quotedInteger(_ value: Int64) {
         beginValue()
         put("\"")
@@ -164,7 +170,8 @@ package struct JSONWriter: ~Copyable {
         put("\"")
     }
 
-    /// - Parameter value: finite.
+    /// Writes the number as a string.
+    /// - Parameter value: Must be finite.
     package mutating func quotedDouble(_ value: Double) {
         beginValue()
         put("\"")
@@ -199,7 +206,7 @@ package struct JSONWriter: ~Copyable {
         if needsComma { put(UInt8(ascii: ",")) }
     }
 
-    /// Room must have been reserved.
+    /// Writes a byte. Room must have been reserved.
     @inline(__always)
     private mutating func put(_ byte: UInt8) {
         base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
@@ -218,14 +225,15 @@ package struct JSONWriter: ~Copyable {
         copy(start, bytes.count)
     }
 
-    /// Room must have been reserved. Most pieces are so short that to call for a copy costs more than the copy.
+    /// Copies bytes. Room must have been reserved. Most pieces are so short that a call of memcpy costs more than the
+    /// copy.
     @inline(__always)
     private mutating func copy(_ start: UnsafeRawPointer, _ length: Int) {
         let end = base + count
         if length > 32 {
             end.copyMemory(from: start, byteCount: length)
         } else if length >= 8 {
-            // The last word begins where it ends with the piece: some bytes are written twice.
+            // The last word ends with the piece and overlaps the word before: some bytes are written twice.
             for place in stride(from: 0, to: length - 8, by: 8) {
                 end.storeBytes(of: start.loadUnaligned(fromByteOffset: place, as: UInt64.self), toByteOffset: place, as: UInt64.self)
             }
@@ -269,7 +277,7 @@ extension JSONWriter {
         var end = count + digits
         count = end
         while rest >= 10 {
-            // Two digits at once: half as many divisions, of which each waits for the one before.
+            // Two digits per step halve the number of divisions, each of which waits for the one before.
             let (quotient, two) = rest.quotientAndRemainder(dividingBy: 100)
             let (tens, ones) = UInt16(truncatingIfNeeded: two).quotientAndRemainder(dividingBy: 10)
             end -= 2
@@ -280,7 +288,7 @@ extension JSONWriter {
     }
 
     private mutating func decimal(_ value: Double) {
-        // Whole numbers up to here have no shorter spelling than their digits, and skip the search for one.
+        // Whole numbers up to here are shortest as their digits, and skip the search for a shorter form.
         if value.magnitude < 1e15, let whole = Int64(exactly: value), whole != 0 || value.sign == .plus {
             decimal(whole)
             put(".0")
@@ -292,7 +300,7 @@ extension JSONWriter {
         count += letters.count
     }
 
-    /// Copies eight bytes at a time while it looks for what must be escaped.
+    /// Writes a quoted text. Copies eight bytes at a time while it looks for characters to escape.
     private mutating func quoted(_ bytes: UnsafeRawBufferPointer) {
         reserve(bytes.count + 2)
         put(UInt8(ascii: "\""))
@@ -308,8 +316,9 @@ extension JSONWriter {
         put(UInt8(ascii: "\""))
     }
 
-    /// Copies what is left of a text, fewer than eight bytes, where nothing in it must be escaped; says whether it did. Room must have been reserved.
-    /// It does so by a word, or two halves of one, that ends where the text does: some bytes are written twice.
+    /// Copies the last bytes of a text, fewer than eight, if none needs an escape, and returns whether it did. Room
+    /// must have been reserved. It copies a word, or two halves of one, that ends with the text: some bytes are
+    /// written twice.
     @inline(__always)
     private mutating func takeLast(of bytes: UnsafeRawBufferPointer, from position: Int) -> Bool {
         let left = bytes.count - position
@@ -334,7 +343,7 @@ extension JSONWriter {
     @inline(never)
     private mutating func escaped(_ bytes: UnsafeRawBufferPointer, from start: Int) {
         var position = start
-        // For what is left, and the quote behind it, there is always room.
+        // There is always room for the rest, and the quote behind it.
         while position < bytes.count {
             if position + 8 <= bytes.count {
                 let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -374,9 +383,9 @@ extension JSONWriter {
     }
 }
 
-/// Takes the letters of a double to where they are wanted: to make a text of them first costs half as much again.
+/// Writes the letters of a double straight into a buffer: making a `String` first costs half as much again.
 private struct NumberLetters: TextOutputStream {
-    /// More than the shortest spelling of any double has.
+    /// Letters at most: more than the shortest form of any double.
     static let most = 32
 
     let start: UnsafeMutableRawPointer
@@ -391,7 +400,7 @@ private struct NumberLetters: TextOutputStream {
         text.withUTF8 { _writeASCII($0) }
     }
 
-    /// What the standard library calls in the place of `write` where it has letters and no text.
+    /// Called by the standard library in place of `write` for ASCII letters without a `String`.
     mutating func _writeASCII(_ letters: UnsafeBufferPointer<UInt8>) {
         precondition(count + letters.count <= Self.most)
         UnsafeMutableRawBufferPointer(start: start + count, count: letters.count).copyMemory(from: UnsafeRawBufferPointer(letters))

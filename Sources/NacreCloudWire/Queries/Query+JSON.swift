@@ -1,5 +1,5 @@
 extension Query {
-    /// `filterBy` and `sortBy` may be one object in place of an array of one.
+    /// Reads a query. `filterBy` and `sortBy` may be one object in place of an array of one.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var recordType: String?
         self.init(recordType: "")
@@ -21,7 +21,9 @@ extension Query {
         self.recordType = try reader.require(recordType, "recordType", at: start)
     }
 
-    /// - Parameter form: of the values. Requests have exact moments, or a filter could miss the record that its date was read from.
+    /// Writes the query.
+    /// - Parameter form: The form of values. Requests have exact times, or a filter could miss the record that its
+    ///   date was read from.
     package func write(to writer: inout JSONWriter, form: ValueForm = ValueForm(details: true, numbersAsStrings: false)) {
         writer.beginObject()
         writer.write("recordType", recordType)
@@ -31,7 +33,7 @@ extension Query {
     }
 }
 
-/// The field that a filter or a sort names: by its own name, or as a system field by the web's.
+/// The field of a filter or a sort: by its own name, or by the web's name of a system field.
 private struct FieldNameDraft {
     private var fieldName: String?
     private var systemField: SystemField?
@@ -45,7 +47,8 @@ private struct FieldNameDraft {
         return true
     }
 
-    /// - Parameter start: where the object that names the field begins.
+    /// Returns the field's name.
+    /// - Parameter start: The offset of the object that names the field.
     func name(at start: Int) throws(JSONError) -> String? {
         guard fieldName == nil || systemField == nil else { throw JSONError(.twoFieldNames, at: start) }
         return fieldName ?? systemField?.rawValue
@@ -122,7 +125,7 @@ extension QuerySort {
 }
 
 extension FieldValue {
-    /// A value as filters have it, such as `{"value": 5}`; nil for a value of another form.
+    /// Parses a value as filters have it, such as `{"value": 5}`; nil for a value of another form.
     package init?(filterValue json: String) {
         let value = Array(json.utf8).withUnsafeBytes { bytes -> FieldValue? in
             var reader = JSONReader(bytes)
@@ -140,7 +143,7 @@ extension FieldValue {
 }
 
 extension QueryComparator {
-    /// Whether the filter may look into every searchable field, and name none.
+    /// Whether the filter may search every searchable field without naming one.
     fileprivate var searchesTokens: Bool { self == .containsAllTokens || self == .containsAnyTokens }
 
     /// Whether the filter's value is a list.
@@ -154,12 +157,12 @@ extension QueryComparator {
         }
     }
 
-    /// Whether that list has to say its type. CloudKit: `IN` without one is refused.
+    /// Whether that list must name its type. CloudKit: `IN` without one is refused.
     fileprivate var needsType: Bool { self == .in || self == .notIn }
 }
 
 extension JSONReader {
-    /// One of the comparators; two of them as CKTool spells them, too.
+    /// Reads a comparator; two of them also as CKTool spells them.
     fileprivate mutating func comparator() throws(JSONError) -> QueryComparator {
         try expect(.string)
         let start = offset
@@ -180,7 +183,7 @@ extension JSONReader {
         return field
     }
 
-    /// What a filter compares with; nil where its value is null.
+    /// Reads a filter's value; nil where it is null.
     fileprivate mutating func filterValue(for comparator: QueryComparator) throws(JSONError) -> FieldValue? {
         guard comparator.takesList else { return try FieldValue.read(from: &self, in: .query) }
         let start = offset
@@ -190,7 +193,7 @@ extension JSONReader {
         return value
     }
 
-    /// Whether the value that comes has a type of its own; does not move past it.
+    /// Returns whether the next value names its type; does not move past it.
     private mutating func saysType() throws(JSONError) -> Bool {
         let start = checkpoint
         defer { restore(start) }
@@ -205,7 +208,7 @@ extension JSONReader {
         return isTyped
     }
 
-    /// A location as a field's value, or bare; nil where it is null.
+    /// Reads a location as a field's value, or bare; nil where it is null.
     fileprivate mutating func relativeLocation() throws(JSONError) -> Location? {
         if try takeNull() { return nil }
         let start = checkpoint

@@ -1,9 +1,9 @@
-/// What a client looks for: records of one type that pass every filter, in the order of the sorts.
+/// A query: the records of one type that pass every filter, in the order of the sorts.
 package struct Query: Equatable, Sendable {
     package var recordType: String
-    /// All of them must hold.
+    /// Conditions that must all hold.
     package var filters: [QueryFilter]
-    /// The first counts most; records that are equal in all of them stand in an order that stays the same.
+    /// Sorts, the most important first; records equal in all of them have a stable order.
     package var sorts: [QuerySort]
 
     package init(recordType: String, filters: [QueryFilter] = [], sorts: [QuerySort] = []) {
@@ -19,7 +19,7 @@ package struct QueryFilter: Equatable, Sendable {
     /// A field, or a system field by its schema name (`SystemField`); nil: every searchable field of the type.
     package var fieldName: String?
     package var value: FieldValue
-    /// Metres; with `NEAR` alone.
+    /// Metres; only with `NEAR`.
     package var distance: Double?
 
     package init(_ comparator: QueryComparator, fieldName: String?, value: FieldValue, distance: Double? = nil) {
@@ -35,7 +35,7 @@ package struct QuerySort: Equatable, Sendable {
     /// A field, or a system field by its schema name (`SystemField`).
     package var fieldName: String
     package var isAscending: Bool
-    /// By the distance of the field's location from here.
+    /// The place to whose distance the records are sorted.
     package var relativeLocation: Location?
 
     package init(_ fieldName: String, isAscending: Bool = true, relativeLocation: Location? = nil) {
@@ -45,7 +45,7 @@ package struct QuerySort: Equatable, Sendable {
     }
 }
 
-/// How a filter compares. Spelled, and case-sensitive, as in CloudKit Web Services.
+/// The comparison of a filter. Spelled, and case-sensitive, as in CloudKit Web Services.
 package enum QueryComparator: String, Hashable, Sendable, CaseIterable {
     case equals = "EQUALS"
     case notEquals = "NOT_EQUALS"
@@ -70,7 +70,7 @@ package enum QueryComparator: String, Hashable, Sendable, CaseIterable {
     case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 }
 
-/// A field that every record has, by its name in schemas and errors. The web calls it by another name too.
+/// A field that every record has, by its name in schemas and errors. The web API has other names.
 package enum SystemField: String, Hashable, Sendable, CaseIterable {
     case recordName = "___recordID"
     case share = "___share"
@@ -93,7 +93,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name in CloudKit's error texts: a record's name is called so there, all others by their schema names.
+    /// The name in CloudKit's error texts: `recordName` for a record's name, the schema name for all others.
     package var errorName: String { self == .recordName ? webName : rawValue }
 
     package var type: FieldType {

@@ -1,4 +1,4 @@
-/// Read by the server, and by the framework from the archive of a cursor.
+/// Decoding, by the server, and by the framework from the archive of a cursor.
 extension RecordsQueryRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var query: Query?

@@ -1,11 +1,11 @@
 /// `POST records/query`.
 package struct RecordsQueryRequest: Equatable, Sendable {
     package var query: Query
-    /// nil: every zone of the database when `zoneWide`, else the default zone.
+    /// nil: every zone of the database if `zoneWide`, otherwise the default zone.
     package var zoneID: ZoneID?
     package var zoneWide: Bool
     package var resultsLimit: Int?
-    /// Where the page before ended; sent with the same query.
+    /// The cursor at the end of the last page; sent with the same query.
     package var continuationMarker: String?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
@@ -26,9 +26,9 @@ package struct RecordsQueryRequest: Equatable, Sendable {
     }
 }
 
-/// The answer to `records/query`: every record with the zone that it is in.
+/// The answer to `records/query`: every record with its zone.
 package struct RecordsQueryResponse: Equatable, Sendable {
-    /// A record that cannot be answered. On the wire it stands among the records, behind them.
+    /// A record that cannot be answered. On the wire it stands in the array of records, behind them.
     package struct Failure: Equatable, Sendable {
         package var recordName: String
         package var zoneID: ZoneID?

@@ -1,6 +1,6 @@
 extension FieldValue {
-    /// A list with each of its elements once, in its order; any other value as it is. Texts and the names of records are the same byte for byte,
-    /// whatever else a reference says.
+    /// A list with each of its elements once, in its order; any other value as it is. Texts are compared byte for
+    /// byte, and references by their record names alone.
     package var withoutRepetitions: FieldValue {
         switch self {
         case .stringList(let values): .stringList(values.distinct { Array($0.utf8) })

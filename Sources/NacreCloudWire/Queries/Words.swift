@@ -1,26 +1,26 @@
 /// The words of a text as searches compare them: without case, diacritics and width.
 ///
-/// One rule for both sides: what the server indexes is what the framework's `allTokens` says.
+/// One rule for both sides: the server's index has the same words as the framework's `allTokens`.
 package enum Words {
-    /// Words that say nothing of a text; nobody finds anything by them. CloudKit: `CKQuery`, "Predicate Rules".
+    /// Words that searches ignore. CloudKit: `CKQuery`, "Predicate Rules".
     package static let ignored: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such",
         "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
     ]
 
-    /// The words in their order, repeats included, ignored ones left out.
+    /// Returns the words in their order, with repetitions, without ignored ones.
     ///
-    /// A word is a run of letters and digits; an ideograph is a word of its own, because its writers put no spaces.
+    /// A word is a run of letters and digits; an ideograph is a word by itself, because its scripts have no spaces.
     package static func of(_ text: String) -> [String] {
         var splitter = WordSplitter()
         splitter.split(text)
         return splitter.words
     }
 
-    /// Whether this is one of the words of a text, as `of` finds them. Makes no texts of the others.
+    /// Returns whether a text has a word, as `of` finds them. Makes no `String` of the others.
     /// - Parameters:
-    ///   - word: its UTF-8.
-    ///   - isPrefix: a word that begins so counts too.
+    ///   - word: The word's UTF-8.
+    ///   - isPrefix: Whether a word that begins with `word` counts too.
     package static func has(_ word: ArraySlice<UInt8>, in text: String, isPrefix: Bool = false) -> Bool {
         var splitter = WordSplitter(sought: word, isPrefix: isPrefix)
         splitter.split(text)
@@ -30,12 +30,13 @@ package enum Words {
 
 private struct WordSplitter {
     private(set) var words: [String] = []
-    /// The one word that is looked for; nil: all are wanted.
+    /// The word that is searched; nil: all words are collected.
     private var sought: ArraySlice<UInt8>?
     private var isPrefix = false
     private(set) var isFound = false
     private var word: [UInt8] = []
-    /// Whether marks on the letter before are diacritics, that go. In other scripts they are part of the spelling.
+    /// Whether marks on the letter before are diacritics, which are dropped. In other scripts they are part of the
+    /// spelling.
     private var dropsMarks = true
 
     init() {}
@@ -83,7 +84,8 @@ private struct WordSplitter {
         }
     }
 
-    /// - Parameter scalar: one that does not decompose.
+    /// Takes a scalar.
+    /// - Parameter scalar: One that does not decompose.
     private mutating func take(whole scalar: Unicode.Scalar) {
         if scalar.isASCII { return take(ascii: UInt8(truncatingIfNeeded: scalar.value)) }
         let properties = scalar.properties
@@ -108,7 +110,7 @@ private struct WordSplitter {
         }
     }
 
-    /// Latin, Greek and Cyrillic stand below it, and no other script with marks.
+    /// The end of the scalars of Latin, Greek and Cyrillic; no other script with marks is below it.
     private static let endOfCyrillic: UInt32 = 0x530
 
     private static func narrow(_ scalar: Unicode.Scalar) -> UInt8? {
@@ -153,12 +155,13 @@ private enum Decompositions {
         }
     }()
 
-    /// nil for a scalar that is whole.
+    /// Returns the decomposition of a scalar; nil where it has none.
     static func of(_ scalar: Unicode.Scalar) -> [Unicode.Scalar]? {
         hangul(scalar) ?? steps[scalar.value]
     }
 
-    /// Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant.
+    /// Decomposes a Hangul syllable: a leading consonant, a vowel and perhaps a trailing consonant. Unicode, chapter
+    /// 3.12.
     private static func hangul(_ scalar: Unicode.Scalar) -> [Unicode.Scalar]? {
         guard (0xac00...0xd7a3).contains(scalar.value) else { return nil }
         let place = scalar.value - 0xac00

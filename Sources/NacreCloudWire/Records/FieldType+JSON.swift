@@ -1,5 +1,7 @@
 extension FieldType {
-    /// - Parameter text: a type tag. Clients may say `ASSET` for `ASSETID`, and `BOOLEAN` for an `INT64` that is 1 or 0.
+    /// Parses a type.
+    /// - Parameter text: A type tag. Clients may say `ASSET` for `ASSETID`, and `BOOLEAN` for an `INT64` that is 1 or
+    ///   0.
     init?(_ text: JSONText) {
         switch text {
         case "STRING": self = .string
@@ -25,7 +27,7 @@ extension FieldType {
 
     var isList: Bool { list == nil }
 
-    /// The list of such values; nil for lists.
+    /// The type of lists of these values; nil for lists.
     var list: FieldType? {
         switch self {
         case .string: .stringList

@@ -1,4 +1,4 @@
-// One value of each type, without its wrapper. A value of another kind is an error of the field.
+// Reading of one value of each type, without its wrapper. A value of another kind is an error of the field.
 
 extension JSONReader {
     mutating func expect(_ kind: JSONKind, for type: FieldType) throws(JSONError) {
@@ -20,13 +20,13 @@ extension JSONReader {
         }
     }
 
-    /// A boolean is 1 or 0; see `docs/decisions/a-boolean-is-one-or-zero.md`.
+    /// Reads an integer. A boolean is 1 or 0; see `docs/decisions/a-boolean-is-one-or-zero.md`.
     mutating func int64Value() throws(JSONError) -> Int64 {
         if try kind() == .boolean { return try boolean() ? 1 : 0 }
         return try wholeNumber(for: .int64)
     }
 
-    /// A number, or its decimal form in a string, or one of the names of what JSON's numbers cannot say.
+    /// Reads a number, its decimal form in a string, or one of the names of values without a JSON number.
     mutating func doubleValue() throws(JSONError) -> Double {
         let start = offset
         if try kind() == .string {
@@ -43,7 +43,7 @@ extension JSONReader {
         return value
     }
 
-    /// Whole milliseconds since 1970, within the web's range of dates.
+    /// Reads whole milliseconds since 1970, within the web's range of dates.
     mutating func timestampValue() throws(JSONError) -> Timestamp {
         let start = offset
         let milliseconds = try wholeNumber(for: .timestamp)
@@ -70,7 +70,7 @@ extension JSONReader {
         return value
     }
 
-    /// The number that a string holds, by JSON's grammar of numbers.
+    /// Reads the number in a string, by JSON's grammar of numbers.
     private static func number<Number>(
         in text: JSONText, _ read: (inout JSONReader) throws(JSONError) -> Number
     ) -> Number? {
@@ -121,7 +121,7 @@ extension JSONReader {
         return Reference(recordName: recordName, action: action ?? .none, zoneID: zoneID)
     }
 
-    /// A link beside the fields (`parent`, `share`): it has no action.
+    /// Reads a link beside the fields (`parent`, `share`), which has no action.
     package mutating func optionalLink() throws(JSONError) -> Reference? {
         if try takeNull() { return nil }
         try expect(.object)
@@ -171,7 +171,7 @@ extension JSONReader {
 }
 
 extension Double {
-    /// JSON has no numbers for these; they travel as strings.
+    /// The strings for values without a JSON number.
     static let nonFiniteNames: (nan: StaticString, positive: StaticString, negative: StaticString) = ("NaN", "Infinity", "-Infinity")
 
     fileprivate init?(nonFiniteName text: JSONText) {

@@ -1,19 +1,22 @@
-/// Where a value stands. An encrypted value of a field may be one that its client was shown without the key, and sends back.
+/// The place of a value. A field's encrypted value may lack its key: a client that was not told the key sends the
+/// value back.
 package enum ValuePlace: Hashable, Sendable {
     case field
     case query
 }
 
 extension FieldValue {
-    /// Reads `{"value": V, "type": "T"}`, its keys in any order; nil where the value is null or the whole is: the field is cleared.
+    /// Reads `{"value": V, "type": "T"}`, its keys in any order; nil where the value or the whole is null, which
+    /// clears the field.
     ///
-    /// A value that does not fit its type throws `JSONError.Problem.value`: that is the record's fault, not the request's.
+    /// A value that does not fit its type throws `JSONError.Problem.value`: the record's fault, not the request's.
     package static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
         var isTyped = false
         return try read(from: &reader, in: place, isTyped: &isTyped)
     }
 
-    /// - Parameter isTyped: whether the value said its type, and did not leave it to its looks.
+    /// Reads a value.
+    /// - Parameter isTyped: Set to whether the value named its type; otherwise the type is inferred.
     package static func read(
         from reader: inout JSONReader, in place: ValuePlace = .field, isTyped: inout Bool
     ) throws(JSONError) -> FieldValue? {
@@ -43,7 +46,7 @@ extension FieldValue {
         return result
     }
 
-    /// What stands around a value. The value itself is read when all of it is known.
+    /// The members around a value. The value itself is read when all of them are known.
     private struct Wrapper {
         var value: JSONReader.Checkpoint?
         var type: FieldType?
@@ -75,7 +78,7 @@ extension FieldValue {
 }
 
 extension JSONReader {
-    /// Skips a value and tells where it is; nil where it is null.
+    /// Skips a value and returns its position; nil where it is null.
     mutating func passOver() throws(JSONError) -> Checkpoint? {
         guard try kind() != .null else {
             try null()
@@ -94,9 +97,9 @@ extension JSONReader {
         return type
     }
 
-    /// Reads the value of that type, or of the type that its looks suggest.
+    /// Reads a value of that type, or of the inferred type.
     ///
-    /// - Parameter secondsAt: where the exact moments stand that `nacre.seconds` gives beside the milliseconds.
+    /// - Parameter secondsAt: The position of the exact times that `nacre.seconds` gives beside the milliseconds.
     fileprivate mutating func fieldValue(
         _ type: FieldType?, secondsAt: Checkpoint?
     ) throws(JSONError) -> FieldValue {
@@ -138,8 +141,8 @@ extension JSONReader {
         return try array(element)
     }
 
-    /// A type by a value's looks: whole numbers and booleans are INT64, other numbers DOUBLE, objects by their keys, arrays by their first
-    /// element.
+    /// Infers the type of a value: whole numbers and booleans are INT64, other numbers DOUBLE, objects by their keys,
+    /// arrays by their first element.
     private mutating func inferredType() throws(JSONError) -> FieldType {
         let start = checkpoint
         defer { restore(start) }
@@ -170,7 +173,7 @@ extension JSONReader {
         throw JSONError(.value(.untyped), at: start)
     }
 
-    /// Puts the exact moments, which only the framework sends, in place of those rounded to milliseconds.
+    /// Replaces times rounded to milliseconds by the exact ones, which only the framework sends.
     private mutating func exact<Element>(
         _ elements: [Element], _ secondsAt: Checkpoint?, isList: Bool, _ set: (inout Element, Timestamp) -> Void
     ) throws(JSONError) -> [Element] {

@@ -1,9 +1,9 @@
-/// How values are spelled: as the web sees them, or exactly.
+/// The form of values: as web clients see them, or exactly.
 package struct ValueForm {
-    /// Moments carry their seconds beside the milliseconds, sealed values the name of their key.
+    /// Whether times carry their seconds beside the milliseconds, and sealed values the ID of their key.
     var details: Bool
     var numbersAsStrings: Bool
-    /// Zones of references stand as answers have them.
+    /// Whether zones of references stand as in answers.
     var isAnswer: Bool
 
     package init(details: Bool, numbersAsStrings: Bool, isAnswer: Bool = false) {
@@ -47,7 +47,7 @@ extension FieldValue {
         }
     }
 
-    /// What milliseconds round away, and the key that opens a sealed value.
+    /// Writes the part of times that milliseconds round away, and the key ID of a sealed value.
     private func writeExtension(to writer: inout JSONWriter) {
         switch self {
         case .timestamp(let value): writer.writeSeconds(value)
@@ -66,7 +66,7 @@ extension FieldValue {
 }
 
 extension FieldType {
-    /// The member of a field that says its type, behind its value.
+    /// The JSON of a field's type, behind its value.
     fileprivate var member: StaticString {
         switch self {
         case .string: #","type":"STRING""#
@@ -91,8 +91,8 @@ extension FieldType {
 }
 
 extension JSONWriter {
-    /// A field with a text, as `FieldValue.write` does it, in whichever form.
-    /// - Parameter text: its UTF-8.
+    /// Writes a field with a text, as `FieldValue.write` does in any form.
+    /// - Parameter text: The text's UTF-8.
     package mutating func field(text: UnsafeBufferPointer<UInt8>) {
         opening(#"{"value":"#)
         string(utf8: text)
@@ -107,7 +107,7 @@ extension JSONWriter {
         form.numbersAsStrings && value.isFinite ? quotedDouble(value) : any(value)
     }
 
-    /// A double that may be one of those that JSON has no number for.
+    /// Writes a double, or its name where JSON has no number for it.
     fileprivate mutating func any(_ value: Double) {
         if value.isFinite {
             double(value)
@@ -131,7 +131,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Null stands for an element without a moment, or with one that is not a number.
+    /// Writes the exact times. null stands for an element without a time, or with a time that is not a number.
     fileprivate mutating func writeSeconds(_ moments: [Timestamp?]) {
         key("nacre")
         beginObject()
@@ -167,7 +167,7 @@ extension Reference {
         writer.endObject()
     }
 
-    /// As `parent` or `share`, which have no action.
+    /// Writes the reference as `parent` or `share`, which have no action.
     package func writeLink(to writer: inout JSONWriter, asAnswer: Bool) {
         writer.beginObject()
         writer.write("recordName", recordName)

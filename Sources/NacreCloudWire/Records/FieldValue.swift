@@ -1,6 +1,6 @@
-/// A value of a record's field: each type that CloudKit's schema knows, alone or in a list.
+/// A value of a record's field: each type of CloudKit's schema, alone or in a list.
 ///
-/// There is no null here. A field without a value is absent from a `Record`; clearing one is said by `RecordChange`.
+/// There is no null. A field without a value is absent from a `Record`; a `RecordChange` clears one.
 package enum FieldValue: Equatable, Sendable {
     case string(String)
     case int64(Int64)
@@ -18,7 +18,7 @@ package enum FieldValue: Equatable, Sendable {
     case locationList([Location])
     case referenceList([Reference])
     case assetList([Asset])
-    /// An empty list whose element type nobody has said; on the wire `UNKNOWN_LIST`.
+    /// An empty list of unknown element type; on the wire `UNKNOWN_LIST`.
     case emptyList
     /// A value that only holders of a key can read.
     case sealed(SealedValue)
@@ -69,11 +69,11 @@ package enum FieldType: String, Hashable, Sendable, CaseIterable {
     case unknownList = "UNKNOWN_LIST"
 }
 
-/// A value encrypted by a client: what it is, which key opens it, and its bytes. The server never opens it.
+/// A value encrypted by a client: its type, the ID of its key, and its bytes. The server never decrypts it.
 package struct SealedValue: Equatable, Sendable {
     /// The type of the value inside.
     package var type: FieldType
-    /// nil in a change: the value as it is there, sent back by a client that was not told its key.
+    /// nil in a change: the unchanged value, sent back by a client that was not told its key.
     package var keyID: String?
     package var bytes: [UInt8]
 
@@ -113,7 +113,7 @@ package struct Location: Hashable, Sendable {
 /// A link to another record of the same database.
 package struct Reference: Equatable, Sendable {
     package enum Action: String, Hashable, Sendable, CaseIterable {
-        /// Nothing happens when the target goes.
+        /// Nothing happens when the target is deleted.
         case none = "NONE"
         /// The record that holds the reference is deleted with the target.
         case deleteSelf = "DELETE_SELF"
@@ -133,7 +133,7 @@ package struct Reference: Equatable, Sendable {
     }
 }
 
-/// The dictionary that stands for a file in a record; its bytes travel apart.
+/// The dictionary that stands for a file in a record; its bytes are transferred separately.
 package struct Asset: Equatable, Sendable {
     package var fileChecksum: String
     /// Bytes of the file.
@@ -142,7 +142,7 @@ package struct Asset: Equatable, Sendable {
     package var wrappingKey: String?
     /// Proof of an upload; sent with a save, never answered.
     package var receipt: String?
-    /// Where the bytes can be had; answered, never saved.
+    /// The URL of the bytes; in answers, never in saves.
     package var downloadURL: String?
 
     package init(

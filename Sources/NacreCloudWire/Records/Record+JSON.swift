@@ -18,7 +18,7 @@ extension Record.Stamp {
     }
 }
 
-/// An entry of `records`, collected in any order: a record, what is left of one, or an error.
+/// An entry of `records`, collected in any order: a record, the remains of one, or an error.
 struct RecordDraft {
     private let start: Int
     private var recordName: String?

@@ -1,6 +1,6 @@
-/// A record as the server has it: a state, never a wish. What a client wants changed is a `RecordChange`.
+/// A record in the state that the server has. The changes that a client wants are a `RecordChange`.
 package struct Record: Equatable, Sendable {
-    /// Who did something to a record, when, and on which device.
+    /// The user who did something to a record, the time, and the device.
     package struct Stamp: Equatable, Sendable {
         package var timestamp: Timestamp
         package var userRecordName: String
@@ -15,15 +15,15 @@ package struct Record: Equatable, Sendable {
 
     package var recordName: String
     package var recordType: String
-    /// Where the record lives; nil where the answer around it says so once.
+    /// The record's zone; nil where the answer around it names the zone once.
     package var zoneID: ZoneID?
-    /// Opaque; another one after each change, and never the same again, not even after delete and recreate.
+    /// Opaque; different after each change, and never used again, not even after delete and recreate.
     package var recordChangeTag: String
     package var created: Stamp
     package var modified: Stamp
     package var parent: Reference?
     package var share: Reference?
-    /// Of a record that is a share; nil for any other.
+    /// The details of a share; nil for any other record.
     package var sharing: Box<ShareDetails>?
     package var fields: RecordFields
 
@@ -44,10 +44,10 @@ package struct Record: Equatable, Sendable {
     }
 }
 
-/// What remains of a deleted record in a feed.
+/// The remains of a deleted record in a feed.
 package struct Tombstone: Equatable, Sendable {
     package var recordName: String
-    /// nil where it is not said: CloudKit's web API has none. On the wire `nacre.recordType`.
+    /// nil where it is unknown: CloudKit's web API has none. On the wire `nacre.recordType`.
     package var recordType: String?
     package var zoneID: ZoneID?
 

@@ -1,6 +1,7 @@
-/// What a client wants of one record: which fields to set, which to clear, and on which version it builds.
+/// The change of one record that a client wants: the fields to set, the fields to clear, and the version that it
+/// builds on.
 package struct RecordChange: Equatable, Sendable {
-    /// What happens to the link to a parent.
+    /// The change of the link to a parent.
     package enum ParentChange: Equatable, Sendable {
         case keep
         case set(Reference)
@@ -14,12 +15,13 @@ package struct RecordChange: Equatable, Sendable {
     package var recordChangeTag: String?
     package var set: RecordFields
     package var cleared: [String]
-    /// Fields that are set to values which did not say their types, so that these were read from the values' looks.
+    /// Fields that are set to values without a type, whose types were inferred.
     package var untyped: [String]
     package var parent: ParentChange
-    /// The client sends every field that it has, changed or not: there is nothing that it counts on the server to keep. On the wire `allKeys`.
+    /// Whether the client sends every field that it has, changed or not, and counts on the server to keep none. On
+    /// the wire `allKeys`.
     package var carriesAllKeys: Bool
-    /// What is wanted of a share beside its fields; nil: nothing.
+    /// The change of a share beside its fields; nil: none.
     package var sharing: Box<ShareChange>?
 
     package init(
@@ -62,7 +64,7 @@ package enum OperationType: String, Hashable, Sendable, CaseIterable {
 package struct RecordOperation: Equatable, Sendable {
     package var type: OperationType
     package var change: RecordChange
-    /// Which fields the answer shows; nil: what the request says for all.
+    /// The fields that the answer shows; nil: those of the request.
     package var desiredKeys: [String]?
 
     package init(_ type: OperationType, _ change: RecordChange, desiredKeys: [String]? = nil) {
@@ -78,10 +80,11 @@ package enum SavePolicy: Int, Hashable, Sendable, CaseIterable {
     case changedKeys = 1
     case allKeys = 2
 
-    /// The operation by which a policy is said on the wire.
+    /// Returns the operation that stands for a policy on the wire.
     ///
-    /// CloudKit: `ifServerRecordUnchanged` asks for the tag, and a record that has none must be new; the other two never ask.
-    /// What they send (changed or all fields) is in the change itself; fields that exist only on the server stay.
+    /// CloudKit: `ifServerRecordUnchanged` compares the tag, and a record without one must be new; the other two
+    /// never compare. The fields that they send (changed or all) are in the change itself; fields that exist only on
+    /// the server stay.
     package func operationType(hasChangeTag: Bool) -> OperationType {
         switch self {
         case .ifServerRecordUnchanged: hasChangeTag ? .update : .create

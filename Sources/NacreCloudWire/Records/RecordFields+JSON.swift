@@ -1,5 +1,5 @@
 extension RecordFields {
-    /// Fields of most records: room for so many is made at once.
+    /// The number of fields of most records: room for them is reserved at once.
     package static let usualCount = 8
 
     /// Reads the fields of a record that a server answers. A field that is null is absent.

@@ -1,6 +1,7 @@
 /// The fields of a record, ordered by the bytes of their names, each name once.
 ///
-/// An ordered array and not a dictionary: a record has a handful of fields, and both the stored form and the wire walk them in order.
+/// An ordered array and not a dictionary: a record has a handful of fields, and both the stored form and the wire
+/// walk them in order.
 package struct RecordFields: Equatable, Sendable {
     package struct Field: Equatable, Sendable {
         package var name: String
@@ -12,20 +13,21 @@ package struct RecordFields: Equatable, Sendable {
         }
     }
 
-    /// In order. Walking them by place copies none; a loop over the fields themselves retains and releases each name and value.
+    /// The fields in order. Access by index copies none; a loop over the fields themselves retains and releases each
+    /// name and value.
     package private(set) var entries: [Field]
 
     package init() {
         entries = []
     }
 
-    /// Costs a sort unless the fields come in order.
+    /// Makes the fields. Costs a sort unless they come in order.
     ///
-    /// - Parameter fields: in any order; the last of several with one name stays.
+    /// - Parameter fields: In any order; of several with one name the last stays.
     package init(_ fields: [Field]) {
         entries = fields
         guard !isOrdered else { return }
-        // Stable, so that the last of one name stays last.
+        // A stable sort, so that the last field of one name stays last.
         entries.sort { $0.name < $1.name }
         guard !isOrdered else { return }
         var distinct: [Field] = []
@@ -39,7 +41,7 @@ package struct RecordFields: Equatable, Sendable {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Costs a binary search; setting nil removes.
+    /// The value of a field. Costs a binary search; setting nil removes the field.
     package subscript(name: String) -> FieldValue? {
         get {
             let (index, found) = place(of: name)
@@ -56,7 +58,7 @@ package struct RecordFields: Equatable, Sendable {
         }
     }
 
-    /// Only the fields named, or all when `keys` is nil.
+    /// Returns only the fields named, or all if `keys` is nil.
     package func only(_ keys: [String]?) -> RecordFields {
         guard let keys else { return self }
         var kept = RecordFields()
@@ -64,7 +66,7 @@ package struct RecordFields: Equatable, Sendable {
         return kept
     }
 
-    /// By name, each once.
+    /// Whether the fields are ordered by name, each once.
     private var isOrdered: Bool {
         entries.indices.dropFirst().allSatisfy { entries[$0 - 1].name < entries[$0].name }
     }

@@ -1,5 +1,5 @@
 extension RecordsModifyRequest: RequestMessage {
-    /// Operations that could not be read cannot be written: they are left out.
+    /// Writes the request without the operations that could not be read.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.write("zoneID", zoneID, asAnswer: false)

@@ -1,4 +1,5 @@
-/// Why one operation of a request cannot even be read: a value that does not fit its type, a name that no field may have.
+/// The reason why one operation of a request cannot be read: a value that does not fit its type, or an invalid field
+/// name.
 ///
 /// It fails its record, as an error of the container's rules would, and not the request.
 package struct OperationFault: Error, Equatable, Sendable {
@@ -13,10 +14,11 @@ package struct OperationFault: Error, Equatable, Sendable {
 
 /// `POST records/modify`.
 package struct RecordsModifyRequest: Equatable, Sendable {
-    /// In the order sent. Those that could not be read keep their place, so that the answer has one result for each.
+    /// The operations in the order sent. Those that could not be read keep their place, so that the answer has one
+    /// result for each.
     package var operations: [Result<RecordOperation, OperationFault>]
     package var zoneID: ZoneID
-    /// nil: true, where the zone can.
+    /// nil: true, if the zone supports it.
     package var atomic: Bool?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
@@ -65,15 +67,15 @@ package struct RecordsLookupRequest: Equatable, Sendable {
     }
 }
 
-/// What became of one record of a request, or what a feed says of one.
+/// The result for one record of a request, or a record's entry in a feed.
 package enum RecordResult: Equatable, Sendable {
     case record(Record)
     case deleted(Tombstone)
-    /// `recordName` is nil when the request gave none and none was made.
+    /// `recordName` is nil if the request gave none and none was made.
     case failure(recordName: String?, ServerError)
 }
 
-/// The answer to `records/modify` and `records/lookup`: one result for each thing asked, in the order asked.
+/// The answer to `records/modify` and `records/lookup`: one result for each item, in the order of the request.
 package struct RecordsResponse: Equatable, Sendable {
     package var records: [RecordResult]
     /// The caught-up token of the zone's feed, where the URL's query asked for it (`getCurrentSyncToken=true`).

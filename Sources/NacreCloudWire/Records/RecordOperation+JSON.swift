@@ -1,5 +1,6 @@
 extension RecordOperation {
-    /// - Parameter details: moments are sent exactly.
+    /// Writes the operation.
+    /// - Parameter details: Whether times are sent exactly.
     func write(to writer: inout JSONWriter, details: Bool) {
         writer.beginObject()
         writer.write("operationType", type.rawValue)

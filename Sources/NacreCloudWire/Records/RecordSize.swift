@@ -1,9 +1,9 @@
-// How large a record is, for CloudKit's limits (1 MB a record, 2 MB a request). It is measured on values and not on JSON, so that the same
-// record has one size whichever client sends it, and however it is stored.
+// The size of a record, for CloudKit's limits (1 MB a record, 2 MB a request). It is measured on values and not on
+// JSON, so that a record has one size whichever client sends it, and however it is stored.
 //
-// A field costs the UTF-8 bytes of its name and its value; names count, and an empty element of a list counts as a byte, so that a record of
-// many empty things is not free. Assets cost nothing: they have limits of their own. The record's own name, type and system fields cost
-// nothing either.
+// A field costs the UTF-8 bytes of its name and its value. An empty element of a list counts as a byte, so that many
+// empty values are not free. Assets cost nothing, as they have limits of their own. The record's own name, type and
+// system fields cost nothing either.
 
 extension RecordFields {
     /// Bytes of the names and values. Costs a walk over the fields.
@@ -16,12 +16,12 @@ extension FieldValue {
     /// Bytes of a number, a date, or one component of a location.
     static let numberByteCount = 8
 
-    /// What a reference costs beside the name of its target. On this server: answers name the zone of each, so that a list of many short names would
-    /// be a hundred times as long as JSON, and longer than any answer may be.
+    /// Bytes of a reference beside its target's name. On this server: answers name the zone of each reference, so
+    /// that a list of many short names would be a hundred times as long as JSON, and exceed the limit of answers.
     static let referenceByteCount = 48
 
-    /// Bytes of the value: strings in UTF-8, references by the name of their target and their zone, locations by the components that they have, lists by
-    /// their elements.
+    /// Bytes of the value: strings in UTF-8, references by the name of their target and their zone, locations by the
+    /// components that they have, lists by their elements.
     package var byteCount: Int {
         switch self {
         case .string(let value): value.utf8.count

@@ -31,7 +31,8 @@ extension ParticipantIdentity {
 }
 
 extension ShareParticipant {
-    /// Clients send back what they got, and say of a new participant what CloudKit's reference prints: what is left out is CloudKit's default.
+    /// Reads a participant. Clients send back what they got, or a new participant as CloudKit's reference prints it;
+    /// missing members have CloudKit's defaults.
     package init(from reader: inout JSONReader) throws(JSONError) {
         self.init(identity: ParticipantIdentity())
         try reader.beginObject()
@@ -62,7 +63,8 @@ extension ShareParticipant {
         }
     }
 
-    /// - Parameter details: our additions are written.
+    /// Writes the participant.
+    /// - Parameter details: Whether our additions are written.
     package func write(to writer: inout JSONWriter, details: Bool) {
         writer.beginObject()
         writer.write(ifPresent: "participantId", participantID)
@@ -84,7 +86,7 @@ extension ShareParticipant {
     }
 }
 
-/// An acceptance by any of its names.
+/// An acceptance in all its spellings.
 private enum SpelledAcceptance: String {
     case invited = "INVITED"
     case pending = "PENDING"
@@ -102,7 +104,7 @@ private enum SpelledAcceptance: String {
     }
 }
 
-/// The members of a record's dictionary that shares have, collected in any order.
+/// The members of a record's dictionary that only shares have, collected in any order.
 struct ShareDraft {
     private var shortGUID: String?
     private var publicPermission: SharePermission?
@@ -110,8 +112,8 @@ struct ShareDraft {
     private var owner: ShareParticipant?
     private var currentUserParticipant: ShareParticipant?
 
-    /// Takes a member, where it is one of a share's.
-    /// - Returns: whether it was.
+    /// Reads a member if it is one of a share's.
+    /// - Returns: Whether it was.
     mutating func take(_ key: JSONText, from reader: inout JSONReader) throws(JSONError) -> Bool {
         switch key {
         case "shortGUID": shortGUID = try reader.optionalString()
@@ -127,7 +129,7 @@ struct ShareDraft {
         return true
     }
 
-    /// nil for a record that is no share.
+    /// Returns the share's details; nil for a record that is not a share.
     func details(_ extension: ItemExtension) -> Box<ShareDetails>? {
         guard let shortGUID, let publicPermission, let participants, let owner else { return nil }
         return Box(
@@ -158,7 +160,7 @@ extension ShareChange {
 
     var hasExtension: Bool { allowsAccessRequests != nil || requesters != nil || blockedIdentities != nil }
 
-    /// What stands in the record's `nacre`.
+    /// Writes the members of the record's object `nacre`.
     func writeExtension(to writer: inout JSONWriter) {
         if let allowsAccessRequests { writer.write("allowsAccessRequests", allowsAccessRequests) }
         if let requesters { writer.write("requesters", requesters) { $1.write(to: &$0) } }
@@ -262,7 +264,7 @@ extension ShareMetadata.PotentialMatch {
 }
 
 extension JSONReader {
-    /// CloudKit's reference prints a dictionary; a plain string is read too.
+    /// Reads a short GUID. CloudKit's reference prints a dictionary; a plain string is read too.
     fileprivate mutating func shortGUID() throws(JSONError) -> String? {
         guard try kind() == .object else { return try optionalString() }
         var value: String?

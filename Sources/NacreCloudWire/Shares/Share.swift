@@ -1,4 +1,4 @@
-/// What somebody may do with what is shared. CloudKit: Web Services Reference, "publicPermission" and "permission".
+/// The permission for a share. CloudKit: Web Services Reference, "publicPermission" and "permission".
 package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case none = "NONE"
     case readOnly = "READ_ONLY"
@@ -6,7 +6,7 @@ package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
 }
 
-/// What a participant is to a share. CloudKit: on the wire `type`.
+/// The role of a participant. CloudKit: on the wire `type`.
 package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
     case owner = "OWNER"
     case administrator = "ADMINISTRATOR"
@@ -15,7 +15,7 @@ package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
 }
 
-/// Whether a participant has accepted. Clients of CloudKit say `PENDING` for `INVITED` too: both are read.
+/// The acceptance of a participant. Clients of CloudKit say `PENDING` for `INVITED` too: both are read.
 package enum ParticipantAcceptance: String, Hashable, Sendable, CaseIterable {
     case invited = "INVITED"
     case accepted = "ACCEPTED"
@@ -23,11 +23,12 @@ package enum ParticipantAcceptance: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
 }
 
-/// Who a participant is, as far as it is known or shown: an invitation by e-mail has no user record name before it is accepted.
+/// The identity of a participant, as far as it is known or shown: an invitation by e-mail has no user record name
+/// before it is accepted.
 package struct ParticipantIdentity: Hashable, Sendable {
     package var userRecordName: String?
     package var nameComponents: NameComponents?
-    /// How the participant was invited.
+    /// The address by which the participant was invited.
     package var lookupInfo: UserLookupInfo?
 
     package init(userRecordName: String? = nil, nameComponents: NameComponents? = nil, lookupInfo: UserLookupInfo? = nil) {
@@ -39,19 +40,19 @@ package struct ParticipantIdentity: Hashable, Sendable {
 
 /// One participant of a share, as requests and answers have it.
 package struct ShareParticipant: Equatable, Sendable {
-    /// nil: the server names the participant.
+    /// nil: the server makes an ID.
     package var participantID: String?
     package var identity: ParticipantIdentity
     package var role: ParticipantRole
     package var permission: SharePermission
     package var acceptance: ParticipantAcceptance
-    /// Whoever is first to accept by a URL of the participant's own.
+    /// Whether the participant is the first user to accept by a URL of the participant's own.
     package var isOneTime: Bool
-    /// What makes that URL of the share's, for who may hand it out. The server draws it; of a request it counts for nothing.
+    /// The secret in that URL, shown to users who may hand it out. The server draws it and ignores it in requests.
     package var oneTimeSecret: String?
-    /// Asked for access, and was approved. The server says so.
+    /// Whether the participant asked for access and was approved. Set by the server.
     package var isApprovedRequester: Bool
-    /// When the participant came to the share; nil: the server does not know, or does not tell.
+    /// The time when the participant was added; nil: unknown, or not shown.
     package var added: Timestamp?
 
     package init(
@@ -71,9 +72,9 @@ package struct ShareParticipant: Equatable, Sendable {
     }
 }
 
-/// What stands in the URL of a share: where it leads, and of a one-time URL the secret as well.
+/// The part of a share's URL that names the share; a one-time URL has a secret as well.
 package struct ShareKey: Hashable, Sendable {
-    /// In no short GUID and in no secret, and as it is in a URL.
+    /// A character of URLs that no short GUID and no secret has.
     private static let separator: Character = "~"
 
     package var shortGUID: String
@@ -91,19 +92,20 @@ package struct ShareKey: Hashable, Sendable {
     package var text: String { secret.map { "\(shortGUID)\(Self.separator)\($0)" } ?? shortGUID }
 }
 
-/// What a record that is a share shows beside its fields.
+/// The members of a share's record beside its fields.
 package struct ShareDetails: Equatable, Sendable {
-    /// What stands in the share's URL.
+    /// The share's name in its URL.
     package var shortGUID: String
     package var publicPermission: SharePermission
-    /// Those whom the caller may see, the owner first.
+    /// Participants that the caller may see, the owner first.
     package var participants: [ShareParticipant]
     package var owner: ShareParticipant
-    /// nil: the caller is none.
+    /// nil: the caller is no participant.
     package var currentUserParticipant: ShareParticipant?
-    /// Who is not invited may ask to be.
+    /// Whether users who are not invited may ask for access.
     package var allowsAccessRequests: Bool
-    /// Who has asked and has no answer yet, and who may not ask any more: for the owner and administrators.
+    /// Users whose requests for access wait for an answer, and users who may not ask any more; only for the owner and
+    /// administrators.
     package var requesters: [ParticipantIdentity]
     package var blockedIdentities: [ParticipantIdentity]
 
@@ -123,19 +125,19 @@ package struct ShareDetails: Equatable, Sendable {
     }
 }
 
-/// What a save wants of a share beside its fields.
+/// The change of a share beside its fields.
 package struct ShareChange: Equatable, Sendable {
-    /// nil: it stays, and is `NONE` for a new share.
+    /// nil: unchanged, and `NONE` for a new share.
     package var publicPermission: SharePermission?
-    /// All of them, from now on; nil: they stay.
+    /// The complete new list; nil: unchanged.
     package var participants: [ShareParticipant]?
-    /// The record at the root of what is shared; nil: the whole zone is.
+    /// The root record of the share; nil: the whole zone is shared.
     package var forRecord: String?
-    /// nil: it stays, and is false for a new share.
+    /// nil: unchanged, and false for a new share.
     package var allowsAccessRequests: Bool?
-    /// Those whose requests stay; nil: all do. Who is left out is denied, and may ask again.
+    /// Users whose requests stay open; nil: all. A user who is left out is denied, and may ask again.
     package var requesters: [ParticipantIdentity]?
-    /// Who may not ask any more, from now on: requesters, and who is blocked already; nil: they stay.
+    /// The complete new list of blocked users, from requesters and already blocked ones; nil: unchanged.
     package var blockedIdentities: [ParticipantIdentity]?
 
     package init(
@@ -157,7 +159,7 @@ package struct ShareChange: Equatable, Sendable {
 package enum ShareNames {
     /// `CKRecord.SystemType.share`.
     package static let recordType = "cloudkit.share"
-    /// `CKRecordNameZoneWideShare`: of the share of a whole zone. A zone has one at most.
+    /// `CKRecordNameZoneWideShare`: the name of the share of a whole zone. A zone has one at most.
     package static let ofZone = "cloudkit.zoneshare"
     /// `CKShare.SystemFieldKey`: the fields of a share that have CloudKit's own names.
     package static let fields: Set = ["cloudkit.title", "cloudkit.type", "cloudkit.thumbnailImageData"]

@@ -1,7 +1,8 @@
-/// `POST records/resolve`, `POST records/accept` and `POST records/request-access`: all name shares by what stands in their URLs.
+/// `POST records/resolve`, `POST records/accept` and `POST records/request-access`: all name shares by the last part
+/// of their URLs.
 package struct SharesRequest: Equatable, Sendable {
     package struct Item: Equatable, Sendable {
-        /// The short GUID, or what stands in a one-time URL: see `ShareKey`.
+        /// The short GUID, or the last part of a one-time URL: see `ShareKey`.
         package var value: String
         package var shouldFetchRootRecord: Bool
         package var rootRecordDesiredKeys: [String]?
@@ -22,32 +23,32 @@ package struct SharesRequest: Equatable, Sendable {
     }
 }
 
-/// What a share is to its caller: `CKShare.Metadata`.
+/// A share's metadata for its caller: `CKShare.Metadata`.
 package struct ShareMetadata: Equatable, Sendable {
-    /// As the request names the share.
+    /// The share's name in the request.
     package var shortGUID: String
     package var containerIdentifier: String
-    /// `PRIVATE` for the owner, `SHARED` for everybody else.
+    /// `PRIVATE` for the owner, `SHARED` for all others.
     package var databaseScope: String
     package var environment: String
     package var zoneID: ZoneID
     /// The record of type `cloudkit.share`.
     package var share: Record
     package var ownerIdentity: UserIdentity
-    /// Of the caller; so are the next two.
+    /// The caller's permission; status and type below are the caller's too.
     package var participantPermission: SharePermission
     package var participantStatus: ParticipantAcceptance
     package var participantType: ParticipantRole
-    /// The record at the root of what is shared; nil: the whole zone is.
+    /// The root record of the share; nil: the whole zone is shared.
     package var rootRecordName: String?
-    /// Where it was asked for.
+    /// The root record, where the request asked for it.
     package var rootRecord: Record?
-    /// A page about the app, as the container's administrator has said it.
+    /// The URL of a page about the app, which the container's administrator has set.
     package var webpageURL: String?
-    /// The invitations that are for the caller's addresses, where there is more than one.
+    /// The invitations for the caller's addresses, where there is more than one.
     package var potentialMatches: [PotentialMatch]
 
-    /// One invitation of several. CloudKit: of `potentialMatchList`.
+    /// One invitation of several. CloudKit: an element of `potentialMatchList`.
     package struct PotentialMatch: Equatable, Sendable {
         package var participantID: String
         package var contact: UserLookupInfo
@@ -80,7 +81,7 @@ package struct ShareMetadata: Equatable, Sendable {
     }
 }
 
-/// The answer to `records/resolve` and `records/accept`: one result for each short GUID, in the order asked.
+/// The answer to `records/resolve` and `records/accept`: one result for each short GUID, in the order of the request.
 package struct SharesResponse: Equatable, Sendable {
     package enum Result: Equatable, Sendable {
         case share(ShareMetadata)
@@ -94,11 +95,12 @@ package struct SharesResponse: Equatable, Sendable {
     }
 }
 
-/// The answer to `records/request-access`, an endpoint of ours: one result for each short GUID, in the order asked.
+/// The answer to `records/request-access`, an endpoint of ours: one result for each short GUID, in the order of the
+/// request.
 package struct AccessRequestsResponse: Equatable, Sendable {
     package struct Result: Equatable, Sendable {
         package var shortGUID: String
-        /// nil: who decides will hear of it, or has heard already.
+        /// nil: the request is or was passed on to the users who decide.
         package var error: ServerError?
 
         package init(shortGUID: String, error: ServerError?) {

@@ -4,7 +4,8 @@ extension Subscription {
         self = try draft.subscription(from: reader)
     }
 
-    /// - Parameter form: how the query's values are spelled, and whether zones stand as answers have them.
+    /// Writes the subscription.
+    /// - Parameter form: The form of the query's values, and of zones.
     package func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.beginObject()
         writer.write("subscriptionID", subscriptionID)
@@ -42,14 +43,15 @@ extension Subscription {
     }
 }
 
-/// `subscriptionType`. CloudKit JS has a name for database subscriptions, which the reference has not: it is read and never written.
+/// `subscriptionType`. CloudKit JS has a name for database subscriptions, which the reference does not have: it is
+/// read and never written.
 private enum SubscriptionType: String {
     case query
     case zone
     case database
 }
 
-/// A subscription's members, collected in any order; in an answer it may be what is left of one, or an error.
+/// A subscription's members, collected in any order; in an answer it may be a deleted one, or an error.
 package struct SubscriptionDraft {
     private let start: Int
     private var subscriptionID: String?
@@ -97,7 +99,8 @@ package struct SubscriptionDraft {
         Subscription(subscriptionID: try subscriptionID(from: reader), kind: try kind(from: reader), notificationInfo: notificationInfo)
     }
 
-    /// A query subscription without a zone is one of every zone, unless `zoneWide` is false: then it is one of the default zone.
+    /// Returns the kind. A query subscription without a zone is for every zone, or for the default zone if `zoneWide`
+    /// is false.
     private func kind(from reader: borrowing JSONReader) throws(JSONError) -> Subscription.Kind {
         switch try reader.require(type, "subscriptionType", at: start) {
         case .query:

@@ -1,4 +1,4 @@
-/// A user's wish to be told of changes. CloudKit: Web Services Reference, "Subscription Dictionary".
+/// A user's subscription to changes. CloudKit: Web Services Reference, "Subscription Dictionary".
 package struct Subscription: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         case query(SubscribedQuery)
@@ -22,13 +22,13 @@ package struct Subscription: Equatable, Sendable {
     }
 }
 
-/// The records whose changes a query subscription tells, and which changes.
+/// The query of a subscription, and the kinds of changes that fire it.
 package struct SubscribedQuery: Equatable, Sendable {
     package var query: Query
     /// nil: every zone of the database.
     package var zoneID: ZoneID?
     package var firesOn: FiresOn
-    /// The subscription is deleted after its first notification.
+    /// Whether the subscription is deleted after its first notification.
     package var firesOnce: Bool
 
     package init(query: Query, zoneID: ZoneID? = nil, firesOn: FiresOn, firesOnce: Bool = false) {
@@ -53,11 +53,12 @@ package struct FiresOn: OptionSet, Hashable, Sendable {
     package static let all: FiresOn = [.create, .update, .delete]
 }
 
-/// What the notifications of a subscription show. CloudKit: Web Services Reference, "Notification Info Dictionary", and
-/// `CKSubscription.NotificationInfo`, whose members the web's form has in part: titles, subtitles, `shouldSendMutableContent` and `collapseIDKey` are ours
-/// there.
+/// The contents of a subscription's notifications. CloudKit: Web Services Reference, "Notification Info Dictionary",
+/// and `CKSubscription.NotificationInfo`. The web's form has a part of these members; its titles, subtitles,
+/// `shouldSendMutableContent` and `collapseIDKey` are ours.
 ///
-/// Keys name texts of the app, which its device finds; arguments name fields of the record, whose values go into these texts.
+/// Keys name texts of the app, which its device finds; arguments name fields of the record, whose values are inserted
+/// into these texts.
 package struct NotificationInfo: Equatable, Sendable {
     package var alertBody: String?
     package var alertLocalizationKey: String?
@@ -71,14 +72,15 @@ package struct NotificationInfo: Equatable, Sendable {
     package var alertActionLocalizationKey: String?
     package var alertLaunchImage: String?
     package var soundName: String?
-    /// Counts the app's badge up.
+    /// Whether the app's badge is increased.
     package var shouldBadge = false
     package var shouldSendContentAvailable = false
     package var shouldSendMutableContent = false
     /// Fields of the record whose values the notification carries. The framework's `desiredKeys`.
     package var additionalFields: [String]?
     package var category: String?
-    /// A field of the record: of undelivered notifications with one value of it, a device shows the last.
+    /// A field of the record: if several undelivered notifications have the same value of it, a device shows the
+    /// last.
     package var collapseIDKey: String?
 
     package init() {}

@@ -18,7 +18,7 @@ extension SubscriptionsModifyRequest: RequestMessage {
 
 extension SubscriptionOperation {
     fileprivate func write(to writer: inout JSONWriter) {
-        // Exact moments, as in a query.
+        // Exact times, as in a query.
         let form = ValueForm(details: true, numbersAsStrings: false)
         writer.beginObject()
         switch self {
@@ -40,7 +40,7 @@ extension SubscriptionOperation {
 }
 
 extension JSONWriter {
-    /// A subscription of which nothing but its ID is said.
+    /// Writes a subscription with its ID alone.
     fileprivate mutating func subscription(_ subscriptionID: String) {
         beginObject()
         write("subscriptionID", subscriptionID)

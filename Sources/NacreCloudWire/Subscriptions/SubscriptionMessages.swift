@@ -12,7 +12,7 @@ package struct SubscriptionsLookupRequest: Equatable, Sendable {
 package enum SubscriptionOperation: Equatable, Sendable {
     case create(Subscription)
     case update(Subscription)
-    /// Of a subscription with this ID.
+    /// Deletes the subscription with this ID.
     case delete(String)
 
     package var subscriptionID: String {
@@ -49,7 +49,7 @@ package struct SubscriptionsResponse: Equatable, Sendable {
     }
 }
 
-/// Which of Apple's push services a device's token is for; each has tokens of its own.
+/// The Apple push service of a device's token; each has its own tokens.
 package enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
     case development
     case production
@@ -73,7 +73,7 @@ package struct TokensCreateRequest: Equatable, Sendable {
 package struct TokensCreateResponse: Equatable, Sendable {
     package var apnsEnvironment: APNsEnvironment
     package var apnsToken: String
-    /// Asked by GET, as it stands, it answers with the next notification.
+    /// The URL that a client polls: each GET answers with the next notification.
     package var webcourierURL: String
 
     package init(apnsEnvironment: APNsEnvironment, apnsToken: String, webcourierURL: String) {
@@ -83,10 +83,10 @@ package struct TokensCreateResponse: Equatable, Sendable {
     }
 }
 
-/// `POST tokens/register`: the user's notifications go to this token from now on. Nothing in its answer matters.
+/// `POST tokens/register`: sends the user's notifications to this token from now on. Its answer is empty.
 package struct TokensRegisterRequest: Equatable, Sendable {
     package var apnsEnvironment: APNsEnvironment
-    /// From `tokens/create`, or of an Apple device, in hexadecimal digits.
+    /// A token from `tokens/create`, or of an Apple device, in hexadecimal digits.
     package var apnsToken: String
     package var clientID: String?
     package var `extension`: RequestExtension

@@ -1,11 +1,11 @@
-/// `POST tokens/web-push`, which is ours: a browser's push subscription, as `PushSubscription.toJSON()` gives it, to which the user's notifications go from
-/// now on.
+/// `POST tokens/web-push`, an endpoint of ours: sends the user's notifications to a browser's push subscription from
+/// now on, as `PushSubscription.toJSON()` gives it.
 package struct WebPushRegisterRequest: Equatable, Sendable {
     package struct Subscription: Equatable, Sendable {
         package var endpoint: String
-        /// Base64 for URLs, as the others: a point of 65 bytes.
+        /// A point of 65 bytes, in base64 for URLs.
         package var p256dh: String
-        /// 16 bytes.
+        /// 16 bytes, in base64 for URLs.
         package var auth: String
 
         package init(endpoint: String, p256dh: String, auth: String) {
@@ -13,7 +13,7 @@ package struct WebPushRegisterRequest: Equatable, Sendable {
         }
     }
 
-    /// nil: the browser is not told by a push service any more.
+    /// nil: ends the pushes to the browser.
     package var subscription: Subscription?
     package var clientID: String?
     package var `extension`: RequestExtension
@@ -23,7 +23,7 @@ package struct WebPushRegisterRequest: Equatable, Sendable {
     }
 }
 
-/// The answer to `GET tokens/web-push`: what pages give to `pushManager.subscribe`.
+/// The answer to `GET tokens/web-push`: the key that pages pass to `pushManager.subscribe`.
 package struct WebPushKeyResponse: Equatable, Sendable {
     /// A point of 65 bytes, in base64 for URLs.
     package var applicationServerKey: String
@@ -33,11 +33,11 @@ package struct WebPushKeyResponse: Equatable, Sendable {
     }
 }
 
-/// `POST notifications`, which is ours: what the caller's device says of its notifications.
+/// `POST notifications`, an endpoint of ours: the state of notifications on the caller's device.
 package struct DeviceNoteRequest: Equatable, Sendable {
-    /// The number of the last event that it has: that one and those before are not told again.
+    /// The number of the last event that the device has: that one and those before are not sent again.
     package var heard: Int64?
-    /// What its badge shows now: further notifications count from there.
+    /// The number that its badge shows: further notifications count from there.
     package var badge: Int64?
     package var clientID: String?
     package var `extension`: RequestExtension

@@ -1,12 +1,15 @@
-/// Telephone numbers as they are compared, hashed and kept: E.164, a plus sign and at most 15 digits of which the first is that of a country.
+/// Telephone numbers in the form in which they are compared, hashed and stored: E.164, a plus sign and at most 15
+/// digits that begin with the country's.
 package enum PhoneNumber {
-    /// E.164.
+    /// Digits at most: E.164.
     private static let digitsMax = 15
-    /// On this server: no country gives shorter numbers to telephones that receive texts.
+    /// Digits at least. On this server: no country has shorter numbers for telephones that receive texts.
     private static let digitsMin = 7
 
-    /// - Parameter text: as people write it: with spaces, hyphens, dots, slashes and brackets, and with `00` in the place of the plus sign.
-    /// - Returns: nil for what is no number, and for one without its country: nobody knows whose that is.
+    /// Normalises a number.
+    /// - Parameter text: The number as people write it, with spaces, hyphens, dots, slashes and brackets, and with
+    ///   `00` or a plus sign.
+    /// - Returns: nil for a text that is no number, and for a number without its country, which is ambiguous.
     package static func normalised(_ text: String) -> String? {
         guard text.utf8.count <= 64 else { return nil }
         var digits = ""

@@ -1,5 +1,5 @@
 extension UserIdentity: AnswerMessage {
-    /// Reads the bare identity that CloudKit answers, and the `{"users": […]}` that its reference prints.
+    /// Reads the bare identity that CloudKit answers, or the `{"users": […]}` that its reference prints.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var userRecordName: String?
         var nameComponents: NameComponents?
@@ -77,7 +77,7 @@ extension UserLookupInfo {
             return hash
         }
 
-        /// nil unless it names one way.
+        /// The way to look up; nil unless there is exactly one.
         package var only: UserLookupInfo? { ways.count == 1 ? ways.first : nil }
     }
 

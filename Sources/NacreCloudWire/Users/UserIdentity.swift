@@ -1,9 +1,9 @@
-/// A user as others are shown one, and oneself: `users/caller`, and each element of `users/discover`.
+/// A user as others and the user see it: `users/caller`, and each element of `users/discover`.
 package struct UserIdentity: Equatable, Sendable {
     package var userRecordName: String
-    /// nil: the user has none, or shows none.
+    /// nil: the user has no name, or shows none.
     package var nameComponents: NameComponents?
-    /// How the user was looked up; nil where nobody was.
+    /// The lookup that found the user; nil where there was none.
     package var lookupInfo: UserLookupInfo?
 
     package init(userRecordName: String, nameComponents: NameComponents? = nil, lookupInfo: UserLookupInfo? = nil) {
@@ -24,11 +24,12 @@ package struct NameComponents: Hashable, Sendable {
     }
 }
 
-/// One way to look somebody up.
+/// A key by which a user is looked up.
 package enum UserLookupInfo: Hashable, Sendable {
     case emailAddress(String)
     case phoneNumber(String)
     case userRecordName(String)
-    /// Ours: an e-mail address or a phone number as `HashedAddress` makes it, in 64 hexadecimal digits. On the wire `nacre.contactHash`.
+    /// Ours: an e-mail address or a phone number as `HashedAddress` makes it, in 64 hexadecimal digits. On the wire
+    /// `nacre.contactHash`.
     case contactHash(String)
 }

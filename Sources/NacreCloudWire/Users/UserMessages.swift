@@ -9,7 +9,7 @@ package struct UsersDiscoverRequest: Equatable, Sendable {
     }
 }
 
-/// The answer to `users/discover`: those who were found, in the order in which they were asked for. Of all others it says nothing.
+/// The answer to `users/discover`: the users found, in the order of the request. Others are left out.
 package struct UsersDiscoverResponse: Equatable, Sendable {
     package var users: [UserIdentity]
 
@@ -20,7 +20,7 @@ package struct UsersDiscoverResponse: Equatable, Sendable {
 
 /// `POST users/lookup/email` and `POST users/lookup/id`, older forms of `users/discover`.
 package struct UsersLookupRequest: Equatable, Sendable {
-    /// What the endpoint is not about is ignored: what it answered may be sent back.
+    /// A user to look up. Members that the endpoint does not use are ignored, so that answers may be sent back.
     package struct Item: Equatable, Sendable {
         package var emailAddress: String?
         package var userRecordName: String?
@@ -40,9 +40,10 @@ package struct UsersLookupRequest: Equatable, Sendable {
     }
 }
 
-/// What a user has answered to the question whether others of a container may find them. CloudKit: `CKContainer.ApplicationPermissionStatus`.
+/// A user's answer to the question whether others of a container may find them. CloudKit:
+/// `CKContainer.ApplicationPermissionStatus`.
 package enum Discoverability: String, Hashable, Sendable, CaseIterable {
-    /// Nobody has asked yet.
+    /// The user was not asked yet.
     case initialState = "INITIAL_STATE"
     case denied = "DENIED"
     case granted = "GRANTED"
@@ -59,7 +60,7 @@ package struct UsersPermissionRequest: Equatable, Sendable {
     }
 }
 
-/// The answer to `users/permission`: what holds now.
+/// The answer to `users/permission`: the current value.
 package struct UsersPermissionResponse: Equatable, Sendable {
     package var userDiscoverability: Discoverability
 
@@ -68,7 +69,8 @@ package struct UsersPermissionResponse: Equatable, Sendable {
     }
 }
 
-/// The answer to `GET users/contact-key`, an endpoint of ours: under which key the container's clients hash e-mail addresses.
+/// The answer to `GET users/contact-key`, an endpoint of ours: the key with which the container's clients hash e-mail
+/// addresses.
 package struct UsersContactKeyResponse: Equatable, Sendable {
     package var contactKey: [UInt8]
 
@@ -79,7 +81,7 @@ package struct UsersContactKeyResponse: Equatable, Sendable {
 
 /// `POST users/web-auth-token`, an endpoint of ours.
 package struct WebAuthTokenRequest: Equatable, Sendable {
-    /// Beside which the web auth token is to be good.
+    /// The API token with which the web auth token is to be valid.
     package var apiToken: String
     package var `extension`: RequestExtension
 
@@ -98,26 +100,27 @@ package struct WebAuthTokenResponse: Equatable, Sendable {
     }
 }
 
-/// What is hashed of an e-mail address or a phone number, so that clients and the server hash the same.
+/// The bytes to hash for an e-mail address or a phone number, the same for clients and the server.
 package enum HashedAddress {
-    /// To be hashed by HMAC-SHA256 under the container's contact key; the code in hexadecimal digits of lower case is `contactHash`.
+    /// Returns the message for HMAC-SHA256 under the container's contact key. The code in lowercase hexadecimal
+    /// digits is `contactHash`.
     package static func message(emailAddress: String) -> [UInt8] {
         Array("email:\(emailAddress.lowercased())".utf8)
     }
 
-    /// The same of a phone number.
-    /// - Parameter phoneNumber: as `PhoneNumber.normalised` writes it.
+    /// Returns the same for a phone number.
+    /// - Parameter phoneNumber: As `PhoneNumber.normalised` writes it.
     package static func message(phoneNumber: String) -> [UInt8] {
         Array("phone:\(phoneNumber)".utf8)
     }
 
-    /// A hash as text.
+    /// Returns a hash in hexadecimal digits.
     package static func text(of code: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Whether a text is one that `contactHash` may hold.
+    /// Returns whether a text has the form of `contactHash`.
     package static func isHash(_ text: String) -> Bool {
         text.utf8.count == 64 && text.utf8.allSatisfy { Names.isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }

@@ -1,5 +1,6 @@
 extension ZoneID {
-    /// Only `zoneName` is required. Old clients say `ownerName` for `ownerRecordName`; `zoneType` is ignored.
+    /// Reads a zone ID. Only `zoneName` is required. Old clients say `ownerName` for `ownerRecordName`; `zoneType` is
+    /// ignored.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var draft = Draft()
         let start = try reader.beginObject()
@@ -10,7 +11,9 @@ extension ZoneID {
         self = try draft.zoneID(from: reader, at: start)
     }
 
-    /// - Parameter asAnswer: answers say `zoneType` too, and always an owner: who decodes them needs one.
+    /// Writes the zone ID.
+    /// - Parameter asAnswer: Whether to write `zoneType`, and always an owner, which clients need to decode an
+    ///   answer.
     package func write(to writer: inout JSONWriter, asAnswer: Bool) {
         writer.beginObject()
         writer.write("zoneName", zoneName)
@@ -19,7 +22,7 @@ extension ZoneID {
         writer.endObject()
     }
 
-    /// Whether the two can be one zone: an owner that is not said is the caller, whose record name the wire does not know.
+    /// Returns whether the two can be one zone: a missing owner is the caller, whose record name is not on the wire.
     package func mayBe(_ other: ZoneID) -> Bool {
         guard zoneName == other.zoneName else { return false }
         guard let owner = ownerRecordName, let otherOwner = other.ownerRecordName else { return true }

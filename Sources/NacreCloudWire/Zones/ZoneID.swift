@@ -1,8 +1,9 @@
-/// A zone by name, as clients say it.
+/// A zone's name and owner, as clients send them.
 package struct ZoneID: Hashable, Sendable {
-    /// Every database has it; the public one has no other. Source: CloudKit.
+    /// The name of the zone that every database has; the public one has no other. Source: CloudKit.
     package static let defaultZoneName = "_defaultZone"
-    /// Stands for "the caller" on the wire; in answers about the public database, whose zone is everybody's, too.
+    /// Stands for "the caller" on the wire; in answers about the public database, too, whose zone belongs to all
+    /// users.
     package static let defaultOwnerName = "_defaultOwner"
     /// Names that stand for "the caller" on the wire and in the framework.
     package static let ownerAliases = [defaultOwnerName, "__defaultOwner__"]
@@ -20,14 +21,15 @@ package struct ZoneID: Hashable, Sendable {
     package var isDefault: Bool { zoneName == Self.defaultZoneName }
 }
 
-/// A zone as the server answers it.
+/// A zone in an answer of the server.
 package struct Zone: Equatable, Sendable {
     package var zoneID: ZoneID
     /// The caught-up token of the zone's feed; nil where it has none.
     package var syncToken: String?
-    /// Whether batches in it can be all or nothing.
+    /// Whether batches in it can be atomic.
     package var atomic: Bool
-    /// The zone as a whole is shared. On the wire `nacre.zoneWideShare`, in the answers to `zones/list` and `zones/lookup`.
+    /// Whether the zone as a whole is shared. On the wire `nacre.zoneWideShare`, in the answers to `zones/list` and
+    /// `zones/lookup`.
     package var isSharedWhole: Bool
 
     package init(zoneID: ZoneID, syncToken: String?, atomic: Bool, isSharedWhole: Bool = false) {
@@ -53,7 +55,7 @@ package struct ZoneOperation: Equatable, Sendable {
     }
 }
 
-/// Why a zone is gone.
+/// The reason why a zone was deleted.
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
     case deleted = "DELETED"
     /// The user removed the app's data from storage settings: wipe, do not upload again.

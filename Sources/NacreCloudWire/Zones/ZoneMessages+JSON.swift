@@ -36,7 +36,7 @@ extension ZoneOperation {
     }
 }
 
-/// An entry of `zones`, collected in any order: a zone, what is left of one, or an error; in feeds, a page of one.
+/// An entry of `zones`, collected in any order: a zone, a deleted one, or an error; in feeds, a page of one.
 struct ZoneDraft {
     let start: Int
     private var zoneID: ZoneID?
@@ -72,7 +72,7 @@ struct ZoneDraft {
         try reader.require(zoneID, "zoneID", at: start)
     }
 
-    /// - Returns: a zone without `atomic` is atomic unless it is the default zone.
+    /// Returns the zone. A zone without `atomic` is atomic unless it is the default zone.
     func zone(from reader: borrowing JSONReader) throws(JSONError) -> Zone {
         let zoneID = try zoneID(from: reader)
         return Zone(
