@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Every input that a fuzzer once found keeps its promises. `make soak` looks for new ones with libFuzzer and AddressSanitizer.
+/// Tests that every input that a fuzzer once found keeps its promises. `make soak` looks for new ones with libFuzzer
+/// and AddressSanitizer.
 struct CorpusTests {
     @Test(arguments: Target.allCases)
     func `each input of the corpus keeps the promises of its target`(target: Target) async throws {
@@ -10,7 +11,7 @@ struct CorpusTests {
         try #require(!files.isEmpty)
         for file in files {
             let input = try Data(contentsOf: file)
-            // A target may block its thread, which must be none of those that tasks share.
+            // A target may block its thread, which must not be one of the pool's.
             let broken = await withCheckedContinuation { done in
                 Thread { done.resume(returning: brokenPromises { input.withUnsafeBytes { target.run($0) } }) }.start()
             }
@@ -19,7 +20,7 @@ struct CorpusTests {
     }
 }
 
-/// Sentences of the promises that an input broke, on the thread that runs it.
+/// Returns the sentences of the promises that an input broke, on the thread that runs it.
 private func brokenPromises(_ run: () -> Void) -> [String] {
     Thread.current.threadDictionary[key] = [String]()
     run()

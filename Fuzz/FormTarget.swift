@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What a browser or an administrator writes for the sign-in page: forms, origins, the URLs of callbacks.
+/// Fuzzes the sign-in page's input from browsers and administrators: forms, origins, the URLs of callbacks.
 enum FormTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         let bytes = [UInt8](input)

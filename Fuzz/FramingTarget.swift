@@ -2,10 +2,11 @@ import Glibc
 import NacreHTTPServer
 import Synchronization
 
-/// HTTP framing: any bytes, over a socket, to a server whose handlers never fail.
+/// Fuzzes HTTP framing: any bytes, over a socket, to a server whose handlers never fail.
 ///
-/// The first byte says how they are sent: its lowest bit, whether the client hangs up at once or waits for the answer; the others, where a pause
-/// divides them. Slower than the other targets, but with the loop and its connections in it.
+/// The first byte says how the rest is sent. Its lowest bit: whether the client hangs up at once or waits for the
+/// answer. The other bits: the place of a pause. Slower than the other targets, but includes the loop and its
+/// connections.
 enum FramingTarget {
     /// Seconds without a byte after which the server counts as stuck. A loaded machine under AddressSanitizer is slow.
     private static let patience = 30
@@ -25,7 +26,8 @@ enum FramingTarget {
     private static let server: HTTPServer = {
         var configuration = HTTPServerConfiguration()
         configuration.bodyBytesMax = 16 * 1024
-        // A client that has ended its side is noticed at the next tick, so ticks have to be short; a request that is cut off by one is no finding.
+        // The server notices the end of a client's side at the next tick, so ticks are short; a request cut off by a
+        // tick is no finding.
         configuration.bodyDeadline = .seconds(1)
         configuration.idleTimeout = .milliseconds(40)
         return HTTPServer(configuration, router: router)
@@ -89,14 +91,14 @@ enum FramingTarget {
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
             }
             if result == 0 { return socket }
-            // libFuzzer's own timer interrupts whatever waits.
+            // libFuzzer's own timer interrupts blocking calls.
             promise("the server accepts", errno == EINTR)
             close(socket)
         }
     }
 
     private static func send(_ bytes: UnsafeRawBufferPointer, _ socket: Int32) {
-        // The server may close before it has read all: that is its right.
+        // The server may close before it has read all.
         if !bytes.isEmpty { _ = Glibc.send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
@@ -108,7 +110,7 @@ enum FramingTarget {
             if count > 0 {
                 all += buffer[..<count]
             } else if count == 0 || errno != EINTR {
-                // libFuzzer's timer again: a read that has a limit does not go on by itself.
+                // libFuzzer's timer again: a read with a timeout does not resume by itself.
                 promise("the server ends a connection that the client has ended", count == 0 || errno == ECONNRESET)
                 return all
             }
@@ -116,7 +118,7 @@ enum FramingTarget {
     }
 }
 
-/// Blocks a thread until another opens it: the fuzzer's own thread is no task and may wait.
+/// Blocks a thread until another opens it. The fuzzer's own thread is no task and may wait.
 private final class Door: Sendable {
     private let descriptors: [Int32]
 

@@ -1,6 +1,7 @@
 @testable import NacreCloudWire
 
-/// The JSON reader: what `skip` accepts, reading every value accepts too, but for what only values have (the size of numbers).
+/// Fuzzes the JSON reader: input that `skip` accepts, a read of every value accepts too, except for the size of
+/// numbers.
 enum JSONTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         var skipping = JSONReader(input)
@@ -48,7 +49,7 @@ enum JSONTarget {
         }
     }
 
-    /// A string, written and read again, is the same string.
+    /// Checks that a string, written and read again, stays the same.
     private static func check(_ text: JSONText) {
         let string = text.string
         var writer = JSONWriter()
@@ -73,7 +74,7 @@ enum JSONTarget {
         }
     }
 
-    /// A number of the right form that fits no type is refused as a value and accepted as a number.
+    /// Reads a number. A well-formed number that fits no type is refused as a value and accepted as a number.
     private static func number(_ reader: inout JSONReader) throws(JSONError) {
         let start = reader.checkpoint
         _ = succeeds { () throws(JSONError) in _ = try reader.int64() }

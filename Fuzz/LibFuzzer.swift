@@ -22,7 +22,7 @@ public func testOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
 /// Ends the process if a promise does not hold: libFuzzer keeps the input as a finding.
 func promise(_ sentence: StaticString, _ holds: Bool) {
     guard !holds else { return }
-    // Not by `print`, whose buffer `abort` forgets.
+    // Not by `print`, whose buffer is lost at `abort`.
     say("promise broken: \(sentence)\n")
     abort()
 }

@@ -1,7 +1,8 @@
 @testable import NacreCloudServerWire
 @testable import NacreCloudWire
 
-/// The messages: the first byte chooses one, the rest is its JSON. What can be read can be written, and is then read as the same.
+/// Fuzzes the messages: the first byte chooses one, the rest is its JSON. A message that can be read can be written,
+/// and is then read as the same.
 enum MessageTarget {
     static func runRequest(_ input: UnsafeRawBufferPointer) {
         guard let choice = input.first else { return }

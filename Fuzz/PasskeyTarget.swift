@@ -1,6 +1,6 @@
 import NacreCloudContainer
 
-/// What a browser's authenticator sends: CBOR, authenticator data, client data.
+/// Fuzzes the input from a browser's authenticator: CBOR, authenticator data, client data.
 enum PasskeyTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         let bytes = [UInt8](input)

@@ -4,11 +4,12 @@
     @testable import CloudKit
 #endif
 
-/// Predicate formats of apps: read, turned into filters, written, and read as the same.
+/// Fuzzes predicate formats of apps: parsed, converted to filters, written, and read as the same.
 ///
 /// The sources of `CloudKit/Predicates` are compiled into the fuzzer: the rest of that module needs Foundation.
 enum PredicateTarget {
-    /// What placeholders take, over and over. Made for each input: LeakSanitizer does not see through the tagged pointers of a global.
+    /// The arguments of placeholders, used over and over. Made for each input: LeakSanitizer does not see through the
+    /// tagged pointers of a global.
     private static var arguments: [PredicateOperand] {
         [
             .value(.string("key")), .value(.int64(7)), .value(.double(2.5)), .list([.value(.string("a")), .null]),
@@ -27,7 +28,7 @@ enum PredicateTarget {
         }
         let exact = PredicateFormat.exact(tree)
         let again = PredicateParser.tree(exact.text, exact.arguments.map { .value($0) })
-        // Arithmetic, which no query takes, is written as functions inside each other, and those may be too many.
+        // Arithmetic, which no query takes, is written as nested functions, and their nesting may be too deep.
         promise("what was read is written as the same", again == tree || again.fault?.problem == PredicateParser.tooDeep)
         promise("what was read is printed", !PredicateFormat.text(tree).isEmpty)
     }

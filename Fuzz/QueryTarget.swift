@@ -1,8 +1,8 @@
 @testable import NacreCloudContainer
 @testable import NacreCloudWire
 
-/// What clients send to `records/query`. The first byte chooses: a request's JSON, held against a schema that has a field of every type, or the
-/// bytes of a continuation marker as they are once the seal is off.
+/// Fuzzes the input of `records/query`. The first byte chooses: a request's JSON, checked against a schema with a
+/// field of every type, or the decrypted bytes of a continuation marker.
 enum QueryTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         guard let choice = input.first else { return }
@@ -14,7 +14,7 @@ enum QueryTarget {
     private static let caller = Caller(.user("_u"))
     private static let database = DatabaseID(rawValue: 1)
 
-    /// A record type `T` whose field of each type is called as the type, with each index that the type can have.
+    /// A record type `T` with a field of each type, named like the type, with each index that the type can have.
     private static let schema: Schema = {
         var next: Int64 = 1
         var type = RecordTypeDefinition(name: "T")

@@ -1,6 +1,6 @@
 @testable import NacreCloudContainer
 
-/// Texts in CloudKit's schema language: read, printed, and read as the same.
+/// Fuzzes texts in CloudKit's schema language: read, printed, and read as the same.
 enum SchemaTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         guard let schema = try? SchemaText.schema(from: String(decoding: input, as: UTF8.self)) else { return }

@@ -1,8 +1,8 @@
 @testable import NacreCloudContainer
 
-/// What the database keeps in binary: record bodies and the results of operations. The first byte chooses which.
+/// Fuzzes the database's binary forms: record bodies and the results of operations. The first byte chooses which.
 ///
-/// A disk that lies is caught by a checksum, so here it is put right, and the reader has to bear what is under it.
+/// A checksum detects damage on the disk, so it is made valid here, and the reader must bear any bytes below it.
 enum StoredTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         guard let choice = input.first else { return }

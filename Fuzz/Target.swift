@@ -1,4 +1,4 @@
-/// A reader of bytes that come from elsewhere, as the fuzzers see it: `run` takes any bytes and calls `promise` for each thing that must hold.
+/// A reader of foreign bytes, as the fuzzers see it: `run` takes any bytes and calls `promise` for each invariant.
 ///
 /// libFuzzer makes inputs for hours (`LibFuzzer.swift`); the tests run those of `Fuzz/corpus` (`CorpusTests.swift`).
 enum Target: String, CaseIterable {

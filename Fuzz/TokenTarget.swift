@@ -4,9 +4,9 @@
     @testable import NacreCloudServer
 #endif
 
-/// Change tokens: their bytes, and the sealed text that clients hold.
+/// Fuzzes change tokens: their bytes, and the sealed text that clients hold.
 enum TokenTarget {
-    /// Fixed, so that the corpus has texts that open.
+    /// Fixed keys, so that the corpus has texts that open.
     private static let sealer: TokenSealer = {
         do {
             return try TokenSealer(keys: [("a1", [UInt8](0..<32)), ("b2", [UInt8](32..<64))])
@@ -24,7 +24,7 @@ enum TokenTarget {
         do {
             let text = try sealer.seal(token.bytes)
             check(text)
-            // A name at the limit of its length still fits a text that opens; longer ones are none of ours.
+            // A name at the limit of its length still fits a text that opens; longer ones never occur.
             if token.bytes.count <= 512 { promise("what was sealed opens as the same", sealer.open(text) == token.bytes) }
             promise("a text that was changed does not open", sealer.open(changed(text, by: bytes)) == nil)
             promise("a token opens for its own purpose only", sealer.open(text, for: .account) == nil)
@@ -34,7 +34,7 @@ enum TokenTarget {
         }
     }
 
-    /// The text with another character somewhere, as the bytes say where and which.
+    /// Returns the text with one character changed; the bytes choose which and to what.
     private static func changed(_ text: String, by bytes: [UInt8]) -> String {
         var characters = Array(text.utf8)
         let choice = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFF_FFFF }
@@ -45,7 +45,7 @@ enum TokenTarget {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// A text opens only if sealing made it: under the newest key the same bytes give the same text.
+    /// Checks that a text opens only if sealing made it: under the newest key the same bytes give the same text.
     private static func check(_ text: String) {
         guard let opened = sealer.open(text) else { return }
         // The newest key's ID, `b2`, behind its length.

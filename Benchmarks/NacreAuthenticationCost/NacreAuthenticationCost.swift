@@ -7,12 +7,13 @@ import NacreCloudStore
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What does a server spend on knowing who asks, and what that caller may read? Prints one JSON object, in microseconds of CPU for each request.
+/// Measures what a server spends on authenticating a caller and checking its permissions. Prints one JSON object, in
+/// microseconds of CPU for each request.
 ///
 ///     NacreAuthenticationCost FOLDER SECONDS < QUESTIONS
 ///
-/// `FOLDER` is that of a server that has ended: its store, its tokens and keys are taken as the server takes them. The questions are the very requests
-/// that the server was loaded with, so both figures are of the same work.
+/// `FOLDER` is the data folder of a server that has ended; store, tokens and keys are opened as the server opens
+/// them. The questions are the requests that the server was loaded with, so both figures are of the same work.
 @main
 struct NacreAuthenticationCost {
     private static let rounds = 10
@@ -28,15 +29,16 @@ struct NacreAuthenticationCost {
     }
 
     private struct Cost: Encodable {
-        /// To find out who asks, and to ask again before the answer.
+        /// The identification of the caller, and its repetition before the answer.
         var identity: Double
-        /// To count the request, and to see whether somebody has had too much.
+        /// The count of the request, and the check of the rates.
         var rates: Double
-        /// To find out what the caller may read: the lookup by the caller, less the lookup by an administrator, whom no grant holds.
+        /// The check of the caller's grants: the lookup by the caller, less the lookup by an administrator, whom no
+        /// grant restricts.
         var roles: Double
     }
 
-    /// The answer is not the record.
+    /// The answer has another record.
     private struct Difference: Error {}
 
     static func main() async throws {
@@ -79,7 +81,7 @@ struct NacreAuthenticationCost {
         var administrator = caller
         administrator.isAdministrator = true
 
-        // A part of a request that has a body is asked with a request of its own: a body is read once.
+        // A body is read once, so a signed request is made anew for each call.
         let signs = request.header("X-Apple-CloudKit-Request-KeyID") != nil
         let identity = try await microseconds(seconds / 4) {
             let request = signs ? HTTPRequest(method: .post, target: question.target, headers: headers, body: body) : request
@@ -94,7 +96,8 @@ struct NacreAuthenticationCost {
             payers += more
             rates.take(1, from: payers)
         }
-        // In turns, so that both meet the same moments of the machine; the best of each, because others on the machine only add.
+        // Alternating rounds meet the same states of the machine; the best of each counts, because other processes
+        // only add.
         var (byCaller, byAdministrator) = (Double.infinity, Double.infinity)
         for _ in 0..<rounds * 10 {
             byCaller = min(byCaller, try await round(seconds / 200) { try await look(up: asked, target, caller, cloud) })
@@ -108,14 +111,15 @@ struct NacreAuthenticationCost {
         guard case .record? = answer.records.first else { throw Difference() }
     }
 
-    /// Of this process's CPU, for one call, in the best of some rounds: what the code can do, whatever else the machine is at.
+    /// Returns this process's CPU for one call, in the best of some rounds: the code's own cost, whatever else the
+    /// machine does.
     private static func microseconds(_ seconds: Double, _ body: () async throws -> Void) async throws -> Double {
         var best = Double.infinity
         for _ in 0..<rounds { best = min(best, try await round(seconds / Double(rounds), body)) }
         return best
     }
 
-    /// The same in one round.
+    /// Returns the same in one round.
     private static func round(_ seconds: Double, _ body: () async throws -> Void) async throws -> Double {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(seconds)

@@ -2,8 +2,8 @@ import Glibc
 import NacreCloudWire
 import NacreCrypto
 
-/// How fast are files cut into chunks, and their chunks named, on one core? Prints one JSON object, in megabytes a second of CPU
-/// time: what others do on the machine does not count.
+/// Measures how fast files are cut into chunks, and the chunks hashed, on one core. Prints one JSON object, in
+/// megabytes a second of CPU time, so that other processes do not count.
 ///
 ///     NacreChunking SECONDS
 @main

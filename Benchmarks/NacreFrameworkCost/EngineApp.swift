@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// An app that leaves its records to a `CKSyncEngine`, and decides itself when that works.
+/// An app that leaves its records to a `CKSyncEngine`, and decides itself when the engine works.
 actor EngineApp: CKSyncEngineDelegate {
     private let database: CKDatabase
     private var saved = 0
@@ -34,7 +34,7 @@ actor EngineApp: CKSyncEngineDelegate {
         switch event {
         case .sentRecordZoneChanges(let sent): saved += sent.savedRecords.count
         case .fetchedRecordZoneChanges(let changes):
-            // As an app would: one value of each record is looked at.
+            // As an app would: one value of each record is read.
             for modification in changes.modifications where modification.record["title"] as? String != nil { fetched += 1 }
         default: break
         }

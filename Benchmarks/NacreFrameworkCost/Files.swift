@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// A large file of a record, saved or fetched, and what that holds in memory above rest.
+/// Saves or fetches a large file of a record, and measures the memory above rest.
 struct Files {
     private static let pieceBytes = 1 << 20
     private let recordID: CKRecord.ID
@@ -12,11 +12,12 @@ struct Files {
         self.database = database
     }
 
-    /// - Returns: megabytes.
+    /// Saves a file of `count` bytes.
+    /// - Returns: Megabytes of memory above rest.
     func upload(_ count: Int) async throws -> Double {
         let url = FileManager.default.temporaryDirectory.appending(path: "large-file")
         try write(count, to: url)
-        // The connection is there, and what a first save brings along.
+        // A first save opens the connection and makes one-time allocations.
         _ = try await database.modifyRecords(
             saving: [CKRecord(recordType: "Small", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: recordID.zoneID))], deleting: [])
         let record = CKRecord(recordType: "Large", recordID: recordID)
@@ -37,7 +38,7 @@ struct Files {
     }
 
     private func measured(_ work: () async throws -> Void) async throws -> Double {
-        // The kernel counts the most from here on.
+        // Resets the kernel's peak value.
         try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
         let rest = try megabytes("VmRSS:")
         try await work()

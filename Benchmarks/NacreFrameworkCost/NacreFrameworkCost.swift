@@ -1,16 +1,17 @@
 import CloudKit
 import Foundation
 
-/// What does an app spend on each record that it saves or fetches? Prints one JSON object.
+/// Measures what an app spends on each record that it saves or fetches. Prints one JSON object.
 ///
 ///     NacreFrameworkCost save|fetch|changes|engine-save|engine-fetch|sync|bytes|wait|upload|download ZONE COUNT
 ///
-/// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
-/// server and the account come from the environment, as for any app. `changes` fetches the same with one operation; `engine-save` and
-/// `engine-fetch` do what `save` and `changes` do, with a `CKSyncEngine` that has no state yet. `sync` fetches as an app does that follows a
-/// zone (one operation), waits for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
-/// their tokens, and says as `records` how many bytes came. `wait` has COUNT requests at once wait for changes, and says what that costs.
-/// `upload` and `download` move one file of COUNT bytes, and say as `growth_megabytes` what memory that took above rest.
+/// `save` saves COUNT new records 400 at a time. `fetch` fetches all changes of the zone, 200 a page, and keeps none.
+/// The server and the account come from the environment, as for any app. `changes` fetches the same with one
+/// operation; `engine-save` and `engine-fetch` do what `save` and `changes` do, with a `CKSyncEngine` without state.
+/// `sync` fetches as an app does that follows a zone (one operation), waits for a line, and fetches later changes.
+/// `bytes` gets the pages of `fetch` with libcurl alone, reads only their tokens, and prints the number of bytes as
+/// `records`. `wait` has COUNT requests at once wait for changes, and prints their cost. `upload` and `download` move
+/// one file of COUNT bytes, and print the memory above rest as `growth_megabytes`.
 @main
 struct NacreFrameworkCost {
     private static let recordsPerSave = 400
@@ -71,7 +72,7 @@ struct NacreFrameworkCost {
         while true {
             let page = try await database.recordZoneChanges(inZoneWith: zone, since: token, desiredKeys: nil, resultsLimit: recordsPerPage)
             for (_, result) in page.modificationResultsByID {
-                // As an app would: one value of each record is looked at.
+                // As an app would: one value of each record is read.
                 if try result.get().record["title"] as? String != nil { fetched += 1 }
             }
             token = page.changeToken
@@ -79,7 +80,7 @@ struct NacreFrameworkCost {
         }
     }
 
-    /// Prints a line of its own for the first sync.
+    /// Fetches twice, and prints a line for the first sync.
     private static func sync(_ zone: CKRecordZone.ID, of database: CKDatabase) async throws -> Int {
         let clock = ContinuousClock()
         let began = clock.now

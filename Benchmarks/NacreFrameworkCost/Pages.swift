@@ -1,14 +1,15 @@
 import Foundation
 import NacreHTTPClient
 
-/// The pages of a zone's changes as libcurl brings them: every byte arrives, none is made into a record.
+/// The pages of a zone's changes as libcurl receives them: all bytes, without decoding of records.
 struct Pages {
     private struct NoAnswer: Error {}
 
     private let client = HTTPClient()
     private let environment = ProcessInfo.processInfo.environment
 
-    /// - Returns: how many bytes the pages have.
+    /// Fetches all pages.
+    /// - Returns: The number of bytes in them.
     func read(_ zone: String) async throws -> Int {
         guard let server = environment["CLOUDKIT_SERVER_URL"], let container = environment["CLOUDKIT_CONTAINER"],
             let token = environment["CLOUDKIT_ACCOUNT_TOKEN"]

@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// One operation that fetches all that changed in a zone, and counts it.
+/// Fetches all changes of a zone with one operation, and counts them.
 final class Sync: @unchecked Sendable {
     // Sendable: the operation's blocks run one after another on its queue, and `run` reads after the last.
 
@@ -22,7 +22,7 @@ final class Sync: @unchecked Sendable {
         configuration.previousServerChangeToken = since
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone], configurationsByRecordZoneID: [zone: configuration])
         operation.recordWasChangedBlock = { [self] _, result in
-            // As an app would: one value of each record is looked at.
+            // As an app would: one value of each record is read.
             if case .success(let record) = result, record["title"] as? String != nil { records += 1 }
         }
         operation.recordZoneFetchResultBlock = { [self] _, result in token = try? result.get().serverChangeToken }

@@ -1,15 +1,16 @@
 import Foundation
 import NacreHTTPClient
 
-/// Many requests for changes that nobody makes: what it costs a client to wait.
+/// Measures a client's cost of many requests that wait for changes.
 ///
-/// A user may wait some times at once only: `WAITING_ACCOUNT_TOKENS` has the account tokens that take turns, with commas between them.
+/// A user may have only a few waiting requests at once: `WAITING_ACCOUNT_TOKENS` has account tokens, separated by
+/// commas, which are used in turn.
 struct Waiting {
     private struct NoAnswer: Error {}
 
     private let environment = ProcessInfo.processInfo.environment
 
-    /// Waits for `seconds` with `count` requests at once, and prints what that took of the processor.
+    /// Waits for `seconds` with `count` requests at once, and prints the CPU time that this took.
     func wait(_ count: Int, seconds: Double, usage: () -> Double) async throws {
         guard let server = environment["CLOUDKIT_SERVER_URL"], let container = environment["CLOUDKIT_CONTAINER"],
             let tokens = environment["WAITING_ACCOUNT_TOKENS"]?.split(separator: ","), !tokens.isEmpty
@@ -29,12 +30,12 @@ struct Waiting {
         let asked = requests
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<count { group.addTask { _ = try? await client.send(asked[number % asked.count]) } }
-            // Until all of them have been sent and lie still.
+            // By then all requests have been sent and are idle.
             try? await Task.sleep(for: .seconds(3))
             let before = usage()
             try? await Task.sleep(for: .seconds(seconds))
             let spent = usage() - before
-            // One that was answered, or refused, is none that waits.
+            // A request that was answered or refused does not wait.
             let running = await client.census().running
             print(#"{"waiting":\#(running),"cpu_ms_per_second":\#(spent / seconds * 1000),"resident_mb":\#(Self.residentMegabytes)}"#)
             group.cancelAll()

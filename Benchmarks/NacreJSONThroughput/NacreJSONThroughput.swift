@@ -1,11 +1,12 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// How fast are the messages of 200 records of eight fields read and written? Prints one JSON object, in megabytes a second.
+/// Measures how fast the messages of 200 records of eight fields are read and written. Prints one JSON object, in
+/// megabytes a second.
 ///
 ///     NacreJSONThroughput SECONDS
 ///
-/// Each figure is the best of many short rounds: what the code can do, whatever else the machine is at.
+/// Each figure is the best of many short rounds: the code's own speed, whatever else the machine does.
 @main
 struct NacreJSONThroughput {
     private static let recordCount = 200
@@ -33,10 +34,10 @@ struct NacreJSONThroughput {
                 + #""request_read":\#(requestRead),"answer_read":\#(answerRead),"answer_write":\#(answerWrite)}"#)
     }
 
-    /// What was read or written is not what was there.
+    /// The value read or written differs from the original.
     private struct Difference: Error {}
 
-    /// Megabytes a second of `body` over `bytes` bytes, in the best round.
+    /// Returns the megabytes a second of `body` over `bytes` bytes, in the best round.
     private static func rate(of bytes: Int, _ seconds: Double, _ body: () throws -> Void) rethrows -> Double {
         let clock = ContinuousClock()
         var best = 0.0

@@ -1,7 +1,8 @@
 import CloudKit
 import CloudKitTesting
 
-/// How long does a cloud take inside a test, from nothing to a user who is signed in, and until it is gone? Prints one JSON object, in milliseconds.
+/// Measures how long a cloud in a test takes from nothing to a signed-in user, and until it is gone. Prints one JSON
+/// object, in milliseconds.
 ///
 ///     NacreTestingCost COUNT
 @main

@@ -1,7 +1,8 @@
 import CSQLite
 import CloudKit
 
-/// As much of SQLite as the cache needs: statements with values in their places, and rows of values. Not `Sendable`: an actor keeps it.
+/// The part of SQLite that the cache needs: statements with bound values, and rows of values. Not `Sendable`: an
+/// actor keeps it.
 final class Database {
     enum Value: Equatable {
         case null
@@ -24,14 +25,15 @@ final class Database {
 
     private var connection: OpaquePointer?
 
-    /// - Parameter path: of the file, which is made where it is missing; `:memory:` for none.
+    /// Opens a database.
+    /// - Parameter path: The file, which is made where it is missing; `:memory:` for none.
     init(path: String) throws {
         guard sqlite3_open(path, &connection) == SQLITE_OK else { throw failure("opening \(path)") }
     }
 
     deinit { sqlite3_close_v2(connection) }
 
-    /// Runs one statement, and gives its rows.
+    /// Runs one statement, and returns its rows.
     @discardableResult
     func run(_ sql: String, _ values: [Value] = []) throws -> [[Value]] {
         var statement: OpaquePointer?
@@ -51,7 +53,7 @@ final class Database {
     }
 
     private func bind(_ value: Value, at index: Int32, of statement: OpaquePointer?) -> Int32 {
-        // SQLite copies what it is given before the call returns.
+        // SQLite copies the value before the call returns.
         let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         return switch value {
         case .null: sqlite3_bind_null(statement, index)

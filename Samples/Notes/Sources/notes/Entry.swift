@@ -1,6 +1,6 @@
 import CloudKit
 
-/// A folder or a note, as this device has it: what the app shows, and what the sync knows of it.
+/// A folder or a note on this device: what the app shows, and the state of its sync.
 struct Entry: Equatable {
     enum Kind: String {
         case folder = "Folder"
@@ -24,9 +24,9 @@ struct Entry: Equatable {
     var folder: String?
     /// The system fields of the server's version that this one was made from; nil: the server has none yet.
     var systemFields: Data?
-    /// Changed here, and not sent yet.
+    /// Whether it was changed here and is not sent yet.
     var isUnsent = true
-    /// Deleted here, and the server does not know yet.
+    /// Whether it was deleted here and the server does not know yet.
     var isGone = false
 
     static func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
@@ -34,7 +34,7 @@ struct Entry: Equatable {
 }
 
 extension Entry {
-    /// What the server has; nil where the record is neither a folder nor a note.
+    /// Makes an entry of the server's record; nil where the record is neither a folder nor a note.
     init?(_ record: CKRecord) {
         guard let kind = Kind(rawValue: record.recordType), let title = record[Key.title] as? String else { return nil }
         name = record.recordID.recordName
@@ -52,13 +52,14 @@ extension Entry {
         return coder.encodedData
     }
 
-    /// What is sent. With the change tag of the version that it was made from, so that the server tells where another device was faster.
+    /// The record to send. It has the change tag of the version that it was made from, by which the server detects a
+    /// conflict.
     var record: CKRecord {
         let record = known ?? CKRecord(recordType: kind.rawValue, recordID: recordID)
         record[Key.title] = title
         if kind == .note {
             record[Key.text] = text
-            // The server takes the notes along when the folder is deleted.
+            // The server deletes the notes with their folder.
             record[Key.folder] = folder.map { CKRecord.Reference(recordID: Self.recordID($0), action: .deleteSelf) }
         }
         return record

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// What this device has, in a file of SQLite: entries, and the state of the sync engine, which belongs to them.
+/// The cache of this device in an SQLite file: entries, and the state of the sync engine, which belongs to them.
 struct NoteCache {
     private let database: Database
 
@@ -17,7 +17,7 @@ struct NoteCache {
 
     // MARK: Entries
 
-    /// What is there to be seen: folders, and notes of a folder, by title.
+    /// Returns visible entries by title: all folders, or the notes of a folder.
     func entries(in folder: String?) throws -> [Entry] {
         try select("WHERE gone = 0 AND folder IS ? ORDER BY title, name", Database.Value(folder))
     }
@@ -27,7 +27,7 @@ struct NoteCache {
         try select("WHERE gone = 0 AND title = ? AND kind = ? ORDER BY name", .text(title), .text(kind.rawValue)).first
     }
 
-    /// Changed or deleted here, and not sent yet: folders first, as notes refer to them.
+    /// Returns entries changed or deleted here and not sent yet: folders first, as notes refer to them.
     func unsent() throws -> [Entry] { try select("WHERE unsent = 1 ORDER BY kind, name") }
 
     func put(_ entry: Entry) throws {
@@ -39,11 +39,11 @@ struct NoteCache {
             ])
     }
 
-    /// Takes an entry away, and the notes that are in it.
+    /// Removes an entry, and the notes in it.
     func remove(_ name: String) throws { try database.run("DELETE FROM entry WHERE name = ?1 OR folder = ?1", [.text(name)]) }
     func removeAll() throws { try database.run("DELETE FROM entry") }
 
-    /// The server has nothing of this any more: all is sent again.
+    /// Marks all entries as unsent, once the server has lost them.
     func forgetServer() throws { try database.run("UPDATE entry SET system = NULL, unsent = 1") }
 
     private func select(_ rest: String, _ values: Database.Value...) throws -> [Entry] {

@@ -1,7 +1,7 @@
 import CloudKit
 import CloudKitPush
 
-/// What was typed, done: words in, lines out.
+/// Runs a command line: words in, lines out.
 struct NoteCommand {
     static let usage = """
         notes add FOLDER TITLE TEXT
@@ -40,7 +40,7 @@ struct NoteCommand {
         }
     }
 
-    /// Syncs when the server is reached, since something may have happened before, and whenever it pushes.
+    /// Syncs when the connection is made, since changes may have come before, and at each push.
     private func watch(count: Int) async throws {
         let (hints, hint) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let container = container

@@ -1,22 +1,24 @@
 import CloudKit
 
-/// Keeps the cache of this device and the user's private database in step, by a `CKSyncEngine`.
+/// Syncs the cache of this device with the user's private database, by a `CKSyncEngine`.
 ///
-/// What the user does is written into the cache and needs no network; `sync()` sends and fetches. The engine keeps what is pending in its state, and
-/// the cache marks it as unsent, so that what was written just before the app was killed is sent too.
+/// The user's changes go into the cache and need no network; `sync()` sends and fetches. The engine keeps pending
+/// changes in its state, and the cache marks them as unsent, so that a change made just before the app was killed is
+/// sent too.
 actor NoteSync: CKSyncEngineDelegate {
     private let database: CKDatabase
     private let cache: NoteCache
     private var madeEngine: CKSyncEngine?
-    /// What other devices changed, in words, since it was last asked for.
+    /// Changes of other devices, in words, since the last sync.
     private var news: [String] = []
-    /// The first failure of the cache while the engine told something: a delegate cannot throw.
+    /// The first failure of the cache during an event of the engine: a delegate cannot throw.
     private var cacheFailure: (any Error)?
 
-    /// How often a send is tried again that met another device's version, or a zone that was gone.
+    /// Attempts of a send that met another device's version, or a zone that was deleted.
     private static let sends = 5
 
-    /// - Parameter cache: the path of the cache's file.
+    /// Makes the sync.
+    /// - Parameter cache: The path of the cache's file.
     init(_ container: CKContainer, cache: String) throws {
         database = container.privateCloudDatabase
         self.cache = try NoteCache(path: cache)
@@ -25,7 +27,7 @@ actor NoteSync: CKSyncEngineDelegate {
     private func engine() throws -> CKSyncEngine {
         if let madeEngine { return madeEngine }
         var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: try cache.state(), delegate: self)
-        // A command is over before a system would find the time.
+        // A command ends before the system would start a sync.
         configuration.automaticallySync = false
         let engine = CKSyncEngine(configuration)
         madeEngine = engine
@@ -34,7 +36,7 @@ actor NoteSync: CKSyncEngineDelegate {
         return engine
     }
 
-    // MARK: What the user does
+    // MARK: The user's changes
 
     func folders() throws -> [Entry] { try cache.entries(in: nil) }
     func notes(in folder: Entry) throws -> [Entry] { try cache.entries(in: folder.name) }
@@ -88,9 +90,9 @@ actor NoteSync: CKSyncEngineDelegate {
 
     // MARK: Sync
 
-    /// Fetches what others changed, and sends what was changed here.
+    /// Fetches the changes of other devices, and sends the changes of this one.
     ///
-    /// - Returns: what others changed, in words.
+    /// - Returns: The changes of other devices, in words.
     @discardableResult
     func sync() async throws -> [String] {
         let engine = try engine()
@@ -100,10 +102,11 @@ actor NoteSync: CKSyncEngineDelegate {
             do {
                 try await engine.sendChanges()
             } catch let error as CKError where error.code == .partialFailure && attempt < Self.sends {
-                // The delegate has looked at each failure, and added again what may succeed now.
+                // The delegate has handled each failure, and added again the changes that may succeed now.
             }
         }
-        // A device that has sent into a zone and never fetched it begins there without a token, and is not told of what was deleted by then.
+        // A device that sends into a zone before any fetch begins without a token there, and is not told of earlier
+        // deletions.
         if isAnythingPending { try await engine.fetchChanges() }
         if let cacheFailure { throw cacheFailure }
         defer { news = [] }
@@ -154,7 +157,7 @@ actor NoteSync: CKSyncEngineDelegate {
     private func handle(_ change: CKSyncEngine.Event.AccountChange.ChangeType, of engine: CKSyncEngine) throws {
         switch change {
         case .signIn:
-            // What was written before anybody signed in belongs to who does.
+            // Entries made before the sign-in belong to the new user.
             addZone(to: engine)
             addUnsent(to: engine)
         case .signOut, .switchAccounts: try cache.removeAll()
@@ -172,14 +175,14 @@ actor NoteSync: CKSyncEngineDelegate {
         }
     }
 
-    // MARK: What the server has
+    // MARK: The server's changes
 
     private func take(_ record: CKRecord) throws {
         guard let theirs = Entry(record) else { return }
-        // What is still to be sent meets the newer version there, and is told apart then.
+        // An unsent entry stays: its send meets the newer version, and the conflict is resolved then.
         let ours = try cache.entry(named: theirs.name)
         if ours?.isUnsent ?? false { return }
-        // The feed tells a device its own changes too.
+        // The feed also returns a device's own changes.
         if ours.map({ ($0.title, $0.text, $0.folder) != (theirs.title, theirs.text, theirs.folder) }) ?? true {
             news.append("\(theirs.kind.rawValue.lowercased()) \(theirs.title)")
         }
@@ -188,7 +191,7 @@ actor NoteSync: CKSyncEngineDelegate {
 
     private func forget(_ recordID: CKRecord.ID) throws {
         guard let entry = try cache.entry(named: recordID.recordName), !entry.isUnsent else { return }
-        // In which order a folder and its notes are told is not promised.
+        // The order of a folder's and its notes' deletions is not guaranteed.
         let notes = entry.kind == .folder ? try cache.entries(in: entry.name) : []
         news += (notes + [entry]).map { "deleted \($0.title)" }
         try cache.remove(entry.name)
@@ -197,7 +200,7 @@ actor NoteSync: CKSyncEngineDelegate {
     private func wasSaved(_ record: CKRecord, of engine: CKSyncEngine) throws {
         guard var entry = try cache.entry(named: record.recordID.recordName) else { return }
         entry.systemFields = Entry.systemFields(of: record)
-        // Edited again while it was sent, it is pending again.
+        // If it was edited while it was sent, it is pending again.
         entry.isUnsent = engine.state.pendingRecordZoneChanges.contains { $0.recordID == record.recordID }
         try cache.put(entry)
     }
@@ -208,7 +211,7 @@ actor NoteSync: CKSyncEngineDelegate {
         case .serverRecordChanged:
             guard let server = error.serverRecord, let theirs = Entry(server) else { return }
             try cache.put(theirs)
-            // Both texts stay: that of this device as a note of its own.
+            // Both texts stay: this device's text becomes a note of its own.
             guard ours.kind == .note, ours.text != theirs.text else { return }
             try change(
                 Entry(name: UUID().uuidString, kind: .note, title: "\(ours.title) (other version)", text: ours.text, folder: theirs.folder))
@@ -216,17 +219,17 @@ actor NoteSync: CKSyncEngineDelegate {
             addZone(to: engine)
             fallthrough
         case .unknownItem:
-            // Gone on the server, and edited here: it is made again.
+            // Deleted on the server, and edited here: it is made again.
             ours.systemFields = nil
             try change(ours)
         case .referenceViolation:
-            // Its folder is gone, so it is too.
+            // The note's folder was deleted, so the note is too.
             try cache.remove(ours.name)
         default: break  // What may pass is still pending; the rest stays unsent, and is tried at the next launch.
         }
     }
 
-    // MARK: What is pending
+    // MARK: Pending changes
 
     private func addZone(to engine: CKSyncEngine) {
         engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Entry.zoneID))])

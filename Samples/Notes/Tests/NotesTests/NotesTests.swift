@@ -15,7 +15,7 @@ import Testing
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// The app as it starts on a device: another one with the same cache when the last one has ended.
+    /// Starts the app on a device; a second launch with the same cache follows the end of the first.
     private func launch(_ device: String, of user: String = "ada") async throws -> NoteSync {
         try NoteSync(try await cloud.signIn(user, device: device), cache: folder.appending(path: "\(device).db").path)
     }

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// A party: where and when, and who comes to make the guests laugh. A record of the public database, which everybody reads.
+/// A party with its time and place. A record of the public database, which everybody reads.
 struct Party {
     static let recordType: CKRecord.RecordType = "Party"
 
@@ -12,7 +12,7 @@ struct Party {
         static let photo: CKRecord.FieldKey = "photo"
     }
 
-    /// As it was last seen, with its change tag: who saves it is told when somebody else has saved it since.
+    /// The record as it was last seen, with its change tag: a save fails if another user has saved it since.
     let record: CKRecord
     var title: String
     var start: Date
@@ -21,7 +21,7 @@ struct Party {
 
     var id: CKRecord.ID { record.recordID }
 
-    /// nil where the record is none of a party.
+    /// Makes a party of a record; nil for a record of another type.
     init?(_ record: CKRecord) {
         guard record.recordType == Self.recordType, let title = record[Key.title] as? String, let start = record[Key.start] as? Date,
             let place = record[Key.place] as? CLLocation
@@ -34,8 +34,8 @@ struct Party {
     }
 }
 
-/// Somebody who was hired for a party. The reference points from the clown to the party: a party knows nothing of its clowns, so two who hire at the
-/// same time never meet in a conflict, and with `.deleteSelf` clowns go when their party does.
+/// A clown hired for a party. The reference points from the clown to the party, so two users who hire at the same
+/// time never conflict. With `.deleteSelf` clowns are deleted with their party.
 struct Clown {
     static let recordType: CKRecord.RecordType = "Clown"
 

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// What was typed, done: words in, lines out.
+/// Runs a command line: words in, lines out.
 struct PartyCommand {
     static let usage = """
         party add TITLE LATITUDE,LONGITUDE DATE [PHOTO]   DATE as 2026-06-01T15:00:00Z

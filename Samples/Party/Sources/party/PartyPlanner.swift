@@ -1,6 +1,6 @@
 import CloudKit
 
-/// All that the app asks of the cloud.
+/// The app's requests to the cloud.
 struct PartyPlanner {
     private let database: CKDatabase
 
@@ -10,7 +10,7 @@ struct PartyPlanner {
 
     // MARK: Parties
 
-    /// Saves a new party, and sends its photo along.
+    /// Saves a new party with its photo.
     func add(_ title: String, at place: CLLocation, on start: Date, photo: URL? = nil) async throws -> Party {
         let record = CKRecord(recordType: Party.recordType)
         record[Party.Key.title] = title
@@ -20,14 +20,14 @@ struct PartyPlanner {
         return try party(try await database.save(record))
     }
 
-    /// The parties from this moment on, the next one first. Photos stay on the server until one is asked for.
+    /// Returns the parties from this time on, the next one first. Photos stay on the server until `photo(of:)`.
     func parties(from moment: Date = .now) async throws -> [Party] {
         let query = CKQuery(recordType: Party.recordType, predicate: NSPredicate(format: "%K >= %@", Party.Key.start, moment as NSDate))
         query.sortDescriptors = [NSSortDescriptor(key: Party.Key.start, ascending: true)]
         return try await records(query).compactMap(Party.init)
     }
 
-    /// The parties around a place, the nearest first.
+    /// Returns the parties around a place, the nearest first.
     func parties(within metres: CLLocationDistance, of place: CLLocation) async throws -> [Party] {
         let query = CKQuery(
             recordType: Party.recordType,
@@ -36,7 +36,7 @@ struct PartyPlanner {
         return try await records(query).compactMap(Party.init)
     }
 
-    /// The party of this title, that begins first where there are several.
+    /// Returns the party of this title; of several, the one that begins first.
     func party(titled title: String) async throws -> Party {
         let query = CKQuery(recordType: Party.recordType, predicate: NSPredicate(format: "%K == %@", Party.Key.title, title))
         query.sortDescriptors = [NSSortDescriptor(key: Party.Key.start, ascending: true)]
@@ -44,7 +44,7 @@ struct PartyPlanner {
         return try party(record)
     }
 
-    /// Moves a party. Who has moved it meanwhile is not overwritten: the new time goes into what the server has.
+    /// Moves a party. Another user's change is kept: the new time goes into the server's record.
     func move(_ party: Party, to start: Date) async throws -> Party {
         var record = party.record
         while true {
@@ -58,12 +58,13 @@ struct PartyPlanner {
         }
     }
 
-    /// Takes a party away; its clowns go with it.
+    /// Deletes a party; its clowns are deleted with it.
     func cancel(_ party: Party) async throws {
         try await database.deleteRecord(withID: party.id)
     }
 
-    /// Where the photo of a party is now, on this machine; nil: it has none. The file is a cached one: copy what is to stay.
+    /// Returns the photo of a party as a file on this machine; nil: it has none. The file is in a cache: copy it to
+    /// keep it.
     func photo(of party: Party) async throws -> URL? {
         let record = try await database.records(for: [party.id], desiredKeys: [Party.Key.photo])[party.id]?.get()
         return (record?[Party.Key.photo] as? CKAsset)?.fileURL
@@ -79,7 +80,7 @@ struct PartyPlanner {
         _ = try await database.save(record)
     }
 
-    /// Who comes to a party, by name.
+    /// Returns the clowns of a party, by name.
     func clowns(of party: Party) async throws -> [Clown] {
         let query = CKQuery(
             recordType: Clown.recordType,
@@ -90,7 +91,7 @@ struct PartyPlanner {
 
     // MARK: Records
 
-    /// All that a query finds, page by page. Of a type that nobody has saved yet there is nothing.
+    /// Returns all records that a query finds, page by page; none for a type that was never saved.
     private func records(_ query: CKQuery) async throws -> [CKRecord] {
         let keys = [Party.Key.title, Party.Key.start, Party.Key.place, Clown.Key.name, Clown.Key.fee]
         do {
