@@ -4,16 +4,16 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
 
-/// A server of event streams, on a port of its own: each connection is answered by the next of its scripts.
+/// A server of event streams, on its own port: each connection gets the next of its scripts.
 final class EventServer: Sendable {
-    /// What a connection gets.
+    /// The behaviour of one connection.
     enum Script: Sendable {
         /// Pieces of a stream, which then ends.
         case pieces([String])
         /// Pieces of a stream, which then stays open and silent.
         case open([String])
         case refusal(HTTPStatus, retryAfter: String?, ServerError?)
-        /// An answer of somebody else.
+        /// An answer that is not a nacre server's.
         case page
     }
 
@@ -80,12 +80,12 @@ final class EventServer: Sendable {
 
     func close() async { await server.shutdown(grace: .zero) }
 
-    /// What was posted.
+    /// The notes that were posted.
     var notes: [String] { state.withLock { $0.notes } }
 
     func refuseNotes(_ count: Int) { state.withLock { $0.notesRefused = count } }
 
-    /// Returns when this was posted.
+    /// Returns when this note was posted.
     func hears(_ note: String) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -126,7 +126,7 @@ final class EventServer: Sendable {
                 body: .stream { writer in
                     defer { closed() }
                     for piece in pieces { try await writer.write(Array(piece.utf8)) }
-                    // Until the client has gone: the server cancels who writes to nobody.
+                    // Waits until the client has gone: the server then cancels this handler.
                     let (never, keeper) = AsyncStream<Void>.makeStream()
                     for await _ in never {}
                     keeper.finish()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitPush
 
-/// Server-sent events, however their bytes are cut.
+/// Tests of server-sent events, whose bytes may be split anywhere.
 struct EventStreamReaderTests {
     private func events(_ text: String) -> [EventStreamReader.Event] {
         var reader = EventStreamReader()

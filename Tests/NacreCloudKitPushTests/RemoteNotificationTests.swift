@@ -6,9 +6,9 @@ import NacreHTTPServer
 import NacreLocks
 import Testing
 
-/// The notifications of a container, over a real connection to a server that does as the test says.
+/// Tests of a container's notifications, over a real connection to a scripted server.
 @Suite(.timeLimit(.minutes(5))) struct RemoteNotificationTests {
-    /// What the sequence said of itself, and how long it paused; pauses take no time.
+    /// The log of the sequence, and its pauses, which take no time.
     private final class Log: Sendable {
         private let lines = Locked<[String]>([])
 
@@ -42,7 +42,7 @@ import Testing
             onStateChange: log.hear)
     }
 
-    /// The IDs of the first so many notifications.
+    /// Returns the IDs of the first `count` notifications.
     private func ids(_ count: Int, of notifications: RemoteNotifications) async -> [String] {
         var ids: [String] = []
         for await userInfo in notifications {
@@ -71,7 +71,7 @@ import Testing
             let seen = try #require(server.seen.first)
             #expect(seen.target == "/device/1/iCloud.com.example.notes/development/notifications?ckAPIToken=app%2Btoken&clientId=tab%201")
             #expect(seen.authorization == "Bearer account" && seen.lastEventID == nil)
-            // Who lets go of the iterator closes the connection.
+            // The end of the iterator closes the connection.
             await server.closes(1)
         }
     }
@@ -196,7 +196,7 @@ import Testing
     }
 }
 
-/// Nothing but the stream is asked for.
+/// A transport that fails: only the stream is requested.
 private struct NoTransport: Transport {
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer { throw .cancelled }
 

@@ -1,8 +1,8 @@
 import CloudKit
 
-/// A model as apps write it: not `Sendable`, and kept by every completion handler. All of it has to compile, in the Swift 5 language mode without a
-/// warning, which CI makes an error, and in the Swift 6 mode with warnings alone, as beside Apple's own declarations: `Tests/NeighbourApp/run` does
-/// that with this file.
+/// A model as apps write it: not `Sendable`, and kept by every completion handler. It must compile in the Swift 5
+/// language mode without a warning, which CI makes an error. In the Swift 6 mode it may have warnings, as beside
+/// Apple's own declarations: `Tests/NeighbourApp/run` does that with this file.
 final class Model {
     var names: [String] = []
     var error: Error?
@@ -35,7 +35,7 @@ final class Model {
         database.fetchRecordZoneChanges(inZoneWith: zone.zoneID, since: token) { result in self.take("\(result)", nil) }
     }
 
-    /// One call after the other: the handlers of two come on queues of their own, at the same time.
+    /// One call after the other: handlers of concurrent calls would run on different queues at once.
     func account(_ done: @escaping () -> Void) {
         container.accountStatus { status, error in
             self.take("\(status.rawValue)", error)

@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-/// What the articles of `Sources/CloudKit/CloudKit.docc` show is what is run here.
+/// Runs the code that the articles of `Sources/CloudKit/CloudKit.docc` show.
 @Suite struct ArticleTests {
     @Test func `the first record is saved, fetched, changed and found`() async throws {
         let container = try await TestCloud().signIn("alice")

@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-/// What goes wrong because a test orders it.
+/// Tests of faults that a test orders.
 @Suite struct FaultTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
@@ -49,7 +49,7 @@ import Testing
     func `each kind of request is what an app's calls of that kind ask, and no others`(request: TestRequest) async throws {
         let (cloud, database) = try await notes()
         let container = try await cloud.signIn("alice")
-        // The first request about records asks who the user is.
+        // The first request about records also fetches the user's ID.
         _ = try await database.save(note("n0", ""))
         let subscription = CKDatabaseSubscription(subscriptionID: "all")
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).bin")
@@ -108,7 +108,7 @@ import Testing
         cloud.fail(.modifyRecords, with: fault)
         let saved = try await database.save(note("n1", "bread", in: zoneID))
         #expect(cloud.now > begin)
-        // A second save on its tag is no conflict: the record has one version.
+        // A second save with its tag is no conflict: the record has one version.
         saved["text"] = "olives"
         _ = try await database.save(saved)
         #expect(try await cloud.snapshot().hasSuffix("  Notes\n    Note n1\n      text = \"olives\"\n"))
@@ -142,7 +142,7 @@ import Testing
     @Test func `in an atomic zone a record that is refused takes its batch with it`() async throws {
         let (cloud, database) = try await notes()
         cloud.fail(.modifyRecords, with: .records("n2", failWith: .quotaExceeded))
-        // Waits for a batch with the record.
+        // This fault waits for a batch with the record.
         _ = try await database.save(note("n0", "", in: zoneID))
         let results = try await database.modifyRecords(saving: ["n1", "n2", "n3"].map { note($0, "", in: zoneID) }, deleting: []).saveResults
         #expect(codes(results) == ["n1": .batchRequestFailed, "n2": .quotaExceeded, "n3": .batchRequestFailed])

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A notes app on `CKSyncEngine`, as apps are made, on two devices of a cloud in the test.
+/// A notes app on `CKSyncEngine`, on two devices of a cloud in the test.
 @Suite struct SyncEngineExampleTests {
     @Test func `a note that is written on the phone is read on the pad`() async throws {
         let cloud = try await TestCloud()
@@ -23,7 +23,7 @@ import Testing
         phone.write("groceries", "bread")
         try await phone.engine.sendChanges()
         pad.write("groceries", "olives")
-        // The first try meets the server's version, which the app takes.
+        // The first attempt meets the server's version, which the app takes.
         try? await pad.engine.sendChanges()
         try await pad.engine.sendChanges()
         try await phone.engine.fetchChanges()
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-/// Keeps notes in memory, and on a conflict keeps both texts.
+/// Keeps notes in memory, and both texts of a conflict.
 private final class NotesApp: CKSyncEngineDelegate {
     private struct Memory {
         var notes: [String: String] = [:]

@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-/// Time that nobody waits for.
+/// Tests of the clock, on which waiting takes no time.
 @Suite struct TestClockTests {
     @Test func `the clock begins at a fixed moment, and moves when it is told to`() async throws {
         let cloud = try await TestCloud()

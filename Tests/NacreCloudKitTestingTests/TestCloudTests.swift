@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-/// A cloud of a test's own: users, devices, and what is shown of it.
+/// Tests of a test's cloud: users, devices, and its snapshots.
 @Suite struct TestCloudTests {
     @Test func `what one device saves the user's other device fetches, and another user does not`() async throws {
         let cloud = try await TestCloud()
@@ -208,7 +208,7 @@ import Testing
             (leftCloud, leftContainer) = (cloud, phone)
         }
         try await use()
-        // The last operation lets go of its container on a queue of its own.
+        // The last operation releases its container on another queue.
         for _ in 0..<100_000 where leftContainer != nil { await Task.yield() }
         #expect(leftCloud == nil && leftContainer == nil)
     }
@@ -232,7 +232,7 @@ func note(_ name: String, _ text: String, in zoneID: CKRecordZone.ID = .default)
     return record
 }
 
-/// The code of the `CKError` with which something fails; nil: it does not fail.
+/// Returns the code of the `CKError` that a body throws; nil: none.
 func code(_ body: () async throws -> Void) async -> CKError.Code? {
     do {
         try await body()

@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-/// What `docs/testing.md` shows is what is run here.
+/// Runs the code that `docs/testing.md` shows.
 @Suite struct TestingPageTests {
     // begin of the page's code
     @Test func `a note outlives a server that is busy`() async throws {

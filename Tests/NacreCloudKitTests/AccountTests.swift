@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Who the app is to the server.
+/// Tests of the app's identity on the server.
 @Suite struct AccountTests {
     private func answer(_ setting: Setting, _ error: ServerError) async {
         let refusal = PretendCloud.refusal(error)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// When `CKAccountChanged` is posted.
+/// Tests of when `CKAccountChanged` is posted.
 struct AccountWatchTests {
     private static func settings(_ token: String) throws -> ServerSettings {
         let url = try #require(URL(string: "http://127.0.0.1:1"))
@@ -14,13 +14,13 @@ struct AccountWatchTests {
 
     @Test(
         arguments: [
-            // The first answer shows what there is, which nobody has known otherwise.
+            // The first answer shows the status, which was unknown before.
             ([nil], 0), ([.notAuthenticated], 0), ([nil, nil], 0),
             ([nil, .accountTemporarilyUnavailable], 1), ([nil, .accountTemporarilyUnavailable, .accountTemporarilyUnavailable, nil], 2),
             ([nil, .managedAccountRestricted, nil], 2), ([.notAuthenticated, nil], 1),
             // A request for records does not tell a restricted account from none.
             ([nil, .managedAccountRestricted, .notAuthenticated, nil], 2), ([.notAuthenticated, .managedAccountRestricted], 1),
-            // What says nothing of the account.
+            // Errors that say nothing about the account.
             ([nil, .networkFailure, .serviceUnavailable, .unknownItem, nil], 0),
         ] as [([CKError.Code?], Int)])
     func `an answer that shows another status is told, and one that shows the same is not`(answers: [CKError.Code?], count: Int) throws {

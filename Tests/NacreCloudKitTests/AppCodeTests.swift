@@ -1,8 +1,8 @@
 import CloudKit
 import Testing
 
-// Code as apps write it. Most of it only has to type-check; what is run, runs against a server in the test's process.
-// It imports CloudKit alone, as apps do: Foundation and CoreLocation come with it.
+// Code as apps write it. Most of it only has to type-check; tests run the rest against a server in the test's
+// process. It imports CloudKit alone, as apps do: Foundation and CoreLocation come with it.
 
 private enum Keys {
     static let title: CKRecord.FieldKey = "title"

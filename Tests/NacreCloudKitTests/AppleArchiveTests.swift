@@ -5,14 +5,14 @@ import Testing
 
 @testable import CloudKit
 
-/// An archive as Apple's NSKeyedArchiver lays it out, object by object.
+/// Makes an archive in the layout of Apple's NSKeyedArchiver, object by object.
 private struct ArchiveMaker {
     private var objects: [Any] = ["$null"]
     private var classes: [String: Int] = [:]
 
     private static func place(_ index: Int) -> [String: Int] { ["CF$UID": index] }
 
-    /// A string, number or data, which stands for itself.
+    /// Adds a string, number or data, which is stored as it is.
     mutating func plain(_ value: Any) -> [String: Int] {
         objects.append(value)
         return Self.place(objects.count - 1)
@@ -73,7 +73,8 @@ private struct ArchiveMaker {
     }
 }
 
-/// Archives that Apple's frameworks made, as far as is known of them, and archives of earlier versions of this one.
+/// Tests of archives that Apple's frameworks made, as far as they are known, and of archives of earlier versions of
+/// this framework.
 @Suite struct AppleArchiveTests {
     private func check(_ record: CKRecord) {
         #expect(record.recordType == "Note" && record.recordChangeTag == "l76z3p93")
@@ -139,7 +140,7 @@ private struct ArchiveMaker {
         #expect(throws: (any Error).self) {
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuery.self, from: maker.data(top: ["root": query]))
         }
-        // Beside a record whose other members name classes that nobody here knows, which are not looked at.
+        // Members of unknown classes in the record are not decoded.
         let strange = maker.object("CKUnheardOf", ["x": 1])
         let root = maker.object("CKRecord", maker.systemFields().merging(["PluginFields": strange, "ProtectionData": strange]) { first, _ in first })
         check(try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: maker.data(top: ["root": root]))))
@@ -167,7 +168,8 @@ private struct ArchiveMaker {
         #expect((all["place"] as? CLLocation)?.coordinate.latitude == 48.5)
     }
 
-    /// What `Fixtures/archives-1.plist` was made of. A version that writes another form gets a fixture of its own; this one stays.
+    /// Returns the record in `Fixtures/archives-1.plist`. A version that writes another form gets another fixture;
+    /// this one stays.
     static func record() -> CKRecord {
         var wire = RecordChangeTests.fetched(["a": .int64(1), "gone": .double(0.1)])
         wire.parent = Reference(recordName: "p", action: .none)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What goes through an archive comes back, also when secure coding is required.
+/// Tests that archived objects come back equal, also with secure coding.
 @Suite struct ArchiveTests {
     private func roundTrip<Root: NSObject & NSSecureCoding>(_ root: Root) throws -> Root? {
         let data = try NSKeyedArchiver.archivedData(withRootObject: root, requiringSecureCoding: true)

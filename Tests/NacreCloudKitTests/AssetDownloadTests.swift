@@ -5,12 +5,12 @@ import Testing
 
 @testable import CloudKit
 
-/// Assets on their way from a server, before the records that carry them are told.
+/// Tests of asset downloads, before the records with the assets are delivered.
 struct AssetDownloadTests {
     private let setting: Setting
     private let folder: TemporaryFolder
 
-    /// A server that has two notes with a photo each.
+    /// Makes a server with two notes that have a photo each.
     init() async throws {
         folder = try TemporaryFolder()
         setting = Setting(staging: AssetStaging(folder: folder.path + "/staging"))
@@ -89,7 +89,7 @@ struct AssetDownloadTests {
         #expect(diary.entries == ["-x", "AAAAAAAAAA", "ok"])
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
     @Test func `bytes that the server has not are that record's error alone`() async throws {
         await setting.cloud.lose(await checksums[0])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Assets in the fields of records, before anything travels.
+/// Tests of assets in the fields of records, before any transfer.
 struct AssetRecordTests {
     private let file = URL(fileURLWithPath: "/tmp/a.png")
     private let other = URL(fileURLWithPath: "/tmp/b.png")
@@ -147,7 +147,8 @@ struct AssetRecordTests {
         #expect(back.snapshot.change(policy: .ifServerRecordUnchanged).set.count == 2)
     }
 
-    /// What `Fixtures/archives-2.plist` was made of. A version that writes another form gets a fixture of its own; this one stays.
+    /// Returns the record in `Fixtures/archives-2.plist`. A version that writes another form gets another fixture;
+    /// this one stays.
     static func archived() -> CKRecord {
         let record = Self.record(["old": .asset(Self.known), "list": .assetList([Self.known]), "text": .string("x")])
         record["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a.png"))

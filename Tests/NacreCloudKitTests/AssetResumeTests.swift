@@ -6,16 +6,16 @@ import Testing
 
 @testable import CloudKit
 
-/// A large file whose server is not where the client thinks it is.
+/// Tests of large uploads whose offset on the server is not the client's.
 struct AssetResumeTests {
-    /// Awaits one file, takes half of what a part brings, and says then what it is told to say.
+    /// Awaits one file, takes half of a part's bytes, and then behaves as scripted.
     private actor AwaitingCloud: Transport {
         enum Turn {
-            /// The connection breaks behind what was taken.
+            /// The connection breaks after the taken bytes.
             case breaks
-            /// Nothing is taken: what came before arrived meanwhile.
+            /// Takes nothing: the bytes sent before arrived meanwhile.
             case mismatch
-            /// Nothing is taken, and nothing arrives.
+            /// Takes nothing, and has not received the earlier bytes.
             case refuses
         }
 

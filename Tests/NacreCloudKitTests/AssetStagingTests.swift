@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The folder of fetched assets, and what is swept out of it.
+/// Tests of the folder of fetched assets, and of its cleanup.
 struct AssetStagingTests {
     @Test(
         arguments: [
@@ -23,7 +23,7 @@ struct AssetStagingTests {
         arguments: [
             ([], []),
             ([StagedFile(name: "a", bytes: 1, age: 3.1 * day), StagedFile(name: "b", bytes: 1, age: 2.9 * day)], ["a"]),
-            // The oldest go until the rest is small enough.
+            // The oldest are deleted until the rest is small enough.
             (
                 [
                     StagedFile(name: "new", bytes: half, age: 700), StagedFile(name: "old", bytes: half, age: 900),
@@ -31,7 +31,7 @@ struct AssetStagingTests {
                 ],
                 ["old"]
             ),
-            // What has just come stays, whatever its size, and a clock that was set back harms nobody.
+            // New files stay, whatever their size, and a clock that was set back does no harm.
             ([StagedFile(name: "huge", bytes: 3 * half, age: 10), StagedFile(name: "ahead", bytes: half, age: -5000)], []),
             ([StagedFile(name: "huge", bytes: 3 * half, age: 601), StagedFile(name: "a", bytes: half, age: 602)], ["a", "huge"]),
         ] as [([StagedFile], [String])])

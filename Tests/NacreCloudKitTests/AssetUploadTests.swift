@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Files on their way to a server, before the records that carry them.
+/// Tests of uploads of files, before their records are saved.
 struct AssetUploadTests {
     private let setting = Setting()
     private let folder: TemporaryFolder
@@ -28,14 +28,14 @@ struct AssetUploadTests {
         return record
     }
 
-    /// Saves, and says by name what became of each record.
+    /// Saves, and returns the result of each record by name.
     private func save(
         _ records: [CKRecord], atomically: Bool = false, _ prepare: (CKModifyRecordsOperation) -> Void = { _ in }
     ) async -> (words: [String: String], end: String, errors: [String: CKError]) {
         let diary = Diary()
         let operation = CKModifyRecordsOperation(recordsToSave: records)
         operation.isAtomic = atomically
-        // ThreadSanitizer does not see through Foundation's completion block, behind which they are read.
+        // ThreadSanitizer does not see through Foundation's completion block, after which they are read.
         let words = Locked<[String: String]>([:])
         let errors = Locked<[String: CKError]>([:])
         operation.perRecordSaveBlock = { id, result in
@@ -153,7 +153,7 @@ struct AssetUploadTests {
 
     @Test func `a place that was asked for long ago is asked for again`() async throws {
         let time = setting.time
-        // Time passes when four files are on their way and the fifth waits.
+        // Time passes while four files are uploaded and the fifth waits.
         let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
         let meet = TransferFault.meanwhile {
             await withCheckedContinuation { continuation in

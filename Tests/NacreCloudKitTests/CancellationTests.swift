@@ -5,9 +5,9 @@ import Testing
 
 @testable import CloudKit
 
-/// Every operation, cancelled at each of its requests and transfers.
+/// Tests of every operation, cancelled at each of its requests and transfers.
 @Suite struct CancellationTests {
-    /// Counts what goes over the network, and holds the one at a place until it is cancelled.
+    /// Counts requests and transfers, and holds one of them until it is cancelled.
     private final class StoppingTransport: Transport {
         let cloud: PretendCloud
         private let place: Int
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// An operation, and how many times it goes over the network at least where nobody cancels it.
+    /// An operation, and the minimal number of its requests and transfers without a cancellation.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let requests: Int
@@ -167,7 +167,8 @@ import Testing
         },
     ]
 
-    /// - Returns: what went over the network before the operation ended, and what the app heard of its end.
+    /// Runs an operation.
+    /// - Returns: The number of requests and transfers before the end, and the ends that the app was told.
     private func run(_ kind: Kind, stopsAt place: Int) async throws -> (requests: Int, stopped: Bool, ends: [String]) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-\(UUID().uuidString)")
         try Data("picture".utf8).write(to: file)
@@ -181,7 +182,7 @@ import Testing
                 return transport
             })
         let transport = try #require(stopping.withLock { $0 })
-        // What is fetched is there before, by a device that nobody stops.
+        // A device that is not stopped saves the record to fetch.
         let before = Setting(through: { _ in transport.cloud })
         if kind.testDescription.hasPrefix("fetch a record") { try await before.database.save(Self.photo(file)) }
         let scene = Scene(cloud: transport.cloud, file: file, ends: Diary())
@@ -206,7 +207,7 @@ import Testing
         for place in 0..<whole.requests {
             let (requests, stopped, ends) = try await run(kind, stopsAt: place)
             #expect(stopped && ends == ["end operationCancelled"], "at \(place)")
-            // The next page of a feed is on its way while the one before is held.
+            // The next page of a feed is requested while the one before is held.
             #expect(requests <= place + 2, "at \(place)")
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Change feeds: pages become one stream, tokens are told where they are safe.
+/// Tests of change feeds: pages become one stream, and tokens are delivered only where they are safe.
 @Suite struct ChangesTests {
     let setting = Setting()
     let zoneID = CKRecordZone.ID(zoneName: "Notes")

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKit
 @testable import NacreHTTPClient
 
-/// What the network says, as the framework hears it.
+/// Tests of the mapping of network results to the framework's.
 struct ClientTransportTests {
     private typealias Failure = HTTPClient.Failure
 
@@ -52,7 +52,7 @@ struct ClientTransportTests {
         await #expect(throws: TransportFailure.self) { _ = try await ClientTransport().send(request) }
     }
 
-    /// A listener that lets connections in, and never says anything.
+    /// A listener that accepts connections, and never answers.
     private final class Silence: Sendable {
         private let listener: Int32
         let url: URL
@@ -64,7 +64,7 @@ struct ClientTransportTests {
 
         deinit { close(listener) }
 
-        /// The first connection, and the first three letters that came over it.
+        /// Returns the first connection, and the first three letters of its bytes.
         func firstRequest() async -> (socket: Int32, letters: String) {
             await onThread { [listener] in
                 let socket = accept(listener, nil, nil)
@@ -74,7 +74,7 @@ struct ClientTransportTests {
             }
         }
 
-        /// Whether the client hangs up, within a minute.
+        /// Returns whether the client closes the connection within a minute.
         func hangsUp(_ socket: Int32) async -> Bool {
             await onThread {
                 defer { close(socket) }
@@ -139,7 +139,7 @@ struct ClientTransportTests {
             operation.completionBlock = { continuation.resume() }
             database.add(operation)
             Task {
-                // Only once the request has arrived: before that there is nothing to end.
+                // The cancellation waits for the request to arrive; before that there is nothing to end.
                 let connection = await silence.firstRequest()
                 #expect(connection.letters == "POS" && ended.withLock { $0 } == [], "nobody answers")
                 operation.cancel()

@@ -2,7 +2,7 @@ import CoreLocation
 import Foundation
 import Testing
 
-/// The location manager knows one location, from the environment.
+/// Tests of the location manager, whose one location comes from the environment.
 @Suite struct DeviceLocationTests {
     @MainActor private final class Ear: CLLocationManagerDelegate {
         nonisolated(unsafe) var heard: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Users who look users up, and what of it leaves the app.
+/// Tests of user lookups, and of the data that they send.
 @Suite struct DiscoveryTests {
     private static let ada = "ada@example.com"
     /// HMAC-SHA256 of "email:ada@example.com" under the bytes 1, 2, 3, by another program.
@@ -147,7 +147,7 @@ import Testing
             setting.container.discoverUserIdentity(withEmailAddress: Self.ada) { continuation.resume(returning: ($0, ($1 as? CKError)?.code)) }
         }
         #expect(found.0 == nil && found.1 == .networkUnavailable)
-        // A user whom nobody asked for.
+        // A user who was not asked for.
         await setting.cloud.answerDiscovery(UsersDiscoverResponse(users: [UserIdentity(userRecordName: "_x", lookupInfo: .userRecordName("_x"))]))
         #expect(await thrown { try await setting.container.userIdentity(forUserRecordID: CKRecord.ID(recordName: "_y")) }?.code == .internalError)
     }
@@ -176,7 +176,7 @@ import Testing
     }
 }
 
-/// What asks the user is one for all containers of a name.
+/// Tests of the permission, whose prompt is shared by all containers of one name.
 @Suite(.serialized) struct PermissionTests {
     private func asking<Value>(
         _ answer: Bool?, asked: Diary = Diary(), _ body: () async throws -> Value
@@ -207,7 +207,7 @@ import Testing
         }
         #expect(asked.entries == ["1 iCloud.test"])
         #expect(try await setting.container.applicationPermissionStatus(for: [.userDiscoverability]) == status)
-        // Whoever is asked then.
+        // The answer does not depend on later prompts.
         let later = try await asking(!answer) { try await setting.container.requestApplicationPermission(.userDiscoverability) }
         #expect(later == status)
     }

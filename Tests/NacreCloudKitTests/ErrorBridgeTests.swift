@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// `NSError` and `CKError` are one thing in two forms, as app code takes for granted.
+/// Tests that `NSError` and `CKError` are one error in two forms, as app code assumes.
 struct ErrorBridgeTests {
     private let cocoa = NSError(domain: CKErrorDomain, code: CKError.Code.zoneBusy.rawValue, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3)])
 

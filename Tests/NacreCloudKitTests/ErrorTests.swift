@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Errors: one row a code, and what a developer reads.
+/// Tests of errors: a row for each code, and the texts for developers.
 @Suite struct ErrorTests {
     @Test(arguments: NativeErrorCode.allCases)
     func `each code of the server is the framework's, with a name for people`(native: NativeErrorCode) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Records and zones by name.
+/// Tests of fetches of records and zones by name.
 @Suite struct FetchTests {
     let setting = Setting()
 

@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// Records by key-value coding, which a good part of app code uses in place of the subscript.
+/// Tests of records by key-value coding, which much app code uses in place of the subscript.
 struct KeyValueCodingTests {
     private let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Predicates and sort descriptors, applied to records and dictionaries of this process.
+/// Tests of predicates and sort descriptors on records and dictionaries of this process.
 @Suite struct LocalPredicateTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
@@ -138,7 +138,7 @@ import Testing
             #expect(format(of: compound.withSubstitutionVariables([:])) == text)
             if !compound.subpredicates.isEmpty { #expect(PredicateTree(NSPredicate(format: text)) == PredicateTree(compound)) }
         }
-        // Other predicates keep their own.
+        // Other predicates keep their own formats.
         #expect(format(of: NSPredicate(value: true)) == "TRUEPREDICATE" && format(of: NSPredicate(value: false)) == "FALSEPREDICATE")
         #expect("\(NSObject())".hasPrefix("<NSObject"))
     }
@@ -146,7 +146,7 @@ import Testing
     private func format(of predicate: any Formatted) -> String { predicate.predicateFormat }
 }
 
-/// Foundation calls the property deprecated on Linux, since it writes no formats itself.
+/// Foundation marks the property as deprecated on Linux, since it writes no formats itself.
 private protocol Formatted {
     var predicateFormat: String { get }
 }

@@ -6,9 +6,10 @@ import Testing
 
 @testable import CloudKit
 
-/// Operations that outlive their app: kept before anything is sent, finished by an agent, and told at the next launch.
+/// Tests of operations that outlive their app: kept before any request, finished by an agent, and delivered at the
+/// next launch.
 @Suite struct LongLivedTests {
-    /// One user's machine: apps of it, one after the other, over one cloud, and the agent between them.
+    /// A user's machine: its apps, one after the other, over one cloud, with the agent in between.
     private final class Machine: Sendable {
         let folder: TemporaryFolder
         let operations: LongLivedOperations
@@ -17,7 +18,8 @@ import Testing
         let time = PretendTime()
         let clock = Locked(Date(timeIntervalSince1970: 1_700_000_000))
 
-        /// - Parameter agent: what stands in for the agent's program; nil: there is none.
+        /// Makes a machine.
+        /// - Parameter agent: A script in place of the agent's program; nil: none.
         init(agent: String? = "#!/bin/sh\necho ready\n") throws {
             folder = try TemporaryFolder()
             let program = folder.path + "/agent-program"
@@ -30,7 +32,7 @@ import Testing
                 now: { [clock] in clock.withLock { $0 } })
         }
 
-        /// The app's next launch.
+        /// Launches the app anew.
         func launch(account: String = "account") -> CKContainer {
             let server = CloudKitServer(
                 url: URL(string: "http://cloud.test") ?? URL(fileURLWithPath: "/"), apiToken: "app", accountToken: account)
@@ -40,7 +42,7 @@ import Testing
                     staging: AssetStaging(folder: folder.path + "/staged"), longLived: operations, log: log.note))
         }
 
-        /// As an app that is killed right after an operation was kept.
+        /// Keeps an operation, as an app that is killed right after that.
         func keep(_ operation: CKDatabaseOperation) throws -> CKOperation.ID {
             let container = launch()
             operation.database = operation.database ?? container.privateCloudDatabase
@@ -64,7 +66,7 @@ import Testing
             }
         }
 
-        /// Names and permissions of everything that is kept.
+        /// modes[path]: the permissions of each kept file.
         var modes: [String: Int] {
             let names = FileManager.default.enumerator(atPath: operations.folder)?.compactMap { $0 as? String } ?? []
             return names.reduce(into: [:]) {
@@ -193,7 +195,7 @@ import Testing
 
     @Test func `a change that a killed app may have sent is sent again under its name and its age, and done once`() async throws {
         let machine = try Machine()
-        // The app has sent it, the server has done it, and nobody has the answer.
+        // The server has carried out the app's request, and its answer is lost.
         let first = save("a")
         let id = try machine.keep(first)
         await machine.cloud.failNext(.none, .answerLost, .answerLost, .answerLost, .answerLost)
@@ -213,7 +215,7 @@ import Testing
         let operation = save("a")
         operation.recordsToSave?.append(zoned)
         let id = try machine.keep(operation)
-        // The agent is killed while the second zone is on its way.
+        // The agent is killed while the second zone is fetched.
         await machine.cloud.failNext(.none, .none, .hangs)
         let agent = Task { try await machine.runAgent() }
         while await machine.cloud.paths.count < 3 { await Task.yield() }
@@ -351,7 +353,7 @@ import Testing
         for data in [Data(), Data([1, 2, 3]), Data("bplist00".utf8)] { #expect(ArchivedOperations.operation(kind, data) == nil) }
     }
 
-    // MARK: How long
+    // MARK: Expiry
 
     private struct Age: Sendable {
         var ended: Double?
@@ -402,7 +404,7 @@ import Testing
         #expect(try KeptFile(path).size == size)
         second.note("two", Result<String, CKError>.failure(.lostResponse(retryAfter: 3)))
         #expect(try journal().outcome("two", as: String.self) == .failure(.lostResponse(retryAfter: 3)))
-        // A cancellation is nothing that a step came to.
+        // A cancellation is not a result of a step.
         second.note("three", Result<String, CKError>.failure(.cancelled))
         #expect(try journal().outcome("three", as: String.self) == nil)
     }

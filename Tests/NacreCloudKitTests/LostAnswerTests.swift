@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// A bad network under real operations: what is sent again, and what the app is told.
+/// Tests of real operations on a bad network: their retries, and the results for the app.
 @Suite struct LostAnswerTests {
     let setting = Setting()
 
@@ -126,7 +126,7 @@ import Testing
 }
 
 extension PretendCloud {
-    /// The next request is answered, the one after it fails.
+    /// Lets the next request succeed, and the one after it fail.
     func failSecond(_ fault: Fault) {
         failNext(.none, fault)
     }

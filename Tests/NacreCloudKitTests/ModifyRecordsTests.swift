@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Saving and deleting: what is sent, what comes back, in which order it is told.
+/// Tests of saves and deletions: requests, results, and the order of the blocks.
 @Suite struct ModifyRecordsTests {
     let setting = Setting()
 
@@ -293,7 +293,7 @@ import Testing
     }
 }
 
-/// The `CKError` that `body` throws; nil if it throws none.
+/// Returns the `CKError` that `body` throws; nil if it throws none.
 func thrown<Value>(_ body: () async throws -> Value) async -> CKError? {
     do {
         _ = try await body()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Notifications as they come to an app: read from what `JSONSerialization` makes of them, whatever that is.
+/// Tests of notifications, read from any dictionary that `JSONSerialization` makes.
 struct NotificationTests {
     private func dictionary(_ json: String) throws -> [AnyHashable: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
@@ -116,7 +116,7 @@ struct NotificationTests {
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKNotificationID.self, from: data) == id)
     }
 
-    // MARK: Anything at all
+    // MARK: Random values
 
     private static func value(_ seed: inout SeededRandom, depth: Int) -> Any {
         switch Int.random(in: 0..<(depth > 0 ? 12 : 8), using: &seed) {
@@ -144,7 +144,7 @@ struct NotificationTests {
         return object
     }
 
-    /// Reads all that a notification has.
+    /// Reads all properties of a notification.
     private func read(_ notification: CKNotification) -> Int {
         let texts = [
             notification.alertBody, notification.alertLocalizationKey, notification.title, notification.titleLocalizationKey, notification.subtitle,

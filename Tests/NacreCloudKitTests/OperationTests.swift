@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The engine under all operations: it runs once, ends once, and can be cancelled at any time.
+/// Tests of the engine of all operations: each runs once, ends once, and can be cancelled at any time.
 @Suite struct OperationTests {
     let setting = Setting()
 
@@ -80,14 +80,14 @@ import Testing
         setting.time.holdsPauses = true
         async let backgroundEnd: Void = setting.run(background)
         while discretion.waiting == 0 { await Task.yield() }
-        // Others are not held up by it.
+        // Other operations do not wait for it.
         let other = fetch(diary)
         await setting.run(other)
         #expect(await cloud.paths.count == 2 && discretion.waiting == 1)
         urgent.cancel()
         await urgentEnd
         await backgroundEnd
-        // Who was cancelled may hear of it later.
+        // Only the cancelled operation may end later.
         #expect(diary.entries.contains("background ok") && discretion.waiting == 0)
         #expect(await cloud.paths.count == 3)
     }
@@ -143,7 +143,7 @@ import Testing
             id: group.operationGroupID, name: "Upload photos & more", quantity: 3, sends: .tensOfMegabytes, receives: .unknown)
         #expect(headers[1] == note.text && headers[1].flatMap(OperationGroupNote.init) == note)
         #expect(note.text.hasSuffix("&quantity=3&sends=tensOfMegabytes&name=Upload%20photos%20%26%20more"))
-        // A name that is too long is left out, and the group is not.
+        // A name that is too long is left out; the rest of the group is sent.
         group.name = String(repeating: "\u{E9}", count: 200)
         #expect(group.note.text == "id=\(group.operationGroupID)&quantity=3&sends=tensOfMegabytes")
     }

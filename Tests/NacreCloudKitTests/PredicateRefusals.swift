@@ -3,7 +3,7 @@ import Foundation
 
 @testable import CloudKit
 
-/// What CloudKit does not take, and what nobody can read.
+/// Formats that CloudKit refuses, and formats that cannot be parsed.
 enum PredicateRefusals {
     private static let place = CLLocation(latitude: 50, longitude: 10)
 

@@ -34,12 +34,13 @@ struct PredicateRow: Sendable, CustomTestStringConvertible {
         PredicateRow(format, arguments, .nothing)
     }
 
-    /// - Parameter text: without the "Invalid predicate: " that all have.
+    /// Makes a row with an error.
+    /// - Parameter text: The error's text without "Invalid predicate: ", with which all begin.
     static func fails(_ format: String, _ arguments: Any?..., text: String) -> PredicateRow {
         PredicateRow(format, arguments, .error("Invalid predicate: \(text)"))
     }
 
-    /// `now()` in tables: a number that is easy to see.
+    /// The value of `now()` in tables: a number that is easy to see.
     static let now = Timestamp(secondsSince2001: 7777)
 
     static func outcome(of tree: PredicateTree) -> Outcome {

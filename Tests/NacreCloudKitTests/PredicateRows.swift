@@ -3,7 +3,7 @@ import Foundation
 
 @testable import CloudKit
 
-/// What CloudKit takes.
+/// Formats that CloudKit takes.
 enum PredicateRows {
     private static let place = CLLocation(latitude: 50, longitude: 10)
     private static let date = Date(timeIntervalSinceReferenceDate: 12.5)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Formats of predicates: what each asks the server, or why it cannot be asked.
+/// Tests of predicate formats: the filters of each, or its error.
 @Suite struct PredicateTests {
     @Test("A format gives these filters", arguments: PredicateRows.all)
     func filters(row: PredicateRow) {
@@ -26,7 +26,7 @@ import Testing
         guard row.tree.fault == nil else { return }
         #expect(archived.tree == row.tree)
         let printed = PredicateFormat.text(row.tree)
-        // Data, places and references print as what only people can read.
+        // Data, places and references print in a form that cannot be parsed.
         if !printed.contains("<r>") && !printed.contains("bytes>") && !printed.contains("<50") && !printed.contains("<s>") {
             #expect(PredicateParser.tree(printed) == row.tree)
         }
@@ -91,7 +91,7 @@ import Testing
         #expect(NSPredicate(format: "a = 1") != NSPredicate(value: true))
     }
 
-    /// Reproduce with the seed that is printed.
+    /// Repeat it with the seed that is printed.
     @Test("No format traps, and what can be read is read again from what it prints")
     func random() {
         let seed = HistorySeed.value

@@ -5,23 +5,23 @@ import NacreLocks
 
 @testable import CloudKit
 
-/// What happens to a transfer of an asset's bytes instead of its plain end.
+/// A fault of a transfer of an asset's bytes.
 enum TransferFault: Sendable {
     /// The connection dies after so many bytes.
     case lostAfter(Int)
     case notSent
     case refused(status: Int)
-    /// Goes well, once somebody has done this in its middle.
+    /// Succeeds, with this work in its middle.
     case meanwhile(@Sendable () async -> Void)
     case hangs
 }
 
-// The bytes of assets: a place for each, a checksum when they are there, and a URL by which they are had again.
+// The bytes of assets: an upload URL for each, a checksum after the upload, and a download URL.
 extension PretendCloud {
     static let host = "http://bytes.test"
 
     func failTransfers(_ faults: TransferFault...) { transferFaults += faults }
-    /// The server loses the bytes.
+    /// Loses the bytes of a file.
     func lose(_ checksum: String) { files[checksum] = nil }
 
     /// The paths of the requests that carried bytes.
@@ -35,14 +35,14 @@ extension PretendCloud {
             })
     }
 
-    /// A receipt is known by the checksum that it is of; without one, an asset is one that is there.
+    /// Returns the value to store. A receipt is valid for its checksum; an asset without one must exist.
     func kept(_ value: FieldValue) -> FieldValue {
         guard var assets = value.assets else { return value }
         for index in assets.indices { assets[index].receipt = nil }
         return value.with(assets: assets)
     }
 
-    /// With where the bytes can be had.
+    /// Adds download URLs to a record.
     func shown(_ record: Record) -> Record {
         var record = record
         for field in record.fields.entries {
@@ -67,7 +67,7 @@ extension PretendCloud {
     }
 
     /// Moves bytes, half of them at a time.
-    /// - Parameter start: how many of them are there already.
+    /// - Parameter start: The number of bytes that are there already.
     private func transfer(_ bytes: [UInt8], _ start: Int, _ take: (Int) -> Void) async throws(TransportFailure) -> TransportAnswer {
         runningTransfers += 1
         mostTransfers = max(mostTransfers, runningTransfers)
@@ -111,7 +111,7 @@ extension PretendCloud {
     }
 }
 
-/// A file that comes from a pretended server: under another name until it is whole.
+/// A file that is downloaded from the pretended server: under another name until it is complete.
 private final class PretendDownload: TransportDownload {
     private let cloud: PretendCloud
     private let path: String

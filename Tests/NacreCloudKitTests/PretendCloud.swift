@@ -5,28 +5,29 @@ import NacreLocks
 
 @testable import CloudKit
 
-/// A server in place of the network: reads and writes the wire's bytes, keeps records in a dictionary, and fails on demand.
+/// A server in place of the network: reads and writes the wire's bytes, keeps records in a dictionary, and fails on
+/// demand.
 actor PretendCloud: Transport {
     struct Seen: Sendable {
         var path: String
         var request: TransportRequest
     }
 
-    /// What happens to the next request instead of a plain answer.
+    /// A fault of the next request.
     enum Fault: Sendable {
         case notSent
-        /// The request never arrives, and nobody can tell.
+        /// The request never arrives, and the client cannot know.
         case lostOnTheWay
-        /// The server does it, and its answer gets lost.
+        /// The server carries it out, and its answer is lost.
         case answerLost
         case answer(status: Int, headers: [String: String], body: [UInt8])
         case hangs
         case none
     }
 
-    /// The bytes of assets, by their checksums.
+    /// files[checksum]: the bytes of an asset.
     var files: [String: [UInt8]] = [:]
-    /// What happens to the next transfers of bytes.
+    /// Faults of the next transfers of bytes.
     var transferFaults: [TransferFault] = []
     var runningTransfers = 0
     var mostTransfers = 0
@@ -43,7 +44,7 @@ actor PretendCloud: Transport {
     private var discoverable: [UserLookupInfo: UserIdentity] = [:]
     private var discoveryPages: [UsersDiscoverResponse] = []
     private var permission = Discoverability.initialState
-    /// In the order in which they came.
+    /// Subscriptions in the order in which they were saved.
     var subscriptions: [Subscription] = []
 
     func makeDiscoverable(_ user: UserIdentity, by infos: UserLookupInfo...) {
@@ -55,7 +56,7 @@ actor PretendCloud: Transport {
         try seen.filter { $0.path == "users/discover" && $0.request.method == .post }.map { try UsersDiscoverRequest(json: $0.request.body) }
     }
 
-    /// More items of a lookup or a modify than these are too many for one answer.
+    /// The most items of a lookup or a modify that one answer may have.
     private var itemsPerAnswer = Int.max
     func limitAnswers(to items: Int) { itemsPerAnswer = items }
     static let answerTooLarge = ServerError(.badRequest, "more than one answer may have", native: .limitExceeded)
@@ -248,7 +249,7 @@ actor PretendCloud: Transport {
     }
 }
 
-/// Time that passes only when somebody waits.
+/// Time that passes only while a caller waits.
 final class PretendTime: @unchecked Sendable {
     // Sendable: everything is behind `lock`.
     private let lock = NSLock()
@@ -256,7 +257,7 @@ final class PretendTime: @unchecked Sendable {
     private var waited: [Double] = []
     private var isHeld = false
 
-    /// Whether a pause that begins ends by being cancelled alone.
+    /// Whether a new pause ends only by its cancellation.
     var holdsPauses: Bool {
         get { lock.withLock { isHeld } }
         set { lock.withLock { isHeld = newValue } }
@@ -293,8 +294,9 @@ struct Setting {
     let container: CKContainer
     var database: CKDatabase { container.privateCloudDatabase }
 
-    /// - Parameter isKnown: as after a first request: nobody has to ask who the user is.
-    /// - Parameter through: what stands between the framework and the cloud.
+    /// Makes a container.
+    /// - Parameter isKnown: Whether the user's ID is known, as after a first request.
+    /// - Parameter through: Makes the transport between the framework and the cloud.
     init(
         accountToken: String? = "account", isKnown: Bool = true, staging: AssetStaging = .shared,
         through transport: (PretendCloud) -> any Transport = { $0 }
@@ -327,7 +329,7 @@ struct Setting {
     }
 }
 
-/// What blocks were called with, in their order.
+/// The calls of blocks, in their order.
 final class Diary: @unchecked Sendable {
     // Sendable: everything is behind `lock`.
     private let lock = NSLock()

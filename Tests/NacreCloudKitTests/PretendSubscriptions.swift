@@ -3,7 +3,7 @@ import NacreCloudWire
 
 @testable import CloudKit
 
-/// The subscriptions of the pretended server: one user's, of one database.
+/// The subscriptions of the pretended server, for one user and one database.
 extension PretendCloud {
     func answerSubscriptions(to path: String, _ body: [UInt8]) throws(ServerError) -> SubscriptionsResponse {
         switch path {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Queries: what is asked, page by page, and in which order it is told.
+/// Tests of queries: their requests, page by page, and the order of the blocks.
 @Suite struct QueryOperationTests {
     let setting = Setting()
 
@@ -26,14 +26,14 @@ import Testing
         }
     }
 
-    /// The one request that a query without answers makes.
+    /// Returns the single request of a query without results.
     private func asked(_ query: CKQuery, in zoneID: CKRecordZone.ID? = nil) async throws -> RecordsQueryRequest {
         await setting.cloud.answerQueries(RecordsQueryResponse(records: []))
         _ = try await setting.database.records(matching: query, inZoneWith: zoneID, resultsLimit: 7)
         return try #require(try await setting.cloud.queries().last)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     @Test func `filters, sorts, limit and keys go out as the app said them`() async throws {
         let query = query("text BEGINSWITH 'A' AND stars BETWEEN {1, 3}")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// `CKQuery` and its descriptors as objects: copies, archives, what they print.
+/// Tests of `CKQuery` and its descriptors as objects: copies, archives, descriptions.
 @Suite struct QueryTests {
     private let now = Timestamp(secondsSince2001: 7777)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What a record knows of its own changes, and what a save of it asks for.
+/// Tests of a record's own changes, and of the requests of its save.
 @Suite struct RecordChangeTests {
     static let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 100.25), userRecordName: "_alice", deviceID: "d")
 

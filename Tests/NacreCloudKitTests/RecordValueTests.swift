@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What a record takes, what it gives out, and what it remembers as a fault.
+/// Tests of the values that a record takes and returns, and of its faults.
 @Suite struct RecordValueTests {
     let record = CKRecord(recordType: "Note")
 

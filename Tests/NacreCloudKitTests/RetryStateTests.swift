@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The truth table of trying again: a value is asked, and answers.
+/// Tests of the decisions on retries, as a table.
 @Suite struct RetryStateTests {
     static let prompt = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)
     static let patient = Patience(requestTimeout: 60, resourceTimeout: 100, retriesNetworkErrors: true)
@@ -18,27 +18,27 @@ import Testing
     }
 
     @Test(arguments: [
-        // Nothing was sent: who waits in front of the screen hears it at once, who works in the background does not.
+        // Nothing was sent: prompt operations fail at once, patient ones try again.
         Row(kind: .read, patience: prompt, endings: [.notSent], decisions: [.fail]),
         Row(kind: .change, patience: prompt, endings: [.notSent], decisions: [.fail]),
         Row(
             kind: .read, patience: patient, endings: [.notSent, .notSent, .notSent],
             decisions: [.retry(after: 1), .retry(after: 2), .retry(after: 4)]),
         Row(kind: .change, patience: patient, endings: [.notSent], decisions: [.retry(after: 1)]),
-        // An answer got lost: reading again is for the patient, asking for a change again is for all.
+        // An answer was lost: only patient operations read again, but every change is sent again.
         Row(kind: .read, patience: prompt, endings: [.answerLost], decisions: [.fail]),
         Row(kind: .read, patience: patient, endings: [.answerLost], decisions: [.retry(after: 1)]),
         Row(
             kind: .change, patience: prompt, endings: [.answerLost, .answerLost, .answerLost, .answerLost],
             decisions: [.retry(after: 0.25), .retry(after: 1), .retry(after: 4), .failAsLost(retryAfter: nil)]),
-        // Once a change may have been made, no later failure may read as "it was not".
+        // Once a change may have been made, no later failure may mean that it was not.
         Row(
             kind: .change, patience: prompt, endings: [.answerLost, .notSent, .notSent, .notSent],
             decisions: [.retry(after: 0.25), .retry(after: 1), .retry(after: 4), .failAsLost(retryAfter: nil)]),
         Row(
             kind: .change, patience: prompt, endings: [.answerLost, .busy(retryAfter: 3), .busy(retryAfter: 30)],
             decisions: [.retry(after: 0.25), .retry(after: 3), .failAsLost(retryAfter: 30)]),
-        // A file that was under way is worth some patience; that nobody answers at all is told at once, and nothing can have been changed.
+        // A transfer under way is retried. Without any connection it fails at once, as nothing can have been changed.
         Row(
             kind: .transfer, patience: prompt, endings: [.answerLost, .notSent, .answerLost, .answerLost],
             decisions: [.retry(after: 0.25), .retry(after: 1), .retry(after: 4), .fail]),
@@ -47,7 +47,7 @@ import Testing
         Row(
             kind: .transfer, patience: prompt, endings: [.busy(retryAfter: 3), .busy(retryAfter: 30)],
             decisions: [.retry(after: 3), .fail]),
-        // "Later" is the app's to wait for.
+        // A "later" of the server is passed to the app.
         Row(kind: .read, patience: prompt, endings: [.busy(retryAfter: 5)], decisions: [.fail]),
         Row(kind: .change, patience: patient, endings: [.busy(retryAfter: nil)], decisions: [.fail]),
         Row(kind: .change, patience: patient, endings: [.cancelled], decisions: [.fail]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Rules of `docs/semantics.md` that belong to no other suite.
+/// Tests of rules of `docs/semantics.md` that belong to no other suite.
 @Suite struct SemanticsTests {
     let setting = Setting()
 
@@ -12,7 +12,7 @@ import Testing
         let records = (0..<50).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r\($0)")) }
         let operation = CKModifyRecordsOperation(recordsToSave: records)
         let (inside, seen) = (Diary(), Diary())
-        // What a block reads before it writes is only right where no other block runs meanwhile.
+        // The read before the write is only correct if no other block runs meanwhile.
         let note: (String) -> Void = { name in
             let before = inside.entries.count
             if Thread.isMainThread { seen.note("on the main thread") }

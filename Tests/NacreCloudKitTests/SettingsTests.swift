@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Where a container's settings come from, and where tokens never go.
+/// Tests of the sources of a container's settings, and of the secrecy of tokens.
 @Suite struct SettingsTests {
     private func settings(
         _ identifier: String? = "iCloud.a", swift: SettingsLayer? = nil, environment: [String: String] = [:], file: String? = nil

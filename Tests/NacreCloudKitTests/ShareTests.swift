@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What `CKShare` does before the server is asked.
+/// Tests of `CKShare` before any request.
 struct ShareTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Trips")
 

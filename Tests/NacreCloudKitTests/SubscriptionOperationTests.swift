@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Saving, fetching and deleting subscriptions: by operations, by functions, with old blocks and new ones.
+/// Tests of saves, fetches and deletions of subscriptions: by operations, by functions, with old blocks and new ones.
 struct SubscriptionOperationTests {
     private func subscription(_ id: String) -> CKSubscription { CKDatabaseSubscription(subscriptionID: id) }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Subscriptions as objects: what they keep, what they copy and archive, what they say to the server and how they come back.
+/// Tests of subscriptions as objects: copies, archives, and their form on the wire and back.
 struct SubscriptionTests {
     private let now = Timestamp(secondsSince2001: 700_000_000)
 
@@ -142,7 +142,7 @@ struct SubscriptionTests {
             #expect(type(of: back) == type(of: subscription))
             #expect(try back.wire(now: now) == wire)
         }
-        // A server names owners; an app knows its own zones by the current user.
+        // A server names owners; an app names its own zones by the current user.
         let zone = Subscription(subscriptionID: "z", kind: .zone(ZoneID(zoneName: "Z", ownerRecordName: "_alice"), recordType: nil))
         #expect((CKSubscription.make(zone, in: .private) as? CKRecordZoneSubscription)?.zoneID == CKRecordZone.ID(zoneName: "Z"))
         #expect((CKSubscription.make(zone, in: .shared) as? CKRecordZoneSubscription)?.zoneID.ownerName == "_alice")
@@ -165,7 +165,7 @@ struct SubscriptionTests {
         #expect(fault(zone)?.code == .invalidArguments)
     }
 
-    // MARK: Predicates that come back
+    // MARK: Predicates on the wire and back
 
     @Test(arguments: [
         "TRUEPREDICATE", "a = 5", "a != 'x'", "a < 1.5", "a <= 1", "a > 1", "a >= 1", "a = 1 AND b = 2 AND c = 3", "a IN {1, 2}", "NOT (a IN {'x'})",

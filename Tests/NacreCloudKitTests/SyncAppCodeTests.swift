@@ -1,8 +1,8 @@
 import CloudKit
 import Testing
 
-// An app of the usual shape on `CKSyncEngine`: an actor that is the delegate and keeps the engine. It imports CloudKit alone, and is compiled in both
-// language modes: `NacreCloudKitSwift5Tests` has a link to this file.
+// An app of the usual form on `CKSyncEngine`: an actor that is the delegate and keeps the engine. It imports CloudKit
+// alone, and is compiled in both language modes: `NacreCloudKitSwift5Tests` has a link to this file.
 
 private actor NoteStore: CKSyncEngineDelegate {
     private let database: CKDatabase

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, batches. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`, batches. The numbers are that page's.
 @Suite struct SyncBatchTests {
     private typealias Batch = CKSyncEngine.RecordZoneChangeBatch
 

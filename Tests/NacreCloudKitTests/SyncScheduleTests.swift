@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, By itself: when. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`, By itself: when. The numbers are that page's.
 @Suite struct SyncScheduleTests {
     private typealias Due = SyncSchedule.Due
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, State. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`, State. The numbers are that page's.
 @Suite struct SyncStateTests {
     private typealias Change = CKSyncEngine.PendingRecordZoneChange
 
@@ -11,7 +11,7 @@ import Testing
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-    /// "+a" is a save of a, "-a" its deletion.
+    /// Parses changes: "+a" is a save of a, "-a" its deletion.
     private func changes(_ words: String) -> [Change] {
         words.split(separator: " ").map { $0.first == "+" ? .saveRecord(id(String($0.dropFirst()))) : .deleteRecord(id(String($0.dropFirst()))) }
     }
@@ -132,7 +132,7 @@ import Testing
         object["version"] = 1
         let text = try #require(object["state"] as? String)
         let state = try #require(Data(base64Encoded: text))
-        // Each byte counts.
+        // Damage of any byte is detected.
         for place in [0, state.count / 2, state.count - 1] {
             var damaged = state
             damaged[place] ^= 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Errors of items that no block of the app hears are a line for its developer.
+/// Tests that an item's error without a block of the app is logged for its developer.
 struct UnheardErrorTests {
     /// Runs operations on a record of a zone that is missing, and returns the framework's log.
     private func lines(_ make: (CKRecord) -> [CKDatabaseOperation]) async -> [String] {

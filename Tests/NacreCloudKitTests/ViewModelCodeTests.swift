@@ -2,8 +2,9 @@ import CloudKit
 import Observation
 import Testing
 
-// View models as apps write them: on the main actor, with async functions, completion handlers and operations. It imports CloudKit and no other module
-// that holds its types, and is compiled in both language modes: `NacreCloudKitSwift5Tests` has a link to this file.
+// View models as apps write them: on the main actor, with async functions, completion handlers and operations. It
+// imports CloudKit and no other module that has its types, and is compiled in both language modes:
+// `NacreCloudKitSwift5Tests` has a link to this file.
 
 private struct Place: Identifiable, Hashable, Sendable {
     let id: CKRecord.ID

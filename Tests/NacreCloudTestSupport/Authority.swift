@@ -1,9 +1,9 @@
 import Foundation
 
-/// Certificates that `openssl` makes for a test, in a folder of their own.
+/// Certificates that `openssl` makes for a test, in a temporary folder.
 package final class Authority: Sendable {
     package let folder: String
-    /// The authority's own certificate.
+    /// The path of the authority's own certificate.
     package var file: String { folder + "/ca.pem" }
 
     package init() throws {
@@ -18,8 +18,9 @@ package final class Authority: Sendable {
 
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
-    /// - Parameter names: `DNS:localhost`, `IP:127.0.0.1`.
-    /// - Returns: the paths of a certificate and its key.
+    /// Makes a certificate.
+    /// - Parameter names: Such as `DNS:localhost`, `IP:127.0.0.1`.
+    /// - Returns: The paths of the certificate and its key.
     package func certificate(for names: [String], days: Int = 2) throws -> (certificate: String, key: String) {
         let base = folder + "/" + UUID().uuidString
         try run(

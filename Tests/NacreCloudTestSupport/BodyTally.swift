@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store that counts the bytes of records' bodies that it hands out.
+/// A store that counts the bytes of record bodies that it returns.
 package final class BodyTally: LayeredStore {
     private struct Count {
         var bytes = 0
@@ -16,10 +16,10 @@ package final class BodyTally: LayeredStore {
         below = store
     }
 
-    /// Since `reset`.
+    /// Bytes since `reset`.
     package var bytes: Int { count.withLock { $0.bytes } }
     package var mostOfOneCall: Int { count.withLock { $0.mostOfOneCall } }
-    /// In one transaction that writes.
+    /// The most bytes in one write transaction.
     package var mostOfOneWrite: Int { count.withLock { $0.mostOfOneWrite } }
 
     package func reset() {

@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 
 extension CBOR {
-    /// The value as authenticators write it; the keys of maps in no order.
+    /// The value's bytes as authenticators write them; the keys of maps are not sorted.
     package var written: [UInt8] {
         switch self {
         case .integer(let number):

@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store that remembers which verbs each transaction asked: on an engine across a network every call is a round trip.
+/// A store that records the verbs of each transaction: on an engine across a network every call is a round trip.
 package final class CountingStore: LayeredStore {
     package struct Transaction: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
@@ -10,12 +10,12 @@ package final class CountingStore: LayeredStore {
         }
 
         package var kind: Kind
-        /// In the order of the calls.
+        /// The verbs in the order of the calls.
         package var verbs: [StoreVerb]
         /// Entries that were put or removed, and the bytes of those that were put.
         package var rowsPut = 0
         package var bytesPut = 0
-        /// Of them the notifications that were put.
+        /// The number of notifications among the put entries.
         package var notificationsPut = 0
 
         package init(kind: Kind, verbs: [StoreVerb]) {
@@ -37,15 +37,15 @@ package final class CountingStore: LayeredStore {
         below = store
     }
 
-    /// Every run of a body so far, in the order of their ends: a body that ran twice is there twice.
+    /// The runs of all transaction bodies so far, in the order of their ends: a body that ran twice counts twice.
     package var transactions: [Transaction] { finished.withLock { $0 } }
 
     private let entries = Locked(0)
 
-    /// Entries that questions have brought so far.
+    /// Entries returned by reads so far.
     package var entriesRead: Int { entries.withLock { $0 } }
 
-    /// Forgets what was counted so far.
+    /// Resets all counts.
     package func reset() {
         finished.withLock { $0 = [] }
         entries.withLock { $0 = 0 }

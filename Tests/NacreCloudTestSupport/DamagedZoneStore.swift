@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store that cannot read the feed of one zone: the engine finds its rows damaged.
+/// A store that cannot read the feed of one zone, as if the engine had found its rows damaged.
 package final class DamagedZoneStore: LayeredStore {
     package static let failure = StoreError(.corrupt, "The rows are not what was written", ["because": "a test says so"])
 

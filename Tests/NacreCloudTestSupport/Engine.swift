@@ -1,19 +1,20 @@
 package import NacreCloudContainer
 package import NacreCloudStore
 
-/// The engines that a promise of `Store` is tested on: `@Test(arguments: Engine.allCases)`.
+/// The engines on which a guarantee of `Store` is tested: `@Test(arguments: Engine.allCases)`.
 package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     case memory
     case sqlite
-    /// Gives no more than `Store` promises.
+    /// Guarantees no more than `Store` does.
     case sideBySide
 
-    /// Writes run one after the other, whatever they lock: their bodies' last runs are the order of their commits.
+    /// Whether writes run one after the other, whatever they lock. If so, the last runs of their bodies are in the
+    /// order of the commits.
     package var hasOneWriter: Bool { self != .sideBySide }
 
     package var description: String { rawValue }
 
-    /// A new, empty store of this engine, with a folder of its own that goes when the store does.
+    /// Makes a new, empty store of this engine, with a temporary folder that is deleted with the store.
     package func makeStore(on place: TemporaryFolder.Place = .disk) async throws -> any Store {
         switch self {
         case .memory: MemoryStore()
@@ -29,7 +30,7 @@ package final class TemporarySQLiteStore: LayeredStore {
     package let folder: TemporaryFolder
     package var below: any Store { store }
 
-    /// In the run of `MemoryStore`, unless the options draw another.
+    /// Opens a store in the run of `MemoryStore`, unless the options draw another.
     package init(options: SQLiteOptions = .inFirstRun, on place: TemporaryFolder.Place = .disk) async throws {
         folder = try TemporaryFolder(on: place)
         store = try await SQLiteStore.open(folder: folder.path, options: options)
@@ -37,7 +38,8 @@ package final class TemporarySQLiteStore: LayeredStore {
 }
 
 extension SQLiteOptions {
-    /// Changes are numbered as those of a `MemoryStore` and of the oldest files, and rows of indexes are packed wherever a record has more than one.
+    /// Options with which changes are numbered as in a `MemoryStore` and in the oldest files, and index rows are
+    /// packed wherever a record has more than one.
     package static let inFirstRun: SQLiteOptions = {
         var options = SQLiteOptions()
         options.drawRun = { _ in Run.first }
@@ -47,6 +49,7 @@ extension SQLiteOptions {
 }
 
 extension PackingBound {
-    /// Packs nearly everything, often, and into small blocks: what large data do becomes visible with little.
+    /// Bounds that pack nearly everything, often, and into small blocks, so that little data shows what large data
+    /// does.
     package static let eager = PackingBound(rowsApart: 1, blockBytes: 120, idleBytes: 300, busyBytes: 600, fullBytes: 4000, smallWriteRows: 20)
 }

@@ -1,9 +1,9 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store that fails at its n-th call, once: state must then be as before or as after, never between.
+/// A store that fails once, at its n-th call: its state must then be as before or as after, never in between.
 ///
-/// Every verb is a call, and so is every commit: a commit that fails leaves nothing, as when the disk is full.
+/// Every verb is a call, and every commit: a commit that fails leaves nothing, as when the disk is full.
 package final class FailingStore: LayeredStore {
     package static let failure = StoreError(.unavailable, "The disk failed", ["because": "a test says so"])
 
@@ -15,16 +15,17 @@ package final class FailingStore: LayeredStore {
     package let below: any Store
     private let countdown: Locked<Countdown>
 
-    /// - Parameter call: which call fails, counted from 1; nil is none.
+    /// Makes the store.
+    /// - Parameter call: The call that fails, counted from 1; nil: none.
     package init(_ store: any Store, failingAtCall call: Int?) {
         below = store
         countdown = Locked(Countdown(failing: call))
     }
 
-    /// Calls made so far, with the one that failed.
+    /// Calls made so far, including the failed one.
     package var callsMade: Int { countdown.withLock { $0.made } }
 
-    /// Counts from zero again, to fail at another call.
+    /// Restarts the count, to fail at another call.
     package func fail(atCall call: Int?) {
         countdown.withLock { $0 = Countdown(failing: call) }
     }
@@ -40,7 +41,7 @@ package final class FailingStore: LayeredStore {
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
         try await below.write { [countdown] transaction in
-            // As in every engine: a transaction that failed once stays failed, even if its body swallowed the error.
+            // As in every engine, a failed transaction stays failed, even if its body ignores the error.
             var hasFailed = false
             let call = {
                 if hasFailed { throw Self.failure }

@@ -2,7 +2,7 @@ package import NacreCloudContainer
 package import NacreCloudWire
 import NacreLocks
 
-/// One request of a history: its number, its time and its randomness, so that it can be asked again and drawn alike.
+/// One request of a history with its number, time and randomness, so that it can be repeated with the same draws.
 package final class HistoryContext: Sendable {
     @TaskLocal package static var current: HistoryContext?
 
@@ -21,9 +21,9 @@ package final class HistoryContext: Sendable {
     }
 }
 
-/// A store that remembers in which order requests wrote, and what each one that read could see.
+/// A store that records the order in which requests wrote, and the state that each read could see.
 ///
-/// Bodies of writes run one after the other in every engine that has one writer: their last runs are the order of their commits.
+/// If the engine has one writer, the last runs of write bodies are in the order of their commits.
 package final class HistoryStore: LayeredStore {
     private struct Log {
         var writes: [Int] = []
@@ -34,20 +34,22 @@ package final class HistoryStore: LayeredStore {
     private let database: DatabaseID
     private let log = Locked(Log())
 
-    /// - Parameter database: whose place in its own feed says what a read could see.
+    /// Makes the store.
+    /// - Parameter database: The database whose position in its feed identifies the state that a read could see.
     package init(_ store: any Store, database: DatabaseID) {
         below = store
         self.database = database
     }
 
-    /// The requests that asked to write, in the order in which they did; those that wrote nothing too.
+    /// The requests with a write transaction, in the order of these transactions, even if they wrote nothing.
     package var writes: [Int] {
         let runs = log.withLock { $0.writes }
         var seen: Set<Int> = []
         return runs.reversed().filter { seen.insert($0).inserted }.reversed()
     }
 
-    /// The database's `lastSeq` of the snapshot on which each request read that only reads: one that writes may look at the schema first.
+    /// lastSeq[request]: the database's `lastSeq` in the snapshot of each read-only request. A writing request may
+    /// read the schema first.
     package var reads: [Int: Int64] {
         log.withLock { log in
             let writes = Set(log.writes)
@@ -79,7 +81,7 @@ package final class HistoryStore: LayeredStore {
     }
 }
 
-/// A cloud whose every request is drawn from its own context.
+/// A cloud whose every request draws from its own context.
 package struct HistoryCloud: Sendable {
     package static let start = Timestamp(secondsSince2001: 800_000_000)
 
@@ -97,7 +99,7 @@ package struct HistoryCloud: Sendable {
         user = TestCloudUser(cloud: cloud, target: target, caller: Caller(.user("_ann"), client: .framework))
     }
 
-    /// The newest place in the database's feed.
+    /// Returns the newest position in the database's feed.
     package func place() async throws -> Int64 {
         let id = try await user.cloud.databaseID(databaseVerdict(user.target, for: .read, by: user.caller).get())
         return try await store.read { try $0.databases([id]).first?.lastSeq ?? 0 }

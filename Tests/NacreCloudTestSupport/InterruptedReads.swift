@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store in which others do something after reads, and which ends reads that take long, as where they are in the way of what others write.
+/// A store that runs other work after reads, and ends long reads, as if they were in the way of other writes.
 package final class InterruptedReads: LayeredStore {
     private struct State {
         var after: (@Sendable () async throws -> Void)?
@@ -15,10 +15,10 @@ package final class InterruptedReads: LayeredStore {
         below = store
     }
 
-    /// From now on this happens after each read, and not after those that it does itself.
+    /// Sets the work to run after each read, except after its own reads.
     package func after(_ body: (@Sendable () async throws -> Void)?) { state.withLock { $0.after = body } }
 
-    /// From now on a read of bodies with more bytes is ended.
+    /// Ends reads that return more bytes of bodies than this, from now on.
     package func endReads(ofMoreThan bytes: Int) { state.withLock { $0.most = bytes } }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {

@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store before each of whose writes something else happens: other workers, other clients, time.
+/// A store that runs other work before each write: other workers, other clients, time.
 package final class InterruptedStore: LayeredStore {
     private struct State {
         var writes = 0
@@ -15,9 +15,9 @@ package final class InterruptedStore: LayeredStore {
         below = store
     }
 
-    /// Begins to interrupt, or ends it.
-    /// - Parameter interruption: is told the number of the write that it comes before, counted from 1. Writes of its own, over this store, would interrupt
-    ///   themselves.
+    /// Begins to interrupt, or stops.
+    /// - Parameter interruption: Gets the number of the write that follows, counted from 1. Its own writes must
+    ///   bypass this store, or they would interrupt themselves.
     package func interrupt(_ interruption: (@Sendable (Int) async throws -> Void)?) {
         state.withLock { $0 = State(interruption: interruption) }
     }

@@ -1,6 +1,6 @@
 package import NacreCloudContainer
 
-/// A store over another one. What it does not do itself the other does.
+/// A store over another one, to which it passes every call that it does not implement.
 package protocol LayeredStore: Store {
     var below: any Store { get }
 }

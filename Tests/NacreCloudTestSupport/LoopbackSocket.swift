@@ -1,6 +1,6 @@
 import Glibc
 
-/// The few calls that sockets on 127.0.0.1 take. No descriptor is handed to child processes.
+/// The calls that sockets on 127.0.0.1 need. Child processes inherit no descriptor.
 package enum LoopbackSocket {
     package static func make(isBlocking: Bool = true) throws -> Int32 {
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (isBlocking ? 0 : SOCK_NONBLOCK.rawValue)
@@ -47,7 +47,7 @@ package enum LoopbackSocket {
     }
 }
 
-/// A call of the system that failed.
+/// A system call that failed.
 package struct POSIXFault: Error {
     package var call: String
     package var code: Int32

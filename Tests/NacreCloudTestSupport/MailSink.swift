@@ -2,20 +2,20 @@ import Foundation
 import Glibc
 import NacreLocks
 
-/// An SMTP server of the tests: it takes mails on a port of its own and keeps them.
+/// An SMTP server for tests: it takes mails on its own port and keeps them.
 package final class MailSink: Sendable {
     package struct Mail: Sendable {
         package var from: String
         package var to: String
         package var text: String
 
-        /// The query of its one link.
+        /// The query of the mail's only link.
         package var link: String? { text.firstMatch(of: /\/(?:new-password|verify-address)(\?link=\S+)/).map { String($0.1) } }
     }
 
     private struct State {
         package var mails: [Mail] = []
-        /// What it answers to a text.
+        /// The reply to a mail's text.
         var reply = "250 taken"
         var attempts = 0
     }

@@ -8,13 +8,13 @@ package enum StoreVerb: String, Sendable, CaseIterable {
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
-/// Passes every verb on, after telling `before`, which may throw instead.
+/// Passes every verb on, after a call of `before`, which may throw instead.
 class ObservedReads: ReadTransaction {
     private let reads: any ReadTransaction
     fileprivate let before: (StoreVerb) throws -> Void
-    /// Is told how many bytes of bodies each question has brought.
+    /// Called with the bytes of bodies that each read returned.
     var read: (Int) -> Void = { _ in }
-    /// Is told how many entries each question has brought.
+    /// Called with the number of entries that each read returned.
     var foundEntries: (Int) -> Void = { _ in }
 
     init(_ reads: any ReadTransaction, before: @escaping (StoreVerb) throws -> Void) {
@@ -159,7 +159,7 @@ class ObservedReads: ReadTransaction {
     }
 }
 
-/// The same for a transaction that writes. Plans and advances may be bent on their way, for stores with a fault.
+/// Does the same for a write transaction. Its closures may change plans and advances, for stores with a fault.
 final class ObservedTransaction: ObservedReads, WriteTransaction {
     private let writes: any WriteTransaction
     private let advanced: (Advance) -> Advance

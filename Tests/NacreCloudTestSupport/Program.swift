@@ -3,27 +3,29 @@ package import Glibc
 
 /// A program that a test starts.
 ///
-/// Not Foundation's `Process`, which hears of an end when a socket closes: a child that is started at the same moment may hold that open for as long
-/// as it lives. What the program reads and writes are files, so that no pipe can fill either.
+/// Not Foundation's `Process`, which detects an end when a socket closes: a child started at the same moment may keep
+/// the socket open as long as it lives. The program's input and output are files, so that no pipe can fill either.
 package struct Program: Sendable {
     /// Its path and its arguments.
     private let command: [String]
     private let environment: [String: String]
 
+    /// Makes a program.
     /// - Parameters:
-    ///   - folder: its working folder; nil: the test's own.
-    ///   - environment: all of its variables; nil: the test's own.
+    ///   - folder: Its working folder; nil: the test's own.
+    ///   - environment: All of its variables; nil: the test's own.
     package init(_ path: String, _ arguments: [String], in folder: String? = nil, environment: [String: String]? = nil) {
-        // `env` goes into the folder, and becomes the program.
+        // `env` changes to the folder, and becomes the program.
         command = (folder.map { ["/usr/bin/env", "--chdir=\($0)"] } ?? []) + [path] + arguments
         self.environment = environment ?? ProcessInfo.processInfo.environment
     }
 
-    /// Starts it, in a process group of its own and with no other file of the test's open; whoever starts it waits for it.
+    /// Starts it, in a process group of its own and without other open files of the test. The caller must wait for
+    /// it.
     /// - Parameters:
-    ///   - input: the file that it reads.
-    ///   - output: the file that it writes to, made empty first; nil: none.
-    ///   - errors: the same for standard error; it may be the same file.
+    ///   - input: The file that it reads.
+    ///   - output: The file that it writes to, emptied first; nil: none.
+    ///   - errors: The same for standard error; it may be the same file.
     package func start(input: String = "/dev/null", output: String? = nil, errors: String? = nil) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -60,14 +62,14 @@ package struct Program: Sendable {
         return pid
     }
 
-    /// Blocks until a program that was started has ended; its number stays taken until `reap`.
+    /// Blocks until a started program has ended; its process ID stays valid until `reap`.
     package static func awaitEnd(of pid: pid_t) {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
     /// Blocks until it has ended.
-    /// - Returns: its exit code, or minus the number of the signal that ended it.
+    /// - Returns: Its exit code, or minus the number of the signal that ended it.
     @discardableResult
     package static func reap(_ pid: pid_t) -> Int32 {
         var status = Int32(-1)
@@ -76,15 +78,15 @@ package struct Program: Sendable {
         return signal == 0 ? (status >> 8) & 0xff : -signal
     }
 
-    /// Runs it to its end, and blocks as long.
-    /// - Returns: its exit code, or minus the number of the signal that ended it.
+    /// Runs it to its end, and blocks meanwhile.
+    /// - Returns: Its exit code, or minus the number of the signal that ended it.
     package func run() throws -> Int32 { Self.reap(try start()) }
 
     /// Runs it to its end on a thread of its own.
     /// - Parameters:
-    ///   - input: what it reads.
-    ///   - keepsErrors: whether what it prints to standard error stands in the output, too.
-    /// - Returns: its exit code, or minus the number of the signal that ended it; and what it printed.
+    ///   - input: The bytes of its standard input.
+    ///   - keepsErrors: Whether the output contains standard error, too.
+    /// - Returns: Its exit code, or minus the number of the signal that ended it; and its output.
     package func run(input: [UInt8] = [], keepsErrors: Bool = false) async throws -> (status: Int32, output: [UInt8]) {
         try await onThread {
             let files = try TemporaryFolder()

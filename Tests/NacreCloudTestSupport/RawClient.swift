@@ -1,7 +1,7 @@
 import Foundation
 import NacreLocks
 
-/// What a client sees of one response.
+/// A response as a client sees it.
 package struct RawResponse: Sendable {
     package let status: Int
     package let headers: [(name: String, value: String)]
@@ -18,13 +18,15 @@ package enum RawClientError: Error {
     case silence
 }
 
-/// A client that says exactly the bytes it is told. Its calls block threads of their own, never those of Swift's pool.
+/// A client that sends exactly the bytes that it is given. Its calls block threads of their own, never those of
+/// Swift's pool.
 package final class RawClient: Sendable {
     private let socket: Int32
     private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
-    /// Connects to a port of this machine. Reading gives up after four minutes, so that a fault is a failure and not a hang.
+    /// Connects to a port of this machine. Reads time out after four minutes, so that a fault is a failure and not a
+    /// hang.
     package init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread { try Self.connected(to: port, sendBuffer: sendBuffer, receiveBuffer: receiveBuffer) }
     }
@@ -50,8 +52,9 @@ package final class RawClient: Sendable {
 
     deinit { hangUp() }
 
-    /// The response to one request that asks for the connection's end, once the server has closed. All of it is done on one thread: a loaded machine
-    /// makes no pause between connecting and sending, which a server's deadlines would count.
+    /// Returns the response to a request that asks to close the connection, once the server has closed it. All of it
+    /// runs on one thread: on a loaded machine no pause between connecting and sending counts toward the server's
+    /// deadlines.
     package static func response(to bytes: [UInt8], port: Int, toHead: Bool = false) async throws -> RawResponse {
         try await onThread {
             let client = try RawClient(connectedTo: port)
@@ -78,20 +81,20 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// Sends what the socket takes now, and answers how much that was.
+    /// Sends as much as the socket takes now, and returns the number of bytes.
     package func sendNow(_ bytes: [UInt8]) -> Int {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
     }
 
-    /// Sends a few bytes and the end of all sending in one segment, and can still read.
+    /// Sends a few bytes and the end of the stream in one segment, and can still read.
     package func sendLast(_ text: String) {
         let bytes = Array(text.utf8)
-        // MSG_MORE keeps the bytes back until the end takes them along.
+        // MSG_MORE delays the bytes until the end is sent with them.
         _ = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_MORE)) }
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.
+    /// Closes the connection, as a process that ends does; the client must not be used after that.
     package func hangUp() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -100,7 +103,7 @@ package final class RawClient: Sendable {
         if wasOpen { close(socket) }
     }
 
-    /// The next response. `toHead` expects no body, whatever the headers say.
+    /// Returns the next response. With `toHead` it has no body, whatever the headers say.
     package func response(toHead: Bool = false) async throws -> RawResponse {
         try await onThread { [self] in try readResponse(toHead: toHead) }
     }
@@ -126,7 +129,7 @@ package final class RawClient: Sendable {
         return RawResponse(status: status, headers: headers, body: body)
     }
 
-    /// Waits for the server to close, and answers what came before that.
+    /// Waits until the server closes, and returns the bytes before that.
     package func rest() async throws -> [UInt8] {
         try await onThread { [self] in try readRest() }
     }
@@ -167,7 +170,7 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// What comes until it holds a text, the text included; all of it where the connection ends before.
+    /// Returns the bytes up to the end of `marker`; all of them where the connection ends before.
     package func text(through marker: String) async throws -> String {
         try await onThread { [self] in
             while true {
@@ -189,7 +192,7 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// False at the end of the connection, orderly or not.
+    /// Reads more bytes. Returns false at the end of the connection, orderly or not.
     private func fill() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(socket, &buffer, buffer.count, 0)
@@ -199,7 +202,7 @@ package final class RawClient: Sendable {
     }
 }
 
-/// Runs a body that blocks on a thread of its own.
+/// Runs a blocking body on a thread of its own.
 package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

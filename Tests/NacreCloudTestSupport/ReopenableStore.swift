@@ -3,11 +3,11 @@ package import NacreCloudContainer
 package import NacreCloudStore
 import NacreLocks
 
-/// A store of any engine that a test closes and opens again, and whose copies it puts back.
+/// A store of any engine that a test closes and reopens, and to which it restores copies.
 ///
-/// Each opening is of the run that the test names.
+/// Each opening has the run that the test names.
 package final class ReopenableStore: LayeredStore {
-    /// What was kept at some time.
+    /// The stored data of an earlier time.
     package enum Copy: Sendable {
         case memory(MemoryCopy)
         case folder(TemporaryFolder)
@@ -47,7 +47,7 @@ package final class ReopenableStore: LayeredStore {
         }
     }
 
-    /// Of its files on the disk; 0 in memory.
+    /// Bytes of its files on the disk; 0 in memory.
     package var folderBytes: Int {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return names.reduce(0) { sum, name in
@@ -56,7 +56,7 @@ package final class ReopenableStore: LayeredStore {
         }
     }
 
-    /// A copy of what is kept, taken while the store is open and nobody writes.
+    /// Returns a copy of the stored data, taken while the store is open and without writers.
     package func copy() throws -> Copy? {
         switch kept.withLock({ $0 }) {
         case .memory(let store): return store.copy.map(Copy.memory)
@@ -67,7 +67,7 @@ package final class ReopenableStore: LayeredStore {
         }
     }
 
-    /// Closes the store, puts the copy in the place of what is kept, and opens it.
+    /// Closes the store, replaces its data by the copy, and opens it.
     package func putBack(_ copy: Copy, run: Int64) async throws {
         switch (copy, kept.withLock { $0 }) {
         case (.memory(let copy), _): kept.withLock { $0 = .memory(MemoryStore(copy, run: run)) }
@@ -88,7 +88,7 @@ package final class ReopenableStore: LayeredStore {
 }
 
 extension TemporaryFolder {
-    /// Holds the files of `other` from now on, and no others.
+    /// Replaces all files of this folder by those of `other`.
     package func take(from other: TemporaryFolder) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: path) {
             try FileManager.default.removeItem(atPath: path + "/" + name)
@@ -98,11 +98,11 @@ extension TemporaryFolder {
         }
     }
 
-    /// Holds that file of `other` from now on, in the place of its own.
+    /// Replaces one file of this folder by that of `other`.
     package func take(_ name: String, from other: TemporaryFolder) throws {
         let place = path + "/" + name
         if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
-        // Read to its end: `copyItem` of a file that grows shorter meanwhile, as a log does, does not end.
+        // Read to its end: `copyItem` of a file that shrinks meanwhile, as a log does, never ends.
         let source = URL(fileURLWithPath: other.path + "/" + name)
         let permissions = try FileManager.default.attributesOfItem(atPath: source.path)[.posixPermissions]
         try Data(contentsOf: source).write(to: URL(fileURLWithPath: place))

@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import NacreLocks
 
-/// Stands before a server and does to its answers what networks and servers do. One request a connection; a thread for each, blocking. Ends with `close`.
+/// A proxy before an S3 server with faults of networks and servers. One request per connection; each on a blocking
+/// thread. Ends with `close`.
 package final class S3Proxy: Sendable {
     package enum Fault: Equatable, Sendable {
         /// Answers by itself, without asking the server.
         case answer(status: String, headers: String = "", body: String = "")
-        /// Hears the request, and says nothing until the client goes.
+        /// Takes the request, and does not answer until the client goes.
         case silent
-        /// Ends the connection before the server hears of the request.
+        /// Ends the connection before the server gets the request.
         case dead
-        /// Lets the server do it, and ends the connection without an answer.
+        /// Lets the server carry the request out, and ends the connection without an answer.
         case lost
-        /// Says how long the body is and sends half of it.
+        /// Announces the whole body and sends half of it.
         case short
         /// Sends other bytes than the server's.
         case altered
@@ -58,12 +59,12 @@ package final class S3Proxy: Sendable {
         Glibc.close(listener)
     }
 
-    /// What was asked, in its order.
+    /// The requests, in their order.
     package var asked: [Asked] { state.withLock { $0.asked } }
     package var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
     package func forget() { state.withLock { ($0.asked, $0.mostAtOnce) = ([], 0) } }
 
-    /// Does this to the next requests of a kind.
+    /// Applies a fault to the next requests of a kind.
     package func fail(_ fault: Fault, times: Int = .max, where applies: @escaping @Sendable (Asked) -> Bool = { _ in true }) {
         state.withLock { $0.faults.append((fault, times, applies)) }
     }
@@ -105,7 +106,8 @@ package final class S3Proxy: Sendable {
         }
     }
 
-    /// Counts until the server has answered: when its client hears of it, the next may come.
+    /// Passes a request on. The count ends with the server's answer: once its client has that, the next request may
+    /// come.
     private func passOn(_ head: String, _ body: [UInt8]) -> (String, [UInt8])? {
         state.withLock { state in
             state.atOnce += 1
@@ -123,7 +125,7 @@ package final class S3Proxy: Sendable {
     /// A line end is one character.
     private static func closing(_ head: String) -> String { head.dropLast() + "Connection: close\r\n\r\n" }
 
-    /// A head and a body with a length, or one that ends with the connection.
+    /// Reads a head and a body with a length, or a body that ends with the connection.
     private static func message(_ socket: Int32) -> (String, [UInt8])? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

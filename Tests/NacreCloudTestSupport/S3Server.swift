@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 package import NacreCloudContainer
 
-/// A real server that speaks S3: `rclone serve s3` over a folder of its own, with one bucket. Ends with the last reference to it.
+/// A real S3 server: `rclone serve s3` over a temporary folder, with one bucket. Ends with the last reference to it.
 package final class S3Server: Sendable {
     package static let accessKey = "AKIDNACRETESTS"
     package static let secretKey = "one/secret+key"
@@ -21,7 +21,7 @@ package final class S3Server: Sendable {
     private let folder: TemporaryFolder
     private let process: ServerProcess
 
-    /// Starts it, and returns when it listens. Blocks until then.
+    /// Starts it, and blocks until it listens.
     package init() throws {
         guard let program = Self.program else { throw POSIXFault(call: "rclone", code: ENOENT) }
         folder = try TemporaryFolder()
@@ -31,20 +31,20 @@ package final class S3Server: Sendable {
             [
                 "serve", "s3", "--addr", "127.0.0.1:0", "--auth-key", "\(Self.accessKey),\(Self.secretKey)", "--config", "/dev/null",
                 "--vfs-cache-mode", "off",
-                // With none at all it takes seconds for each request.
+                // With no directory cache at all each request takes seconds.
                 "--dir-cache-time", "100ms", "--cache-dir", folder.path + "/cache", folder.path + "/data",
             ], listening: "Starting s3 server on [http://", readsErrors: true)
     }
 
     package func end() { process.end() }
 
-    /// Where its objects lie as files.
+    /// The folder of its objects, which are files.
     package var objects: String { folder.path + "/data/" + Self.bucketName }
 
-    /// Who may ask.
+    /// Credentials of the bucket.
     package static let environment = ["AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey]
 
-    /// The bucket, as it is reached by a port: this server's, or that of something before it.
+    /// Returns the URL of the bucket at a port: this server's, or that of a proxy before it.
     package static func url(_ port: Int, prefix: String = "some/place") -> String {
         "s3://\(bucketName)/\(prefix)?endpoint=http://127.0.0.1:\(port)"
     }

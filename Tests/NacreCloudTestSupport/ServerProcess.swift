@@ -10,7 +10,7 @@ package struct ProcessFailure: Error, CustomStringConvertible {
     }
 }
 
-/// A server that is a process of its own, and ends with this object.
+/// A server in a process of its own, which ends with this object.
 package final class ServerProcess: @unchecked Sendable {
     // Sendable: everything is set in `init`, or locked; `write` is for one test at a time.
     private let pid: pid_t
@@ -25,10 +25,10 @@ package final class ServerProcess: @unchecked Sendable {
         var waiting: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    /// Returns when it listens. Blocks until then.
+    /// Starts it, and blocks until it listens.
     /// - Parameters:
-    ///   - listening: what stands in its output before the port, once it listens.
-    ///   - readsErrors: its output is what it writes to the standard error.
+    ///   - listening: The text before the port in its output, once it listens.
+    ///   - readsErrors: Whether to read standard error instead of standard output.
     package init(_ path: String, _ arguments: [String], listening: String, readsErrors: Bool = false) throws {
         // s_server ends when its input does.
         let (input, output) = (Pipe(), Pipe())
@@ -53,7 +53,7 @@ package final class ServerProcess: @unchecked Sendable {
             throw ProcessFailure("no port in: \(text)")
         }
         port = found
-        // What it prints from now on must not fill the pipe.
+        // Later output must not fill the pipe.
         self.output.readabilityHandler = { [printed] in Self.take($0.availableData, printed) }
     }
 
@@ -79,7 +79,7 @@ package final class ServerProcess: @unchecked Sendable {
         }
     }
 
-    /// What it reads. s_server sends it to its client.
+    /// Writes to its standard input. s_server sends the bytes to its client.
     package func write(_ bytes: [UInt8]) {
         input.write(Data(bytes))
     }
@@ -97,7 +97,7 @@ package final class ServerProcess: @unchecked Sendable {
         if wasRunning { Self.end(pid) }
     }
 
-    /// A process that has ended and that nobody waits for keeps the thread busy that waits for exit tests.
+    /// Kills and reaps a process. A zombie would keep the thread busy that waits for exit tests.
     private static func end(_ pid: pid_t) {
         kill(pid, SIGKILL)
         Program.reap(pid)

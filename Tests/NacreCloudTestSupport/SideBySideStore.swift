@@ -3,29 +3,31 @@ package import NacreCloudStore
 import NacreCloudWire
 import NacreLocks
 
-/// An engine that gives no more than `Store` promises, over the oracle.
+/// An engine over `MemoryStore` that guarantees no more than `Store` does.
 ///
-/// Writes run side by side: each on the state that there was when it began, whatever is committed meanwhile. At its end only the rows that it locked
-/// are held against what is there then. If one of them has changed, its body runs again, on the newest state of the database that it locked, and still
-/// on the old state of all others; if not, what it did is done to the newest state. Bodies also run twice for no reason.
+/// Writes run concurrently, each on the state at its beginning. At the end only the rows that it locked are compared
+/// with the current state. If one has changed, the body runs again, on the newest state of the database that it
+/// locked, and still on the old state of all others. Otherwise its operations are applied to the newest state. Bodies
+/// also run twice at random.
 package final class SideBySideStore: Store {
     private let base: MemoryStore
-    /// How many commits held each lock.
+    /// holders[row]: how many commits locked it.
     private let holders = Locked<[RowLock: Int]>([:])
     private let random: Locked<SeededRandom>
     private let failsOneOf = Locked<UInt64?>(nil)
     private let fault: PlantedFault?
     private let beforeCommit: @Sendable () async -> Void
 
-    /// What the engine does not give although it is promised, or what its user forgets to write: to see that the tests find it.
+    /// A fault of the engine, or a write that its user forgets, to test that the tests find it.
     package enum PlantedFault: Sendable {
-        /// Locks keep nobody out.
+        /// Locks do not exclude other writes.
         case noLocks
         /// Zones never learn which indexes they have.
         case noIndexNumbers
     }
 
-    /// - Parameter beforeCommit: awaited between a body and its commit.
+    /// Makes the engine.
+    /// - Parameter beforeCommit: Awaited between a body and its commit.
     package init(
         _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, fault: PlantedFault? = nil,
         beforeCommit: @escaping @Sendable () async -> Void = {}
@@ -36,15 +38,15 @@ package final class SideBySideStore: Store {
         random = Locked(SeededRandom(seed: seed))
     }
 
-    /// One body of so many runs twice.
+    /// One in so many bodies runs twice.
     private static let twiceOneOf: UInt64 = 8
-    /// At most so many times others have their turn between a body and its commit.
+    /// Yields between a body and its commit at most.
     private static let yieldsMax: UInt64 = 3
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        // Before the copy: a commit between the two is seen as one that came later.
+        // Before the copy: a commit in between then counts as a later one.
         var seen = holders.withLock { $0 }
         guard let began = base.copy else { throw StoreError.closed }
         var mine = began
@@ -88,7 +90,7 @@ package final class SideBySideStore: Store {
         await base.close()
     }
 
-    /// From now on one write or read of so many fails, with some `StoreError`; nil: none does.
+    /// Makes one write or read in so many fail from now on, with some `StoreError`; nil: none.
     package func fail(oneOf count: UInt64?) {
         failsOneOf.withLock { $0 = count }
     }
@@ -110,7 +112,7 @@ private enum RowLock: Hashable, Sendable {
     case zone(ZoneAddress)
 }
 
-/// A body's run on states of its own.
+/// A body's run on its own states.
 private struct Attempt<Value: Sendable>: Sendable {
     let result: Result<Ending<Value>, any Error>
     let deeds: [SideBySideTransaction.Deed]
@@ -128,10 +130,10 @@ private struct Attempt<Value: Sendable>: Sendable {
     }
 }
 
-/// Keeps what a body does, to be done again to another state. Until it has a lock it reads one state; then that of the database whose row it locked,
-/// and another one of all others.
+/// Records the operations of a body, to apply them to another state. Before its lock it reads one state; after it, a
+/// newer state of the locked database, and the old state of all others.
 private final class SideBySideTransaction: WriteTransaction {
-    /// Does it to a state. Returns false where a lock or a result is not what the body had: the body must run again.
+    /// An operation. Returns false where a lock or a result differs from the body's run: the body must run again.
     typealias Deed = @Sendable (any WriteTransaction) throws -> Bool
 
     private let mine: any WriteTransaction

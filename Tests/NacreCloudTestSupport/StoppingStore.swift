@@ -1,7 +1,7 @@
 package import NacreCloudContainer
 import NacreLocks
 
-/// A store that cancels the worker at the n-th call of a verb, and counts what comes after.
+/// A store that cancels the worker at the n-th call of a verb, and counts the calls.
 package final class StoppingStore: LayeredStore {
     private struct State {
         var calls = 0
@@ -22,7 +22,7 @@ package final class StoppingStore: LayeredStore {
     /// Calls of the verb since the worker began.
     package var calls: Int { state.withLock { $0.calls } }
 
-    /// Does what is due in a task of its own, which is cancelled from inside the store.
+    /// Runs due tasks in a Swift task of its own, which is cancelled from inside the store.
     package func runDueTasks(of cloud: Cloud) async throws -> TaskTurns {
         let (begin, begun) = AsyncStream<Void>.makeStream()
         let worker = Task {

@@ -1,18 +1,19 @@
 import FoundationEssentials
 import Glibc
 
-/// A folder of one test's own, gone with the last reference to it.
+/// A temporary folder of one test, deleted with the last reference to it.
 package final class TemporaryFolder: Sendable {
     package enum Place: Sendable {
-        /// Where the system keeps temporary files: mostly a disk.
+        /// The system's folder for temporary files: mostly a disk.
         case disk
-        /// In memory where the system has such a place: for tests that open a store a thousand times and need no disk to sync.
+        /// In memory where the system has a place for it: for tests that open a store a thousand times and need no
+        /// disk to sync.
         case memory
     }
 
     package let path: String
 
-    /// Throws if the system gives none.
+    /// Makes a folder; throws if the system gives none.
     package init(on place: Place = .disk) throws {
         let disk = FileManager.default.temporaryDirectory.path
         let parent = place == .memory && access(Self.memory, W_OK) == 0 ? Self.memory : disk
@@ -24,7 +25,8 @@ package final class TemporaryFolder: Sendable {
     private static let memory = "/dev/shm"
 
     deinit {
-        // A store that is just closing takes its own files away meanwhile, which can make a round stumble. What stays after all harms no test.
+        // A store that is just closing deletes its own files meanwhile, which can make an attempt fail. A leftover
+        // harms no test.
         for _ in 0..<10 {
             if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
         }

@@ -30,7 +30,7 @@ package final class TestCloud: Sendable {
             pushes: pushes, failed: { error in faults.withLock { $0.append(error) } })
     }
 
-    /// The failures of the store of which the cloud told since this was asked last, oldest first.
+    /// Returns the failures of the store that the cloud reported since the last call, oldest first.
     package func takeFaults() -> [StoreError] {
         faults.withLock { faults in
             defer { faults = [] }
@@ -38,7 +38,7 @@ package final class TestCloud: Sendable {
         }
     }
 
-    /// Looks through everything, step by step, and puts right what it may.
+    /// Checks everything, step by step, and repairs what the mode allows.
     @discardableResult
     package func check(_ mode: CheckMode = .look, rows: Int = 50) async throws -> [CheckFinding] {
         var findings: [CheckFinding] = []
@@ -51,7 +51,7 @@ package final class TestCloud: Sendable {
         return findings
     }
 
-    /// Does what is due until nothing is.
+    /// Runs due tasks until there are none.
     package func runAllTasks() async throws {
         while try await cloud.runDueTasks().taken > 0 {}
     }
@@ -63,7 +63,7 @@ package final class TestCloud: Sendable {
         self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction, readRule: readRule, quotas: quotas)
     }
 
-    /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.
+    /// Returns the databases whose feeds moved since the last call, oldest first.
     package func takeMoved() -> [DatabaseID] {
         hints.moved.withLock { moved in
             defer { moved = [] }
@@ -71,7 +71,7 @@ package final class TestCloud: Sendable {
         }
     }
 
-    /// When the earliest task of each commit is due that left some since this was asked last, oldest commit first.
+    /// Returns the earliest due time of the tasks that each commit left since the last call, oldest commit first.
     package func takeTasksLeft() -> [Timestamp] {
         hints.due.withLock { due in
             defer { due = [] }
@@ -88,14 +88,14 @@ package final class TestCloud: Sendable {
             caller: Caller(.user(name), client: client))
     }
 
-    /// A visitor of the public database: an API token and nobody behind it.
+    /// Returns a visitor of the public database: an API token without a user.
     package func world() -> TestCloudUser {
         TestCloudUser(
             cloud: cloud, target: DatabaseTarget(container: Self.container, environment: .development, scope: .public), caller: Caller(.world))
     }
 }
 
-/// Keeps the hints that a cloud gave.
+/// Keeps the hints of a cloud.
 private final class HeardHints: Hints {
     let moved = Locked<[DatabaseID]>([])
     let due = Locked<[Timestamp]>([])
@@ -110,11 +110,11 @@ private final class HeardHints: Hints {
 }
 
 extension TaskTurns {
-    /// To be compared with a tuple.
+    /// A tuple for comparisons.
     package var counts: (taken: Int, failed: Int) { (taken, failed) }
 }
 
-/// A clock that stands still until it is told to move, in either direction.
+/// A clock that stands still until it is moved, in either direction.
 package final class TestCloudClock: Sendable {
     private let time = Locked(Timestamp(secondsSince2001: 800_000_000))
 
@@ -127,7 +127,7 @@ package final class TestCloudClock: Sendable {
     }
 }
 
-/// Tokens that can be read: a letter and hexadecimal digits.
+/// Readable tokens: a letter and hexadecimal digits.
 package struct PlainTokens: TokenSealing {
     package init() {}
 
@@ -151,17 +151,17 @@ package struct PlainTokens: TokenSealing {
 
     package func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? {
         guard text.hasPrefix("\(kind)") else { return nil }
-        // What stood in a URL comes back padded as base64 is.
+        // A token from a URL has padding like base64.
         return open(String(text.dropFirst("\(kind)".count).prefix { $0 != "=" }))
     }
 
     package func isOutdated(_ text: String) -> Bool { false }
 
-    /// As long as a real one, and told from another by its sum alone.
+    /// Returns a code as long as a real one; messages differ by its sum alone.
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         for (place, byte) in (key + message).enumerated() { code[place % 32] = code[place % 32] &* 31 &+ byte }
-        // Each byte depends on all of the message.
+        // Each byte depends on the whole message.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in message { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         for place in code.indices {

@@ -1,15 +1,15 @@
 package import NacreCloudContainer
 package import NacreCloudWire
 
-/// Somebody at one database of a test's cloud: the operations of the cloud, said shortly.
+/// A user at one database of a test's cloud, with short forms of the cloud's operations.
 package struct TestCloudUser: Sendable {
     package var cloud: Cloud
     package var target: DatabaseTarget
     package var caller: Caller
-    /// Whose zones it names; nil: it does not say.
+    /// The owner of the zones that it names; nil: not given.
     package var zoneOwner: String?
 
-    /// The same user at zones of another, in the shared database.
+    /// Returns the same user at zones of another, in the shared database.
     package func at(_ owner: String) -> TestCloudUser {
         var user = self
         user.target.scope = .shared
@@ -19,10 +19,10 @@ package struct TestCloudUser: Sendable {
 
     private func zoneID(_ name: String) -> ZoneID { ZoneID(zoneName: name, ownerRecordName: zoneOwner) }
 
-    /// One `records/modify`.
+    /// Sends one `records/modify`.
     /// - Parameters:
-    ///   - digest: what the request's bytes are taken for.
-    ///   - age: seconds since it was sent first, of a request that is repeated.
+    ///   - digest: The digest of the request's bytes.
+    ///   - age: Seconds since a repeated request was sent first.
     @discardableResult
     package func modify(
         _ operations: [RecordOperation], zone: String = ZoneID.defaultZoneName, atomic: Bool? = nil, id: String? = nil,
@@ -56,7 +56,7 @@ package struct TestCloudUser: Sendable {
         return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
     }
 
-    /// One page of one zone's feed; what is wrong with the zone is thrown.
+    /// Returns one page of one zone's feed; throws the error of the zone.
     package func changes(
         _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil, wantsTokenOnly: Bool = false
     ) async throws -> ChangesZoneResponse.Page {
@@ -87,7 +87,7 @@ package struct TestCloudUser: Sendable {
 }
 
 extension RecordOperation {
-    /// An operation with the fields and the tag that a test names.
+    /// Makes an operation with the fields and the tag that a test names.
     package static func make(
         _ type: NacreCloudWire.OperationType, _ name: String?, type recordType: String? = "Note", tag: String? = nil, _ fields: RecordFields = [:],
         cleared: [String] = [], parent: RecordChange.ParentChange = .keep

@@ -1,9 +1,9 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store that writes something else than it was told.
+/// A store that changes write plans, to plant a fault.
 protocol BendingStore: LayeredStore {
-    /// - Returns: what is written in the plan's place.
+    /// Returns the plan to write in place of `plan`.
     func bent(_ plan: WritePlan) -> WritePlan
 }
 

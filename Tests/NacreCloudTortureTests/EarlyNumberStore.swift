@@ -2,12 +2,13 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A store with the classic mistake: change numbers come from one sequence, and are taken before the transaction and not in it. So a commit may
-/// become visible after one with a higher number, and whoever has read up to that one never hears of it.
+/// A store with a classic mistake: change numbers come from one sequence, and are taken before the transaction and
+/// not in it. A commit may become visible after one with a higher number, and a reader of that one never sees it.
 ///
-/// It takes care that this happens: now and then a transaction is held back, with its number, until a later one is done and somebody has read.
+/// To provoke this, a transaction is held back at times, with its number, until a later one is done and has been
+/// read.
 final class EarlyNumberStore: LayeredStore {
-    /// Above every number that the zones began with.
+    /// Above every number with which the zones began.
     private static let firstNumber: Int64 = 1 << 20
     private static let heldBackOnceIn: Int64 = 8
 
@@ -15,7 +16,7 @@ final class EarlyNumberStore: LayeredStore {
         var last = EarlyNumberStore.firstNumber
         var underway = 0
         var held: CheckedContinuation<Void, Never>?
-        /// A write has ended since.
+        /// Whether a write has ended since.
         var isOvertaken = false
     }
 
@@ -43,7 +44,7 @@ final class EarlyNumberStore: LayeredStore {
         return try await below.read(body)
     }
 
-    /// Only while others write, and only one at a time: so somebody is there to let it go on.
+    /// Holds a transaction back, only while others write, and only one at a time, so that another one can release it.
     private func holdBack() async {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
@@ -77,14 +78,14 @@ final class EarlyNumberStore: LayeredStore {
     }
 }
 
-/// Puts the number that was drawn in the place of the one that the zone gives.
+/// Replaces the zone's number by the one that was drawn.
 private func earlyNumberTransaction(_ inner: any WriteTransaction, number: Int64) -> any WriteTransaction {
     var zone: ZoneRow?
     return bentTransaction(inner) { advance in
         guard var row = advance.zone else { return advance }
         var advance = advance
         advance.zone?.lastSeq = number
-        // The zone's own count becomes the highest number that is visible in it.
+        // The zone's own counter becomes the highest number visible in it.
         row.lastSeq = max(row.lastSeq - 1, number)
         zone = row
         return advance

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// The judge of cascades, page by page.
+/// Tests of the check of cascades, page by page.
 @Suite struct FamilyCheckTests {
     private enum Change {
         case save(String, on: String? = nil)

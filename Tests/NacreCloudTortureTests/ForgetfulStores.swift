@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store in which subscriptions outlive their deletion, and fire on.
+/// A store in which deleted subscriptions stay and fire.
 final class UndyingSubscriptionStore: BendingStore {
     let below: any Store
 
@@ -12,7 +12,7 @@ final class UndyingSubscriptionStore: BendingStore {
     func bent(_ plan: WritePlan) -> WritePlan {
         guard plan.entriesRemoved.contains(where: { $0.kind == .subscription }) else { return plan }
         var plan = plan
-        // What counts them stays, too.
+        // Their counters stay, too.
         let kinds: Set<EntryKind> = [.subscription, .subscriptionTerm, .subscribed]
         plan.entriesRemoved.removeAll { kinds.contains($0.kind) }
         plan.entries.removeAll { kinds.contains($0.key.kind) }
@@ -20,7 +20,7 @@ final class UndyingSubscriptionStore: BendingStore {
     }
 }
 
-/// A store in which a device stays signed in that was signed out.
+/// A store in which a signed-out device stays signed in.
 final class UndyingDeviceStore: BendingStore {
     let below: any Store
 

@@ -4,7 +4,7 @@ import NacreLocks
 
 @testable import NacreCloudContainer
 
-/// A store that tells everybody with whom anything was ever shared of each change that somebody takes part in.
+/// A store that notifies every user with whom anything was ever shared of each change to a shared zone.
 final class GossipingStore: BendingStore {
     let below: any Store
     private let state = Locked<(known: Set<DatabaseID>, count: Int64)>(([], 0))

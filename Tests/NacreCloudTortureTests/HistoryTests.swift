@@ -2,7 +2,7 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// Histories written by hand: honest ones that must pass, and ones with a single fault, which must be found and called by its name.
+/// Tests of histories written by hand: correct ones must pass, and those with a single fault must give its violation.
 struct HistoryTests {
     typealias Kinds = Set<Violation.Kind>
 
@@ -10,7 +10,7 @@ struct HistoryTests {
         Set(HistoryCheck.violations(of: script.history).map(\.kind))
     }
 
-    // MARK: Honest ones
+    // MARK: Correct histories
 
     @Test func `an honest history has no violation`() {
         #expect(HistoryCheck.violations(of: Script.honest().history) == [])
@@ -19,7 +19,7 @@ struct HistoryTests {
     @Test func `what is asked at once may be answered in any order`() {
         var script = Script()
         script.write(1, [.create("a")], at: 0...100)
-        // Not seen by who looks while it is written, and seen by who looks a little earlier.
+        // Not seen by a read during the write, but seen by another one that began a little earlier.
         script.page([], at: 20...30)
         script.lookup([("a", 1)], at: 10...25)
         script.page([("a", 1)], at: 110...120)

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store that keeps no more than half of what a build of indexes puts: they are called whole, and are not.
+/// A store that keeps at most half of the rows of an index build: indexes are marked complete, and are not.
 final class LostBuildStore: BendingStore {
     let below: any Store
 

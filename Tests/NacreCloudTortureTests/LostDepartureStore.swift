@@ -1,7 +1,8 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store that keeps no departures: what leaves a share is there for its owner alone, and its participants are not told that it went.
+/// A store that keeps no departures: a record that leaves a share is there for its owner alone, and the participants
+/// are not told.
 final class LostDepartureStore: BendingStore {
     let below: any Store
 

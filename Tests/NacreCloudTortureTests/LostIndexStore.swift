@@ -2,7 +2,7 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A store that now and then keeps a record and forgets its index rows: records are all there, and queries do not find them.
+/// A store that sometimes keeps a record without its index rows, so that queries do not find it.
 final class LostIndexStore: BendingStore {
     private static let lostOnceIn = 8
 
@@ -20,7 +20,7 @@ final class LostIndexStore: BendingStore {
         return plan
     }
 
-    /// Of plans with index rows, one in so many.
+    /// Counts plans with index rows, and returns true for one in so many.
     private func isLost() -> Bool {
         writes.withLock { writes in
             writes += 1

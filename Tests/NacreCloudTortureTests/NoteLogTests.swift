@@ -2,13 +2,14 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// The judge of queries: what a note may have been, and each way in which pages are wrong.
+/// Tests of the check of queries: the possible states of a note, and each kind of wrong page.
 @Suite struct NoteLogTests {
     private static func note(_ version: Int64, shelf: Int64 = 1, rank: Int64 = 5, word: String = "apple") -> NoteLog.Note {
         NoteLog.Note(version: version, shelf: shelf, rank: rank, words: [word, "other"])
     }
 
-    /// a and b stay as they are; c was deleted, d is moved at 100–110, e is saved anew with the same rank at 100–110, f is asked for at 150 without an answer.
+    /// a and b do not change; c was deleted. d is moved at 100–110, e is saved anew with the same rank at 100–110, f
+    /// is requested at 150 without an answer.
     private static let log: NoteLog = {
         var log = NoteLog()
         func save(_ name: String, _ note: NoteLog.Note?, _ start: UInt64, _ end: UInt64? = nil) {
@@ -67,12 +68,12 @@ import Testing
     @Test func `what changes meanwhile may be told in either place, in both or in none`() {
         let moved = Self.told("d", Self.note(5, rank: 1))
         let saved = Self.told("e", Self.note(7))
-        // d leaves for a place that was passed, or is met there before its change.
+        // d leaves for a position before the current page, or is met there before its change.
         #expect(Self.kind(Self.byRank, (50...60, [Self.a]), (120...130, [Self.b, saved])) == nil)
         #expect(Self.kind(Self.byRank, (50...106, [moved, Self.a]), (120...130, [Self.b, saved])) == nil)
         #expect(
             Self.kind(NoteQuestion(shelf: 1, sort: .falling), (50...60, [Self.d, Self.e]), (120...130, [Self.b, Self.a, moved])) == nil)
-        // e keeps its place, so it has one.
+        // e keeps its position, so it must be found.
         #expect(Self.kind(Self.byRank, (50...60, [Self.a]), (120...130, [Self.b])) == .missed)
     }
 

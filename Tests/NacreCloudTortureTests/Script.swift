@@ -25,7 +25,8 @@ struct Script {
         History.Span(UInt64(time.lowerBound) * 1_000_000, UInt64(time.upperBound) * 1_000_000)
     }
 
-    /// - Parameter tag: what the answer shows; 0 is none.
+    /// Adds a write.
+    /// - Parameter tag: The tag in the answer; 0: none.
     mutating func write(
         _ number: Int, _ parts: [Part], at time: ClosedRange<Int>, _ outcome: History.Outcome = .applied, tag: UInt64 = 0
     ) {
@@ -40,7 +41,7 @@ struct Script {
         history.write(BatchID(writer: 0, number: number), Self.span(time), outcome, items, shown: shown)
     }
 
-    /// nil is a record that is not there.
+    /// Returns sights; nil stands for a record that is not there.
     private func sights(_ shown: [(Character, Int?)], tag: UInt64 = 0, missing: Version = .deleted) -> [History.Sight] {
         shown.map { History.Sight(Self.key($0.0), $0.1.map(Self.version) ?? missing, tag: tag) }
     }
@@ -63,7 +64,7 @@ struct Script {
         history.end(with: sights(shown))
     }
 
-    /// Writers that meet, a follower, and all as it should be.
+    /// Returns a correct history of writers that conflict, and a follower.
     static func honest() -> Script {
         var script = Script()
         script.write(1, [.create("a"), .create("b")], at: 0...10)

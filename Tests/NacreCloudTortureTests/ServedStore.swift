@@ -12,14 +12,14 @@ import NacreTelemetry
 @testable import NacreCloudServer
 
 extension Engine {
-    /// That a run of torture is done on: the engine that is shipped, and a weak one.
+    /// The engines of torture runs: the shipped one, and a weak one.
     static let tortured: [Engine] = [.sqlite, .sideBySide]
 }
 
-/// A whole server in this process over a store, on a port of its own, with accounts of which the first has two devices.
+/// A whole server in this process over a store, on its own port, with accounts of which the first has two devices.
 final class ServedStore: Sendable {
     static let container = "iCloud.test.torture"
-    /// Where the first account has a device, too.
+    /// A container in which the first account has a device, too.
     static let elsewhere = "iCloud.test.elsewhere"
 
     private struct Quiet: LogSink {
@@ -36,12 +36,13 @@ final class ServedStore: Sendable {
 
     private let bucket: AssetBucket?
 
-    /// - Parameter bucket: for files; nil: they are in a folder.
+    /// Starts the server.
+    /// - Parameter bucket: The bucket for files; nil: a folder.
     init(_ store: any Store, accounts: Int = 1, bucket: AssetBucket? = nil) async throws {
         self.store = store
         self.bucket = bucket
         folder = try TemporaryFolder()
-        // Before the server, which finds at its start the indexes that are to be made.
+        // Before the server starts, which then finds the indexes to build.
         (accountTokens, strangerToken, signIn) = try await Self.populate(store, accounts)
         let server = Server(Self.configuration(folder.path, port: 0, bucket))
         url = try await server.start(over: KeptOpen(below: store)).publicURL
@@ -55,7 +56,9 @@ final class ServedStore: Sendable {
         return configuration
     }
 
-    /// - Returns: tokens of the accounts' devices, of one elsewhere, and what makes a new one of the first account.
+    /// Fills the store.
+    /// - Returns: The tokens of the accounts' devices, one of another container, and a function that makes another
+    ///   for the first account.
     private static func populate(
         _ store: any Store, _ accounts: Int
     ) async throws -> ([String], elsewhere: String, signIn: @Sendable () async throws -> String) {
@@ -65,12 +68,12 @@ final class ServedStore: Sendable {
         let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
         for name in [container, elsewhere] { _ = try await cloud.registry.createContainer(name) }
-        // So few records as these would be found without an index, and its rows are what some stores lose.
+        // Without this, so few records would be found without an index; some stores lose its rows.
         for field in ["shelf", "batch"] {
             _ = try await cloud.registry.setIndexes(
                 [.queryable, .sortable], of: "Torture", field: field, as: .int64, isNow: true, in: container)
         }
-        // Nobody signs in with it: its devices are made here.
+        // No user signs in by its password: the devices are made here.
         @Sendable func token(_ account: AccountEntry, _ device: String, in container: String = container) async throws -> String {
             try authenticator.accountToken(
                 for: try await cloud.registry.createAccountToken(
@@ -93,7 +96,7 @@ final class ServedStore: Sendable {
         return options
     }
 
-    /// As `nacre schema index` has them changed.
+    /// Changes indexes as `nacre schema index` does.
     var indexes: TortureIndexes {
         let folder = folder.path
         return TortureIndexes { change in
@@ -109,12 +112,12 @@ final class ServedStore: Sendable {
         }
     }
 
-    /// Stops listening in the middle of what is going on.
+    /// Stops listening in the middle of requests.
     func kill() async {
         await running.withLock { $0 }.shutdown(grace: .zero)
     }
 
-    /// Listens again where it did.
+    /// Listens again at the same port.
     func start() async throws {
         let port = ListenAddress(String(url.dropFirst("http://".count)))?.port ?? 0
         let server = Server(Self.configuration(folder.path, port: port, bucket))
@@ -124,7 +127,7 @@ final class ServedStore: Sendable {
 
     var restarts: TortureRestarts { TortureRestarts(kill: { await self.kill() }, start: { try await self.start() }) }
 
-    /// Runs against it, with its ends where the goal wants some, and closes it.
+    /// Runs torture against the server, with restarts where the goal asks for them, and closes it.
     func run(_ options: TortureOptions) async throws -> TortureReport {
         var options = options
         if let goal = options.goal, goal.restarts > 0 { options.restarts = restarts }
@@ -140,8 +143,8 @@ final class ServedStore: Sendable {
     }
 }
 
-/// A store that outlives the servers over it. To each of them it closes as any does: what is being written then is done, and nothing comes later, when the next
-/// server has ended what this one held.
+/// A store that outlives the servers over it. For each of them it closes as any store does: writes under way finish,
+/// and later ones fail.
 private final class KeptOpen: LayeredStore {
     private struct State {
         var isClosed = false

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// The judge of shared zones: who may see what, and what is wrong with what they hold.
+/// Tests of the check of shared zones: what each user may see, and each kind of wrong copy.
 @Suite struct ShareCheckTests {
     private static let ben = "_ben"
 

@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store that forgets now and then what devices are to be told: records are all there, and nobody hears of some.
+/// A store that sometimes forgets notifications: the records are all there, and some changes are not announced.
 final class SilentStore: BendingStore {
     let below: any Store
 

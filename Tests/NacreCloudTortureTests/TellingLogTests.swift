@@ -1,13 +1,14 @@
 import NacreCloudTorture
 import Testing
 
-/// The judge of notifications: what must be told, what may be, and each way to be wrong.
+/// Tests of the check of notifications: required ones, allowed ones, and each kind of wrong one.
 @Suite struct TellingLogTests {
     private static let (phone, mac, bobs) = (right("phone"), right("mac"), right("bob's"))
 
     private static func right(_ device: String, _ subscription: String = "s") -> TellingLog.Right { TellingLog.Right(device, subscription) }
 
-    /// The phone hears of `notes` from 10 on, and of `lists` by another subscription; `a` was saved before that, `b` at 20.
+    /// The phone has a right to `notes` from 10 on, and to `lists` by another subscription; `a` was saved before
+    /// that, `b` at 20.
     private static let log: TellingLog = {
         var log = TellingLog()
         log.willBegin(phone, of: "notes")
@@ -51,7 +52,7 @@ import Testing
             #expect(log.missing == [])
             for name in ["b", "c"] { #expect(log.heard(Self.phone, of: name, id: name) == nil, "asked for before the end was acknowledged") }
             #expect(log.heard(Self.phone, of: "d", id: "d")?.kind == fault)
-            // An end that is told again, as of a device whose subscription goes after it was signed out, does not begin anything.
+            // A repeated end, as for a subscription deleted after its device was signed out, does not begin a right.
             log.end(Self.phone, fault: .wronglyTold, at: 60)
             #expect(log.heard(Self.phone, of: "d", id: "d")?.kind == fault)
         }

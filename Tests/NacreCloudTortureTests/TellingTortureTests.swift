@@ -4,9 +4,10 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// Runs in which users share and devices are told, over HTTP, against servers in this process. One after the other, beside `TortureTests`.
+/// Tests with runs in which users share and devices are notified, over HTTP, against servers in this process. One
+/// after the other, beside `TortureTests`.
 @Suite(.serialized) struct TellingTortureTests {
-    /// A run in which three users share a zone of each with the others, and do little else.
+    /// Runs torture in which three users share a zone of each with the others, and do little more.
     private func runOfShares(
         over store: any Store, bursts: Int, restarts: Int = 0, seed: UInt64 = HistorySeed.value, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
@@ -29,7 +30,7 @@ import Testing
         #expect(counts.shareLeaves > 0 && counts.sharePages > 100, "\(counts)")
     }
 
-    /// A run in which devices are told of what is saved, and little else is done.
+    /// Runs torture in which devices are notified of saves, and little more is done.
     private func runOfTellings(
         over store: any Store, accounts: Int = 3, tellings: Int = 0, toGuests: Int = 0, restarts: Int = 0, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
@@ -77,7 +78,8 @@ import Testing
     }
 
     @Test func `a record that leaves a share without a word is found out`() async throws {
-        // Where whole zones are shared nothing departs, which is drawn from the seed. What may be late is waited for, in vain here.
+        // With whole zones shared no record departs, which depends on the seed. The run waits for late changes, in
+        // vain here.
         var report = try await runOfShares(over: LostDepartureStore(try await Engine.sqlite.makeStore()), bursts: 40, tellingSeconds: 10)
         for number in 1..<5 where report.violations.isEmpty {
             let store = LostDepartureStore(try await Engine.sqlite.makeStore())

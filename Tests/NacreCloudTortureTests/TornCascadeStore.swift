@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudTestSupport
 
-/// A store that leaves one record of each cascade behind: it is there, and what it hangs on is gone.
+/// A store that leaves one record of each cascade behind: it stays, and the record it refers to is gone.
 final class TornCascadeStore: BendingStore {
     let below: any Store
 

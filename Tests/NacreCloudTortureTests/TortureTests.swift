@@ -7,9 +7,9 @@ import Testing
 
 @testable import NacreCloudTorture
 
-/// The whole run, over HTTP, against servers in this process. One after the other: each keeps a core busy.
+/// Tests of whole runs, over HTTP, against servers in this process. One after the other: each keeps a core busy.
 @Suite(.serialized) struct TortureTests {
-    /// Ends by what was done. The time is a bound for a machine that hangs.
+    /// Runs torture up to its goal. The time is a bound for a machine that hangs.
     private func run(
         over store: any Store, restarting: Bool = false, bucket: AssetBucket? = nil, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
@@ -17,19 +17,20 @@ import Testing
         var options = server.options(seconds: 300, seed: HistorySeed.value)
         options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: bucket == nil ? 10 : 40, restarts: restarting ? 2 : 0)
         options.tellingSeconds = tellingSeconds
-        // What it finds wrong another one would end the run for.
+        // Violations by askers would end the run too early.
         options.askers = 0
         return try await server.run(options)
     }
 
-    /// The report of a run that found what a store does wrong. Whether requests meet in time for it is chance: so there are a few runs.
+    /// Returns the report of a run that found a store's fault. It depends on chance whether requests meet in time, so
+    /// there are up to five runs.
     private func report(on store: (any Store) -> any Store, finding kind: Violation.Kind) async throws -> TortureReport {
         var report = try await run(over: store(try await Engine.sqlite.makeStore()))
         for _ in 0..<4 where !report.finds(kind) { report = try await run(over: store(try await Engine.sqlite.makeStore())) }
         return report
     }
 
-    /// A run in which nothing happened would pass.
+    /// Returns whether enough happened: an empty run would pass.
     private func isVaried(_ counts: TortureCounts) -> Bool {
         counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5
             && counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0
@@ -63,13 +64,13 @@ import Testing
     @Test func `change numbers that are taken before the transaction are found out`() async throws {
         let report = try await report(on: { EarlyNumberStore($0) }, finding: .skippedChange)
         #expect(report.finds(.skippedChange), "NACRE_SEED=\(report.seed), \(report.counts)")
-        // The batches themselves are as they should be: only what is seen of them is not.
+        // The batches themselves are correct: only reads of them are not.
         let kinds = Set(report.violations.map(\.kind))
         #expect(kinds.isDisjoint(with: [.doubleSuccess, .lostWrite, .refusedApplied, .appliedTwice, .wrongContent]), "\(report.violations)")
     }
 
     @Test func `index rows that are lost are found out`() async throws {
-        // A record that a query for its shelf does not show must have been deleted, and nobody did.
+        // A record that a query for its shelf does not return counts as deleted, but no client deleted it.
         let report = try await report(on: { LostIndexStore($0) }, finding: .lostWrite)
         #expect(report.finds(.lostWrite), "NACRE_SEED=\(report.seed), \(report.counts)")
     }
@@ -79,7 +80,7 @@ import Testing
         #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
     }
 
-    /// A run in which queries are asked while indexes are made and taken away, and little else is done.
+    /// Runs torture in which queries run while indexes are made and removed, and little more is done.
     private func runOfQueries(over store: any Store, questions: Int, indexChanges: Int, restarts: Int = 0) async throws -> TortureReport {
         let server = try await ServedStore(store)
         var options = server.options(seconds: 300, seed: HistorySeed.value)
@@ -112,7 +113,8 @@ import Testing
         #expect(Set(silent.violations.map(\.kind)) == [.notTold], "NACRE_SEED=\(silent.seed), \(silent.violations)")
     }
 
-    /// - Parameter run: that a put-back copy is opened in, after those before it.
+    /// Runs torture with put-back copies.
+    /// - Parameter run: Returns the run in which a put-back copy is opened, from the one before.
     private func reportOfPutBacks(seed: UInt64 = HistorySeed.value, run: (Int64) -> Int64) async throws -> TortureReport {
         let store = try await ReopenableStore(.sqlite, run: 1 << 32)
         let server = try await ServedStore(store)
@@ -137,7 +139,7 @@ import Testing
     }
 
     @Test func `change numbers that come again after an older copy was put back are found out`() async throws {
-        // Whether new saves pass the lost numbers before the devices ask is drawn from the seed.
+        // Whether new saves exceed the lost numbers before the devices ask depends on the seed.
         let looked: Set<Violation.Kind> = [.skippedChange, .reusedTag]
         var found: Set<Violation.Kind> = []
         for attempt in 0..<16 as Range<UInt64> where found.isDisjoint(with: looked) {

@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
-/// Answers to the byte: with details, and without, where nothing of ours may show.
+/// Tests of the exact bytes of answers: with details, and without, where none of our additions may show.
 struct AnswerBytesTests {
     static let created = Record.Stamp(timestamp: Timestamp(millisecondsSince1970: 1_661_306_678_709), userRecordName: "_d8e2", deviceID: "2")
     static let modified = Record.Stamp(timestamp: Timestamp(millisecondsSince1970: 1_662_388_216_238), userRecordName: "_d8e2", deviceID: "2")

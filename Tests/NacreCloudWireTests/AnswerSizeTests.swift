@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudWire
 
-/// How much room an answer takes is known before it is written.
+/// Tests of the size of an answer, which is known before it is written.
 struct AnswerSizeTests {
     private static let forms = [AnswerForm(), AnswerForm(details: true, numbersAsStrings: true, zoneID: .defaultZone)]
 
@@ -51,7 +51,7 @@ struct AnswerSizeTests {
 }
 
 struct LargestAnswerTests {
-    /// Half of the room for answers to users, which is what one of them may have.
+    /// Half of the memory for answers to users, which is one user's maximum.
     private static let room = 33_554_432
 
     @Test(arguments: [1, 8, 255])

@@ -2,9 +2,9 @@ import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
-/// Values as they stand in a document, and what they are; the other way round, their bytes to the last one.
+/// Tests of values in documents: their decoding, and their exact bytes when written.
 struct FieldValueFragmentTests {
-    /// The field `f` of a modify that has only it: a value, nil where it is cleared, or the record's error.
+    /// Reads the field `f` of a request that has only it: a value, nil where it is cleared, or the record's error.
     private func read(_ fragment: String) throws -> Result<FieldValue?, ServerError> {
         let json = #"{"operations":[{"operationType":"update","record":{"recordName":"r","fields":{"f":\#(fragment)}}}]}"#
         let request = try RecordsModifyRequest(json: Array(json.utf8))
@@ -34,7 +34,7 @@ struct FieldValueFragmentTests {
     static let link = Reference(recordName: "x", action: .deleteSelf, zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o"))
     static let file = Asset(fileChecksum: "AQ==", size: 7, receipt: "r/s")
 
-    /// Value, without details, with numbers as strings, with details.
+    /// The value, its JSON without details, with numbers as strings, and with details.
     static let written: [(FieldValue, String, String, String)] = [
         all(.string("a\"b"), #"{"value":"a\"b","type":"STRING"}"#),
         plain(.int64(-5), #"{"value":-5,"type":"INT64"}"#, #"{"value":"-5","type":"INT64"}"#),
@@ -94,7 +94,7 @@ struct FieldValueFragmentTests {
         // Cleared.
         ("null", nil), (#"{"value":null}"#, nil), (#"{"value":null,"type":"STRING"}"#, nil), (#"{"type":"STRING"}"#, nil), ("{}", nil),
         (#"{"value":null,"isEncrypted":true}"#, nil),
-        // Tagged, in any order, with keys of others between.
+        // Tagged, in any order, with unknown keys in between.
         (#"{"type":"STRING","value":"s"}"#, .string("s")), (#"{"x":[{}],"value":"s","y":1,"type":"STRING"}"#, .string("s")),
         (#"{"value":"s","type":null}"#, .string("s")), (#"{"value":1,"value":2}"#, .int64(2)),
         (#"{"type":"STRING","value":1,"type":"INT64"}"#, .int64(1)),
@@ -128,7 +128,7 @@ struct FieldValueFragmentTests {
         (#"{"value":"-5","type":"INT64"}"#, .int64(-5)), (#"{"value":"1e3","type":"DOUBLE"}"#, .double(1000)),
         (#"{"value":"0","type":"TIMESTAMP"}"#, .timestamp(Timestamp(millisecondsSince1970: 0))),
         (#"{"value":["1",2],"type":"INT64_LIST"}"#, .int64List([1, 2])),
-        // Booleans, which no schema knows.
+        // Booleans, which no schema has.
         (#"{"value":true}"#, .int64(1)), (#"{"value":false}"#, .int64(0)), (#"{"value":true,"type":"INT64"}"#, .int64(1)),
         (#"{"value":false,"type":"BOOLEAN"}"#, .int64(0)), (#"{"value":1,"type":"BOOLEAN"}"#, .int64(1)),
         (#"{"value":[true,false,2]}"#, .int64List([1, 0, 2])),

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import Testing
 
-/// What clients and the server hash of an e-mail address.
+/// Tests of the hash message of an e-mail address, on clients and the server.
 @Suite struct HashedAddressTests {
     @Test func `one address has one hash, however it is spelled`() {
         #expect(HashedAddress.message(emailAddress: "Ada@Example.COM") == Array("email:ada@example.com".utf8))

@@ -3,9 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Whatever the bytes are, reading them ends in a message or in an error.
+/// Tests that any bytes are read as a message or give an error.
 struct HostileBytesTests {
-    /// Every message there is, as its reader sees it.
+    /// Reads the bytes as every kind of message, and returns which succeed.
     private static func readers(_ json: [UInt8]) -> [Bool] {
         func reads(_ read: () throws -> some ReadableMessage) -> Bool { (try? read()) != nil }
         return [
@@ -27,7 +27,7 @@ struct HostileBytesTests {
         ]
     }
 
-    /// Documents of each shape, short ones: cutting costs the square of their length.
+    /// Returns short documents of each form: cutting them costs the square of their length.
     private static func documents(_ seed: inout SeededRandom) -> [[UInt8]] {
         let zone = seed.zoneID()
         let form = AnswerForm(details: true, zoneID: zone)

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Foundation's JSON is the other implementation: each reads what the other writes.
+/// Tests against Foundation's JSON: each reads what the other writes.
 struct JSONFoundationTests {
     @Test(arguments: 0..<300)
     func `what Foundation writes is read as it was meant`(_: Int) throws {
@@ -31,7 +31,7 @@ struct JSONFoundationTests {
         case .null: object is NSNull
         case .boolean(let value): object as? Bool == value
         case .integer(let value): (object as? NSNumber)?.int64Value == value
-        // Foundation takes some numbers by way of Decimal, which rounds; exactness has its own tests below.
+        // Foundation reads some numbers as Decimal, which rounds; exactness has its own tests below.
         case .double(let value): (object as? NSNumber).map { abs($0.doubleValue - value) <= abs(value) * 1e-14 } ?? false
         case .string(let value): object as? String == value
         case .array(let values):

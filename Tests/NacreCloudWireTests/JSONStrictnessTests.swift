@@ -61,7 +61,7 @@ struct JSONStrictnessTests {
         BadDocument([0], 0, .unexpectedByte),
         BadDocument([0x5B, 0x31, 0, 0x5D], 2, .unexpectedByte),
         BadDocument([0x5B, 0x5D, 0], 2, .trailingBytes),
-        // UTF-16 and UTF-32 have their day elsewhere.
+        // UTF-16 and UTF-32 are not accepted.
         BadDocument([0xFF, 0xFE, 0x5B, 0, 0x5D, 0], 0, .unexpectedByte),
         BadDocument([0, 0x5B, 0, 0x5D], 0, .unexpectedByte),
         BadDocument(String(repeating: "[", count: 65) + String(repeating: "]", count: 65), 64, .tooDeep),

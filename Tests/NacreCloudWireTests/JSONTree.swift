@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import NacreCloudWire
 
-/// A document as a tree: what the reader itself never makes.
+/// A document as a tree, which the reader itself never makes.
 indirect enum JSONTree: Equatable {
     case null
     case boolean(Bool)
@@ -69,7 +69,7 @@ indirect enum JSONTree: Equatable {
         return writer.finish()
     }
 
-    /// The tree that Foundation holds for this one.
+    /// The tree in Foundation's types.
     var foundation: Any {
         switch self {
         case .null: NSNull()
@@ -94,7 +94,8 @@ indirect enum JSONTree: Equatable {
         }
     }
 
-    /// Equal but for numbers, which Foundation may spell as integers or as doubles: these are compared as doubles, exactly.
+    /// Returns whether the trees are equal. Foundation may write numbers as integers or as doubles: these are
+    /// compared as doubles, exactly.
     func matches(_ other: JSONTree) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left == right

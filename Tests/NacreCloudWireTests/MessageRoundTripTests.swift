@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Each message arrives as it was sent: exactly with details, as the web sees it without.
+/// Tests that each message arrives as it was sent: exactly with details, and without them as web clients see it.
 struct MessageRoundTripTests {
     static let rounds = 0..<100
 
@@ -146,7 +146,7 @@ struct MessageRoundTripTests {
         try expect(key, as: key, AnswerForm(), seed)
         let found = UsersDiscoverResponse(users: seed.list(upTo: 5) { $0.user() })
         try expect(found, as: found, AnswerForm(details: true), seed)
-        // A hash is ours: the web sees nothing of it.
+        // A hash is our addition: web clients do not see it.
         let web = UsersDiscoverResponse(users: found.users.map(\.web))
         try expect(found, as: web, AnswerForm(), seed)
         let older = UsersLookupResponse(users: web.users.map(UserDictionary.init))

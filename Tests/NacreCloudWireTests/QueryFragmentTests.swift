@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
-/// Queries as clients send them: what is required, what is forgiven, what is refused.
+/// Tests of queries in JSON: required, tolerated and refused members.
 struct QueryFragmentTests {
     private func ask(_ json: String) throws -> RecordsQueryRequest { try RecordsQueryRequest(json: Array(json.utf8)) }
 
@@ -69,7 +69,7 @@ struct QueryFragmentTests {
         #expect(try filter(#"{"fieldName":"\#(field.rawValue)","comparator":"EQUALS",\#(value)}"#) == wanted)
         #expect(try sort(#"{"systemFieldName":"\#(field.webName)"}"#) == QuerySort(field.rawValue))
         #expect(try sort(#"{"fieldName":"\#(field.rawValue)","ascending":null}"#) == QuerySort(field.rawValue))
-        // The web's names are fields like any other where `fieldName` says them.
+        // In `fieldName` the web's names are ordinary fields.
         #expect(try sort(#"{"fieldName":"\#(field.webName)"}"#) == QuerySort(field.webName))
     }
 
@@ -120,7 +120,7 @@ struct QueryFragmentTests {
         #expect(try sort(#"{"fieldName":"l","relativeLocation":null}"#) == QuerySort("l"))
     }
 
-    /// The request's refusal, and where it points.
+    /// The refusal of each request, and the path of its fault.
     static let faults: [(String, String, String?)] =
         [
             ("{}", sentence, "query"), (#"{"query":null}"#, sentence, "query"), (#"{"query":{}}"#, sentence, "query.recordType"),

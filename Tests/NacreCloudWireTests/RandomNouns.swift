@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 
-/// Random values of the nouns, each of which can travel exactly when the answer has details.
+/// Random values, each of which can be sent exactly if the answer has details.
 extension SeededRandom {
     mutating func name() -> String { "n" + String(next() % 100_000, radix: 36) }
 
@@ -52,7 +52,7 @@ extension SeededRandom {
             wrappingKey: maybe { $0.name() }, receipt: maybe { $0.text() }, downloadURL: maybe { "https://x/" + $0.name() + "/${f}" })
     }
 
-    /// Never an empty list of a type: it is told by its tag, and has its place in the table of fragments.
+    /// Returns a value, never an empty typed list: the table of fragments has those.
     mutating func fieldValue() -> FieldValue {
         let infinity: [Double] = [.infinity, -.infinity]
         switch Int.random(in: 0..<18, using: &self) {
@@ -86,7 +86,8 @@ extension SeededRandom {
         Record.Stamp(timestamp: timestamp(), userRecordName: "_" + name(), deviceID: maybe { $0.name() })
     }
 
-    /// - Parameter zone: what the record says of its zone.
+    /// Returns a record.
+    /// - Parameter zone: The zone that the record names.
     mutating func record(in zone: ZoneID?) -> Record {
         Record(
             recordName: text(upTo: 12), recordType: name(), zoneID: zone, recordChangeTag: name(), created: stamp(), modified: stamp(),
@@ -138,7 +139,7 @@ extension SeededRandom {
     mutating func permission() -> SharePermission { SharePermission.allCases.randomElement(using: &self) ?? .readOnly }
 
     mutating func identity() -> ParticipantIdentity {
-        // A hash is none of an invitation's ways.
+        // An invitation never has a hash.
         let info = maybe {
             [UserLookupInfo.emailAddress($0.text()), .phoneNumber($0.text()), .userRecordName($0.text())].randomElement(using: &$0)
                 ?? .phoneNumber("")
@@ -243,7 +244,8 @@ extension SeededRandom {
         }
     }
 
-    /// - Parameter showsZones: the records say the zone that the page has.
+    /// Returns a page.
+    /// - Parameter showsZones: Whether the records name the page's zone.
     mutating func page() -> ChangesZoneResponse.Result {
         let zone = zoneID()
         guard !chance(4) else { return .failure(zone, error()) }

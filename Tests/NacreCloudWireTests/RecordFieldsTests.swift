@@ -2,7 +2,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Fields are in the order of their names, each once.
+/// Tests that fields are ordered by name, each once.
 struct RecordFieldsTests {
     @Test func `of several fields with one name the last stays, however many there are`() {
         var random = SeededRandom()

@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
-/// Requests as clients send them: what is required, what is forgiven, what is refused.
+/// Tests of requests in JSON: required, tolerated and refused members.
 struct RequestFragmentTests {
     private func modify(_ json: String) throws -> RecordsModifyRequest { try RecordsModifyRequest(json: Array(json.utf8)) }
     private func lookup(_ json: String) throws -> RecordsLookupRequest { try RecordsLookupRequest(json: Array(json.utf8)) }

@@ -9,7 +9,7 @@ extension SeededRandom {
         (0..<Int.random(in: 0...count, using: &self)).map { _ in value(&self) }
     }
 
-    /// Text with everything that JSON finds special.
+    /// Returns text with all characters that are special in JSON.
     mutating func text(upTo count: Int = 24) -> String {
         let pieces: [Character] = [
             "a", "Z", "0", " ", "/", "\"", "\\", "\n", "\t", "\u{0}", "\u{1F}", "\u{7F}", "\u{8}", "\u{C}", "\r", "é", "ß", "\u{2028}", "語",
@@ -35,7 +35,7 @@ extension SeededRandom {
         }
     }
 
-    /// Any finite double, of any magnitude.
+    /// Returns any finite double, of any magnitude.
     mutating func double() -> Double {
         if chance(4) {
             return [

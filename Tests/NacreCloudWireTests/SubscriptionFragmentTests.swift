@@ -2,13 +2,13 @@ import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
-/// Subscriptions and push tokens as clients send them, and as they are answered, to the byte.
+/// Tests of subscriptions and push tokens in requests, and of the exact bytes of answers.
 struct SubscriptionFragmentTests {
     private func modify(_ json: String) throws -> [SubscriptionOperation] {
         try SubscriptionsModifyRequest(json: Array(json.utf8)).operations
     }
 
-    /// The one subscription that a request creates.
+    /// Returns the one subscription that a request creates.
     private func created(_ members: String) throws -> Subscription? {
         let json = #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"s",\#(members)}}]}"#
         guard case .create(let subscription)? = try modify(json).first else { return nil }

@@ -1,7 +1,7 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-// What is left of a value when an answer has no details: what a web client can know.
+// The part of a value that a web client sees: an answer without details.
 
 extension Timestamp {
     var web: Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970) }
@@ -30,7 +30,7 @@ extension FieldValue {
 extension RecordFields {
     var web: RecordFields { RecordFields(entries.map { Field($0.name, $0.value.web) }) }
 
-    /// A sealed value without its key's name cannot be read back: it is left to its own test.
+    /// The fields without sealed values, which cannot be read back without their key IDs and have their own test.
     var withoutSealed: RecordFields {
         RecordFields(
             entries.filter {
@@ -132,7 +132,7 @@ extension ChangesZoneResponse.Result {
 }
 
 extension RecordsModifyRequest {
-    /// As it arrives when `nacre.details` was not asked for.
+    /// The request as it arrives without `nacre.details`.
     var web: RecordsModifyRequest {
         var web = self
         web.operations = operations.map { operation in

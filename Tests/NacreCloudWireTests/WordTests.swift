@@ -1,7 +1,7 @@
 import NacreCloudWire
 import Testing
 
-/// Words as searches compare them.
+/// Tests of words as searches compare them.
 struct WordTests {
     @Test(arguments: [
         ("The quick, brown FOX", ["quick", "brown", "fox"]),

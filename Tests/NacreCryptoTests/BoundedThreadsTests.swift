@@ -13,7 +13,7 @@ import Testing
         case failed(UInt64)
     }
 
-    /// Holds the jobs of one test at a gate and tells what becomes of them, in order.
+    /// Holds the jobs of one test at a gate and reports their events in order.
     private final class Gate: Sendable {
         private let opened = DispatchSemaphore(value: 0)
         private let stream: AsyncStream<Event>
@@ -27,7 +27,7 @@ import Testing
             for _ in 0..<jobs { opened.signal() }
         }
 
-        /// The next events; a test takes each of them and then no more may be expected to come.
+        /// Returns the next events; the test takes exactly as many as come.
         func events(_ count: Int) async -> [Event] {
             var events: [Event] = []
             for await event in stream {
@@ -59,14 +59,14 @@ import Testing
         let gate = Gate()
         let threads = BoundedThreads(threadsMaximum: 1, waitingMaximum: 2)
         for id in 1...5 as ClosedRange<UInt64> { threads.submit(gate.job(id)) }
-        // The first enters whenever its thread gets there; the two refusals do not wait for anything.
+        // The first enters at any time; the two refusals come at once.
         let first = await gate.events(3)
         #expect(Set(first) == [.entered(1), .refused(4), .refused(5)])
         gate.open(for: 3)
         #expect(await gate.events(5) == [.ran(1), .entered(2), .ran(2), .entered(3), .ran(3)])
     }
 
-    /// Of six jobs one is refused where three may wait: so two were started, neither fewer nor more.
+    /// Tests that two of six jobs start, neither fewer nor more: one is refused if three may wait.
     @Test func `as many jobs run at once as there may be threads, and no more`() async {
         let gate = Gate()
         let threads = BoundedThreads(threadsMaximum: 2, waitingMaximum: 3)

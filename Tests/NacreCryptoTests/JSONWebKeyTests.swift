@@ -1,7 +1,7 @@
 import NacreCrypto
 import Testing
 
-/// Keys and signatures as JSON Web Keys and Signatures write them.
+/// Tests of keys and signatures in the form of JSON Web Keys and Signatures.
 struct JSONWebKeyTests {
     /// Made by `openssl genrsa 2048` and `openssl dgst -sha256 -sign`.
     private static let modulus = bytes(
@@ -82,7 +82,7 @@ struct JSONWebKeyTests {
         #expect(try key.pem() == P256.PublicKey(pem: P256Tests.pem(point: P256Tests.point)).pem())
     }
 
-    /// A signature in DER as two numbers of 32 bytes.
+    /// Returns a DER signature as two numbers of 32 bytes.
     private func pair(_ signature: [UInt8]) -> [UInt8] {
         func number(at place: Int) -> (bytes: [UInt8], next: Int) {
             let count = Int(signature[place + 1])

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCrypto
 import Testing
 
-/// What `P256` and the `openssl` command make of each other's keys and signatures.
+/// Tests that `P256` and the `openssl` command read each other's keys and signatures.
 @Suite(.enabled(if: mayRun(OpenSSLCommand.isInstalled), "the openssl command is not installed"))
 struct OpenSSLCommandTests {
     static let message = "signed by one, verified by the other"
@@ -19,7 +19,8 @@ struct OpenSSLCommandTests {
         #expect(try command.run("dgst", "-sha256", "-verify", "public.pem", "-signature", "signature", "message") != 0)
     }
 
-    /// How CloudKit's documentation makes a server-to-server key (SEC 1), the same with the curve's parameters in front, and PKCS #8.
+    /// The command of CloudKit's documentation for a server-to-server key (SEC 1), the same with the curve's
+    /// parameters in front, and PKCS #8.
     @Test(arguments: [
         ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key.pem"],
         ["ecparam", "-name", "prime256v1", "-genkey", "-out", "key.pem"],
@@ -69,7 +70,7 @@ struct OpenSSLCommandTests {
     }
 }
 
-/// The `openssl` command in a folder of its own, which goes with this value.
+/// The `openssl` command in a temporary folder, which is deleted with this value.
 private final class OpenSSLCommand {
     private static let path = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first { FileManager.default.isExecutableFile(atPath: $0) }
     static var isInstalled: Bool { path != nil }

@@ -111,12 +111,12 @@ struct P256Tests {
         }
     }
 
-    /// A SubjectPublicKeyInfo on P-256 around the two coordinates of a point.
+    /// Returns a SubjectPublicKeyInfo on P-256 with the two coordinates of a point.
     static func pem(point: [UInt8]) -> String {
         pem("PUBLIC KEY", bytes("3059301306072a8648ce3d020106082a8648ce3d03010703420004") + point)
     }
 
-    /// An ECPrivateKey (SEC 1) on P-256 with this secret and the published point.
+    /// Returns an ECPrivateKey (SEC 1) on P-256 with this secret and the published point.
     static func pem(secret: [UInt8]) -> String {
         pem("EC PRIVATE KEY", bytes("30770201010420") + secret + bytes("a00a06082a8648ce3d030107a14403420004") + point)
     }

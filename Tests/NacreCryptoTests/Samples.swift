@@ -1,7 +1,7 @@
 import NacreCloudTestSupport
 import NacreCrypto
 
-/// The bytes that the hexadecimal text of a test vector stands for; a vector with a typing error gives none, and its test fails.
+/// Decodes the hexadecimal text of a test vector; a vector with a typing error gives no bytes, and its test fails.
 func bytes(_ hex: String) -> [UInt8] {
     (try? Hex.decode(hex.filter { !$0.isWhitespace })) ?? []
 }
@@ -12,7 +12,8 @@ extension SeededRandom {
     }
 }
 
-/// Every way to damage a value at one place: each byte with one bit changed, each shorter beginning, and one byte more at either end.
+/// Returns a value with every damage at one place: each byte with one bit changed, each shorter beginning, and one
+/// more byte at either end.
 func damaged(_ value: [UInt8]) -> [[UInt8]] {
     let flipped = value.indices.map { index in
         var copy = value

@@ -16,7 +16,8 @@ struct SealingKeyTests {
         #expect(try key.open(sealed, associated: associated) == plaintext)
     }
 
-    /// Computed with a separate implementation of RFC 5297 on nothing but AES-256 in ECB mode, which also gives the example A.1.
+    /// Computed with a separate implementation of RFC 5297 on nothing but AES-256 in ECB mode, which also gives the
+    /// example A.1.
     @Test(arguments: [
         (
             token, purpose,

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCrypto
 
-/// What of cryptography a push needs, by the vectors of its standards.
+/// Tests of the cryptography of web push, by the vectors of its standards.
 struct WebPushContentTests {
-    /// A vector as the RFCs on the web write it: base64 for URLs.
+    /// Decodes a vector in the form of the RFCs: base64 for URLs.
     private func vector(_ text: String) -> [UInt8] {
         let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         let padded = standard + String(repeating: "=", count: (4 - standard.count % 4) % 4)
@@ -115,7 +115,7 @@ struct WebPushContentTests {
         for wrong in damaged(short) { _ = DER.pair(wrong, of: 32) }
     }
 
-    /// An ECPrivateKey (SEC 1) on P-256.
+    /// Returns an ECPrivateKey (SEC 1) on P-256.
     private static func pem(secret: [UInt8], point: [UInt8]) -> String {
         P256Tests.pem("EC PRIVATE KEY", bytes("30770201010420") + secret + bytes("a00a06082a8648ce3d030107a14403420004") + point)
     }

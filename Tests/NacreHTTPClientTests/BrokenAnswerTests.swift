@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Answers that end too early, come slowly, or are none.
+/// Tests of answers that end too early, come slowly, or are malformed.
 struct BrokenAnswerTests {
     private let client = HTTPClient()
 
@@ -12,7 +12,7 @@ struct BrokenAnswerTests {
         var testDescription: String
         var bytes: String
         var cause: HTTPClient.Failure.Cause
-        /// The server leaves the connection open after what it said.
+        /// Whether the server leaves the connection open after its bytes.
         var staysOpen = false
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Cancelling a task ends its transfer at once, at whichever stage it is, and leaves nothing behind.
+/// Tests that a task's cancellation ends its transfer at once, in any phase, and leaves nothing behind.
 struct CancellationTests {
     private let client = HTTPClient(.init(transfersPerHostMax: 1))
 
@@ -12,7 +12,7 @@ struct CancellationTests {
         await client.census() == Census(running: 0, queued: 0, handles: 0, transfers: 0)
     }
 
-    /// A task that sends, and what it ended with.
+    /// Returns a task that sends a request, and its failure.
     private func sending(_ request: HTTPClient.Request) -> Task<HTTPClient.Failure?, Never> {
         Task { [client] in await client.failure(request) }
     }
@@ -52,7 +52,7 @@ struct CancellationTests {
 
     @Test func `while it looks up a name`() async throws {
         let task = sending(.init("GET", "http://nobody.invalid/"))
-        // Either the lookup is over by then, or it is left alone.
+        // The lookup is over by then, or it is left running.
         task.cancel()
         let failure = await task.value
         #expect(failure?.cause == .cancelled || failure?.cause == .cannotResolve)
@@ -176,7 +176,7 @@ struct CancellationTests {
         while await !isEmpty() { await Task.yield() }
     }
 
-    /// What a request holds.
+    /// An object that a request retains.
     private final class Held: Sendable {
         private let isGone: Locked<Bool>
 

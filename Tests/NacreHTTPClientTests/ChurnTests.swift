@@ -5,7 +5,8 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Random rounds of requests that are answered, cut off, cancelled, dropped and timed out: each ends once, and nothing stays behind.
+/// Random rounds of requests that are answered, cut off, cancelled, dropped and timed out: each ends once, and
+/// nothing stays behind.
 ///
 ///     NACRE_SEED=7 NACRE_CHURN_ROUNDS=10000 swift test --filter ChurnTests
 struct ChurnTests {
@@ -14,7 +15,7 @@ struct ChurnTests {
     private static let seed = HistorySeed.value
     private static let lanes = 8
 
-    /// How a server treats a request, which asks for it by its path.
+    /// The server's treatment of a request, which asks for it by its path.
     private enum Fate: String, CaseIterable {
         case answer, chunks, close, reset, half, silence, garbage, later
     }
@@ -48,11 +49,11 @@ struct ChurnTests {
         }
     }
 
-    /// How many times each round's caller was called back.
+    /// The callbacks of all rounds.
     private struct Tally {
         var ends = 0
         var answers = 0
-        /// Each once.
+        /// The distinct causes.
         var causes: [HTTPClient.Failure.Cause] = []
     }
 
@@ -73,7 +74,7 @@ struct ChurnTests {
             }
         default: request.method = "GET"
         }
-        // Nobody else ends a silence.
+        // A silence ends only by the client's timeout.
         if fate == .silence || Int.random(in: 0..<10, using: &dice) == 0 {
             request.idleTimeout = .milliseconds(Int.random(in: 0..<40, using: &dice))
         }
@@ -120,7 +121,7 @@ struct ChurnTests {
         let before = Self.descriptors
         let tally = Locked(Tally())
         let peers = try (0..<3).map { _ in try Peer(Self.serve) }
-        // A port on which nobody listens any more.
+        // A port without a listener.
         let gone = try Peer { _ in }
         gone.close()
         let urls = peers.map(\.url) + [gone.url]
@@ -134,7 +135,7 @@ struct ChurnTests {
                     }
                 }
             }
-            // Streams that were let go end a moment later.
+            // Released streams end a moment later.
             while await client.census() != Census(running: 0, queued: 0, handles: 0, transfers: 0) { await Task.yield() }
         }
         // The client is gone, and its connections with it.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// The truth table of time: a value is asked, and answers.
+/// Tests of the decisions on timeouts, as a table.
 struct DeadlineTests {
     @Test func `without limits there is no verdict`() {
         var deadlines = TransferDeadlines(idle: nil, total: nil, now: .zero)

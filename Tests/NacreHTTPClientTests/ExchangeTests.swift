@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// HTTP/1.1 over a real socket.
+/// Tests of HTTP/1.1 over a real socket.
 struct ExchangeTests {
     private let client = HTTPClient()
 
@@ -144,7 +144,7 @@ struct ExchangeTests {
         let peer = try Peer { _ in }
         peer.close()
         let url = peer.url
-        // The thread that accepts closes the listener a moment later; until then it takes connections and ends them.
+        // The accepting thread closes the listener a moment later; until then it takes connections and ends them.
         var failure = await client.failure(.init("GET", url))
         while failure?.cause != .cannotConnect { failure = await client.failure(.init("GET", url)) }
         #expect(failure?.mayHaveArrived == false && failure?.code == 7)

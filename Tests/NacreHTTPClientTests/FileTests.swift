@@ -5,11 +5,11 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Bodies that come out of files and go into files, over connections that die in the middle.
+/// Tests of bodies from files and into files, over connections that die in the middle.
 struct FileTests {
     private let client = HTTPClient()
 
-    /// A text of which no two parts of a kilobyte are the same.
+    /// Returns a text in which no two kilobytes are the same.
     private static func text(bytes: Int) -> String {
         String((0...bytes / 6).map { String($0 + 100_000) }.joined().prefix(bytes))
     }
@@ -101,7 +101,7 @@ struct FileTests {
 
     // MARK: Receiving
 
-    /// A server of one text, whose first answer to each connection ends after so many bytes.
+    /// Makes a server of one text, whose first answer on each connection ends after `cutAt` bytes.
     private func server(_ text: String, tag: String?, cutAt: Int, seen: Locked<[String]>) throws -> Peer {
         try Peer { connection in
             guard let request = connection.request() else { return }
@@ -115,7 +115,7 @@ struct FileTests {
         }
     }
 
-    /// Fetches until it works, and says how many attempts it took.
+    /// Fetches until it succeeds, and returns the number of attempts.
     private func fetchAll(_ url: String, into download: HTTPClient.FileDownload) async -> Int {
         for attempt in 1...20 {
             do throws(HTTPClient.Failure) {
@@ -171,9 +171,9 @@ struct FileTests {
     }
 
     enum Sequel: CaseIterable, Sendable {
-        /// The server has other bytes by now, and says so by sending all of them.
+        /// The server has other bytes by now, and sends all of them.
         case otherVersion
-        /// It says that there is nothing behind what was fetched.
+        /// The server says that there is nothing behind the fetched bytes.
         case nothingBehind
     }
 
@@ -288,6 +288,6 @@ struct FileTests {
 }
 
 extension [String] {
-    /// A head and the body behind it.
+    /// Returns the head and the body.
     fileprivate func split() -> (String, String) { (first ?? "", dropFirst().joined(separator: "\r\n\r\n")) }
 }

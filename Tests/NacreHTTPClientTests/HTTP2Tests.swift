@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// HTTP/2 against `nghttpd`, of Debian's package nghttp2-server, where it is installed.
+/// Tests of HTTP/2 against `nghttpd`, of Debian's package nghttp2-server, where it is installed.
 @Suite(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/sbin/nghttpd")), "nghttp2-server is not installed"))
 struct HTTP2Tests {
     private let authority: Authority
@@ -14,9 +14,9 @@ struct HTTP2Tests {
         authority = try Authority()
     }
 
-    /// Sends back what it is sent, and files of the authority's folder.
+    /// Starts a server that echoes bodies, and serves the files of the authority's folder.
     private func server(_ files: (certificate: String, key: String)? = nil) throws -> ServerProcess {
-        // It does not say which port it was given, so it is told one that was free a moment ago.
+        // It does not print its port, so it gets one that was free a moment ago.
         let listener = try LoopbackSocket.listener(backlog: 1)
         let port = LoopbackSocket.port(of: listener)
         close(listener)
@@ -42,7 +42,7 @@ struct HTTP2Tests {
         #expect(await client.census() == Census(running: 0, queued: 0, handles: 0, transfers: 0))
     }
 
-    /// Debian's libcurl cannot go on with a connection of prior knowledge, and says so before it has sent anything.
+    /// Debian's libcurl cannot reuse a connection of prior knowledge, and says so before it has sent anything.
     @Test func `with prior knowledge, requests one after another are answered, over a new connection each where libcurl needs one`() async throws {
         let server = try server()
         let client = HTTPClient()
@@ -81,7 +81,8 @@ struct HTTP2Tests {
     }
 }
 
-/// Connections of HTTP/2 that the server closes under a request. OpenSSL's own server carries the bytes, the test makes the frames.
+/// Tests of HTTP/2 connections that the server closes under a request. OpenSSL's own server carries the bytes, the
+/// test makes the frames.
 struct StaleHTTP2Tests {
     private let authority: Authority
 
@@ -115,7 +116,8 @@ struct StaleHTTP2Tests {
         #expect(try await first.head.version == "2")
         async let second = client.failure(.init("POST", url, body: .bytes(Array("the second body".utf8))))
         await server.prints("the second body")
-        // It closes the connection in order, then its port, and ends: who tries again finds nobody, or is cut off before it has a connection.
+        // It closes the connection in order, then its port, and ends. A retry finds no listener, or is cut off before
+        // it has a connection.
         server.endInput()
         let failure = await second
         let causes: [HTTPClient.Failure.Cause] = [.cannotConnect, .tls(.handshake)]

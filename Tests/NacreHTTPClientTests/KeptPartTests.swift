@@ -5,12 +5,12 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Downloads that the next process goes on with.
+/// Tests of downloads that the next process continues.
 struct KeptPartTests {
     private let client = HTTPClient()
     private static let text = String((0..<50_000).map { String($0 + 100_000) }.joined())
 
-    /// What a killed process leaves of the first `count` bytes: a copy of its files, whose locks nobody has.
+    /// Returns what a killed process leaves of the first `count` bytes: a copy of its files, without locks.
     private func left(_ count: Int, tag: String = "\"v1\"", in folder: TemporaryFolder) async throws -> String {
         let peer = try Peer { connection in
             guard connection.request() != nil else { return }
@@ -25,7 +25,7 @@ struct KeptPartTests {
         return folder.path + "/kept"
     }
 
-    /// A server of the text under a tag, which notes what it is asked for and how many bytes it answers with.
+    /// Makes a server of the text under a tag, which notes requests and the number of bytes answered.
     private func server(tag: String, seen: Locked<[String]>, answered: Locked<Int>) throws -> Peer {
         try Peer { connection in
             while let request = connection.request() {
@@ -94,7 +94,7 @@ struct KeptPartTests {
         case .noTag: try FileManager.default.removeItem(atPath: kept + ".tag")
         case .weakTag: try tag.replacing("\"v1\"", with: "W/\"v1\"").write(toFile: kept + ".tag", atomically: false, encoding: .utf8)
         case .tagCut: try String(tag.dropLast()).write(toFile: kept + ".tag", atomically: false, encoding: .utf8)
-        // Bytes that were written before a power cut may not be there.
+        // Bytes written before a power cut may be lost.
         case .otherStart: try ("0" + tag).write(toFile: kept + ".tag", atomically: false, encoding: .utf8)
         case .partOfOthers: try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: kept + ".part")
         case .partIsLink:

@@ -1,7 +1,7 @@
 import NacreHTTPClient
 import NacreLocks
 
-/// Time that passes only when a test says so.
+/// Time that passes only when a test advances it.
 final class ManualClock: Sendable {
     private let time = Locked(Duration.seconds(1000))
 
@@ -14,7 +14,7 @@ final class ManualClock: Sendable {
 }
 
 extension HTTPClient {
-    /// What a request fails with; nil when it has an answer.
+    /// Returns the failure of a request; nil when it has an answer.
     func failure(_ request: Request) async -> Failure? {
         do {
             _ = try await send(request)
@@ -24,7 +24,7 @@ extension HTTPClient {
         }
     }
 
-    /// Returns when it carries this many transfers and this many wait for their turn.
+    /// Returns when the client has this many transfers and this many waiting ones.
     func reaches(running: Int, queued: Int = 0) async {
         while true {
             let census = await census()

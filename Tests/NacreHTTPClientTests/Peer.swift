@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// A server of which every connection follows a script, each on a thread of its own.
+/// A server whose connections each follow a script, on a thread of their own.
 final class Peer: Sendable {
     typealias Script = @Sendable (PeerConnection) -> Void
 
@@ -47,10 +47,10 @@ final class Peer: Sendable {
     deinit { close() }
 
     var url: String { "http://127.0.0.1:\(port)" }
-    /// Connections so far.
+    /// Connections accepted so far.
     var accepted: Int { state.withLock { $0.accepted } }
 
-    /// Nobody can connect from now on.
+    /// Accepts no connection from now on.
     func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -84,11 +84,12 @@ final class Peer: Sendable {
 /// One connection, as its script sees it. Every call blocks.
 struct PeerConnection: Sendable {
     let socket: Int32
-    /// The first is 1.
+    /// The connection's number, from 1.
     let number: Int
     let peer: Peer
 
-    /// The next request: its head and its body, which has a length or comes in chunks; nil at the end of the connection.
+    /// Returns the next request: its head and its body, which has a length or comes in chunks; nil at the end of the
+    /// connection.
     func request() -> String? {
         guard let head = head() else { return nil }
         let lowered = head.lowercased()
@@ -105,7 +106,7 @@ struct PeerConnection: Sendable {
         return read(length).map { head + $0 }
     }
 
-    /// The head alone.
+    /// Returns the head alone.
     func head() -> String? {
         var head = ""
         while !head.hasSuffix("\r\n\r\n") {
@@ -140,7 +141,7 @@ struct PeerConnection: Sendable {
         return true
     }
 
-    /// An answer with a length.
+    /// Sends an answer with a length.
     @discardableResult
     func answer(_ body: String = "", status: String = "200 OK", headers: String = "") -> Bool {
         write("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)")
@@ -152,19 +153,19 @@ struct PeerConnection: Sendable {
         while recv(socket, &byte, 1, 0) > 0 {}
     }
 
-    /// Says nothing more, and can still read.
+    /// Sends nothing more, and can still read.
     func halfClose() {
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// The script's end sends a reset, and not an orderly end.
+    /// Makes the script's end send a reset, and not an orderly end.
     func resetAtEnd() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
     }
 }
 
-/// Something that happens once on one side, and is waited for on the other.
+/// An event that happens once on one side, and is awaited on the other.
 final class Event: Sendable {
     private struct State {
         var hasHappened = false
@@ -194,7 +195,7 @@ final class Event: Sendable {
         }
     }
 
-    /// For threads: waits for it, at most a minute, so that a fault is a failure and not a hang.
+    /// Blocks a thread until the event, at most a minute, so that a fault is a failure and not a hang.
     func block() {
         _ = semaphore.wait(timeout: .now() + 60)
         semaphore.signal()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Requests that go to nobody but hosts of the Internet.
+/// Tests of requests that may only go to hosts of the Internet.
 struct PublicAddressTests {
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.255", "169.254.169.254",

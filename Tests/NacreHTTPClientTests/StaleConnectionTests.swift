@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Connections that the server closes just when the next request goes over them.
+/// Tests of connections that the server closes just when the next request is sent over them.
 struct StaleConnectionTests {
     private let client = HTTPClient()
 
@@ -38,7 +38,7 @@ struct StaleConnectionTests {
             connection.answer("\(connection.number)")
         }
         #expect(try await client.send(.init("POST", peer.url, body: .bytes([1]))).body == Array("1".utf8))
-        // Only this connection there was: its end has reached the client's side when this returns.
+        // There was only this connection: its end has reached the client's side when this returns.
         await peer.idle()
         #expect(try await client.send(.init("POST", peer.url, body: .bytes([1]))).body == Array("2".utf8))
     }
@@ -56,7 +56,7 @@ struct StaleConnectionTests {
             }
         }
         #expect(try await client.send(.init("POST", peer.url, body: .bytes([1]))).body == Array("1".utf8))
-        // Whether the end has been seen by then or comes under the request: the answer is the second connection's.
+        // Whether the end was seen by then or comes under the request, the answer is the second connection's.
         #expect(try await client.send(.init("POST", peer.url, body: .bytes(Array("two".utf8)))).body == Array("2".utf8))
         #expect(peer.accepted == 2)
         await peer.idle()
@@ -165,7 +165,7 @@ struct StaleConnectionTests {
         async let sent = client.failure(.init("POST", peer.url, body: .bytes([1])))
         await client.reaches(running: 1)
         peer.close()
-        // The listener is gone once nobody is let in.
+        // The listener is gone once a connection is refused.
         let other = HTTPClient()
         while await other.failure(.init("GET", peer.url, idleTimeout: .milliseconds(100)))?.cause != .cannotConnect {}
         isClosed.happen()

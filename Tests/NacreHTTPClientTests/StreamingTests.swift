@@ -5,11 +5,11 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Bodies that go piece by piece, in both directions.
+/// Tests of bodies that are transferred piece by piece, in both directions.
 struct StreamingTests {
     private let client = HTTPClient()
 
-    /// Hands out pieces, and counts them.
+    /// Returns pieces, and counts them.
     private final class Source: Sendable {
         private let rest: Locked<Int>
         private let piece: [UInt8]
@@ -76,7 +76,7 @@ struct StreamingTests {
             before = source.pulled
             for _ in 0..<2000 { _ = await client.census() }
         }
-        // What sockets of loopback hold by themselves, which grows while they are used, and not 64 MB.
+        // The buffers of loopback sockets, which grow while they are used, but not to 64 MB.
         #expect(source.pulled < 512)
         goOn.happen()
         #expect(try await answer.status == 200)
@@ -139,7 +139,7 @@ struct StreamingTests {
         let peer = try Peer { connection in
             _ = connection.request()
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\n\r\n")
-            // A write that has to wait this long has met a client that does not read.
+            // A write that waits this long has met a client that does not read.
             var patience = timeval(tv_sec: 0, tv_usec: 300_000)
             setsockopt(connection.socket, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             let piece = [UInt8](repeating: 66, count: 64 << 10)

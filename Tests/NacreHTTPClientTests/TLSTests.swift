@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// HTTPS against OpenSSL's own server, with certificates made for each test.
+/// Tests of HTTPS against OpenSSL's own server, with certificates made for each test.
 struct TLSTests {
     private let authority: Authority
 

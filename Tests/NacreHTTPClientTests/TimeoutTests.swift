@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreHTTPClient
 
-/// Time limits over real sockets, with a clock that the test sets.
+/// Tests of time limits over real sockets, with a clock that the test sets.
 struct TimeoutTests {
     private let time = ManualClock()
     private let client: HTTPClient
@@ -55,7 +55,7 @@ struct TimeoutTests {
         await client.reaches(running: 1)
         for (index, step) in steps.enumerated() {
             time.advance(.seconds(9), for: client)
-            // The loop reads the clock once a round: when it has answered twice, a round has begun that knows of the new time.
+            // The loop reads the clock once a round: after two answers, a round has begun with the new time.
             for _ in 0..<2 { _ = await client.census() }
             step.go.happen()
             while received.withLock({ $0 }) <= index, !isOver.withLock({ $0 }) { await Task.yield() }
@@ -96,7 +96,8 @@ struct TimeoutTests {
         over.happen()
     }
 
-    /// What a request fails with when time passes in steps that are shorter than its limit: what still comes or goes begins the time anew.
+    /// Returns the failure of a request while time passes in steps shorter than its limit: bytes in either direction
+    /// restart the limit.
     private func givenUp(_ request: HTTPClient.Request, after event: Event) async -> HTTPClient.Failure? {
         let failure = Locked<HTTPClient.Failure??>(nil)
         let task = Task { [client] in
@@ -156,7 +157,7 @@ struct TimeoutTests {
             connection.write([UInt8](repeating: 7, count: 4_000_000))
         }
         let stream = try await client.open(.init("GET", peer.url, idleTimeout: .seconds(5)))
-        // It pauses once its buffer is full, which its first look at the clock after that shows.
+        // It pauses once its buffer is full, which its next check of the clock shows.
         var count = 0
         for try await bytes in stream {
             count += bytes.count
@@ -185,7 +186,7 @@ struct TimeoutTests {
     }
 }
 
-/// A port on which connections never come about: its queue is full, and nobody takes anything out of it.
+/// A port on which connections are never established: its queue is full, and never emptied.
 final class SilentListener {
     let url: String
     private let sockets: [Int32]
@@ -196,7 +197,7 @@ final class SilentListener {
         var sockets = [listener]
         for _ in 0..<4 {
             let filler = try LoopbackSocket.make(isBlocking: false)
-            // It says that it is under way.
+            // It reports that it is in progress.
             try? LoopbackSocket.connect(filler, port)
             sockets.append(filler)
         }

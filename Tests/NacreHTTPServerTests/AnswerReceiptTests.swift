@@ -2,9 +2,9 @@ import NacreCloudTestSupport
 import NacreHTTPServer
 import Testing
 
-/// Whoever makes an answer hears whether its client has it.
+/// Tests that a handler learns whether the client has its answer.
 @Suite(.timeLimit(.minutes(5))) struct AnswerReceiptTests {
-    /// A server whose `/word` is answered once a gate is open, and tells what became of the answer.
+    /// Runs a server whose `/word` is answered once a gate is open, and which reports the outcome of the answer.
     private static func withWords(
         _ gate: Gate, _ body: (ServerUnderTest, inout AsyncStream<Bool>.AsyncIterator) async throws -> Void
     ) async throws {

@@ -2,7 +2,7 @@ import NacreCloudTestSupport
 import NacreHTTPServer
 import Testing
 
-/// Bytes arrive in any pieces, and clients leave at any of them.
+/// Tests with bytes in any pieces, and clients that leave after any of them.
 @Suite(.timeLimit(.minutes(5))) struct ArrivalTests {
     static let requests = [
         "POST /echo?q=1 HTTP/1.1\r\nHost: a\r\nX-Note: b\r\nContent-Length: 11\r\n\r\nhello world",

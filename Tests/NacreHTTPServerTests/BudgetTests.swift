@@ -5,14 +5,14 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// Bytes in memory, idle connections and waits have a bound each, and who keeps within it is answered meanwhile. Bytes, answers and connections are
-/// counted; nothing is timed.
+/// Tests that bytes in memory, idle connections and waits are bounded, and that clients within the bounds are
+/// answered meanwhile. Bytes, answers and connections are counted; nothing is timed.
 @Suite(.timeLimit(.minutes(5))) struct BudgetTests {
     private static let megabyte = 1024 * 1024
     private static let few = Budget.Parts(stranger: 4, guest: 4, user: 4)
     private static let small = Budget.Parts(stranger: 128 * 1024, guest: 4 * megabyte, user: 8 * megabyte)
 
-    /// Whoever names a user in a header is one; others are guests.
+    /// A router in which clients that name a user in a header are users, and others guests.
     private func router() -> Router {
         routing { router in
             router.post("/count") { request, _ in
@@ -154,7 +154,7 @@ import Testing
             #expect(try await client.response().status == 413)
             var sent = 0
             while (try? await client.send([UInt8](repeating: 65, count: 256 * 1024))) != nil { sent += 256 * 1024 }
-            // What the two sockets hold comes on top.
+            // The buffers of the two sockets are added.
             #expect(sent < ServerLimits.lingeringBytesMax + 16 * Self.megabyte)
             #expect(budgets.bodies.taken == 0)
         }
@@ -200,7 +200,7 @@ import Testing
             try await last.send(request + "eve\r\n\r\n")
             let refused = try await last.response()
             #expect(refused.status == 503 && refused.header("Retry-After") == "1")
-            // Who reads after all gets everything, and gives back piece by piece.
+            // A client that reads after all gets everything, and frees the budget piece by piece.
             #expect(try await deaf[0].response().body == [UInt8](repeating: UInt8(ascii: "x"), count: 2 * Self.megabyte))
             for client in deaf { client.hangUp() }
         }
@@ -243,7 +243,7 @@ import Testing
         try await withServer(configured { $0.connectionsMax = 32 }, logger: lines.logger, routes: routing { _ in }) { server in
             var idle: [RawClient] = []
             for _ in 0..<100 {
-                // More than three times as many as there are places: each newcomer is let in and answered.
+                // More than three times as many as there are places: each new client is let in and answered.
                 let client = try await server.client()
                 try await client.send("GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
                 #expect(try await client.response().text == "pong")
@@ -357,7 +357,7 @@ import Testing
         try await withServer(
             configured {
                 $0.budgets = budgets
-                // It makes the ticks short.
+                // This makes the ticks short.
                 $0.stallTimeout = .milliseconds(40)
             }, telemetry: telemetry, routes: router()
         ) { server in
@@ -455,7 +455,7 @@ import Testing
     }
 }
 
-/// Keeps what a server logs.
+/// Keeps the lines of a server's log.
 final class Lines: LogSink {
     private let kept = Locked<[String]>([])
     func write(_ line: [UInt8]) { kept.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }

@@ -2,11 +2,12 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// Heads and chunks are found however their bytes come.
+/// Tests that heads and chunks are found in any pieces of their bytes.
 struct ChunkReaderTests {
     private static let body = "5\r\nhello\r\n00006;a=\"b\"\t\r\n world\r\n1 \r\n!\r\n0;x\r\nTrailer: a\r\nOther: b\r\n\r\n"
 
-    /// Reads a text in pieces of so many bytes: what is in its chunks, how the body ended, and how many bytes were read.
+    /// Reads a text in pieces of `size` bytes, and returns its chunks' content, the outcome, and the number of bytes
+    /// read.
     private static func read(_ text: String, by size: Int) -> (body: String, outcome: ChunkReader.Outcome, count: Int) {
         let bytes = Array(text.utf8)
         var reader = ChunkReader()

@@ -1,9 +1,9 @@
 import NacreHTTPServer
 import Testing
 
-/// Bodies of responses that go over no socket.
+/// Tests of bodies of responses without a socket.
 @Suite struct CollectedBodyTests {
-    /// More than waits for a client that reads slowly.
+    /// More bytes than are buffered for a client that reads slowly.
     private static let large = [UInt8](repeating: 7, count: 3_000_000)
 
     private static func write(_ range: Range<UInt64>, _ writer: HTTPStreamWriter) async throws {

@@ -22,7 +22,7 @@ import Testing
         router.get("/large") { _, _ in .json(Array(repeating: Self.text, count: 100).flatMap { $0 }) }
     }
 
-    /// What gunzip makes of it: another implementation than the one under test.
+    /// Unzips with gunzip, another implementation than the one under test.
     private func unzipped(_ bytes: [UInt8]) async throws -> [UInt8] {
         try await Program("/bin/gzip", ["-dc"]).run(input: bytes).output
     }

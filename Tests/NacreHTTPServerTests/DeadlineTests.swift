@@ -3,12 +3,12 @@ import NacreHTTPServer
 import NacreTelemetry
 import Testing
 
-/// Clients that take too long are let go, also those that send a byte now and then.
+/// Tests that slow clients are closed, also those that send a byte at times.
 @Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     private func drip(_ request: String, _ server: ServerUnderTest) async throws {
         let client = try await server.client()
         try await client.send(request)
-        // Bytes that come do not put the deadline off. Ends because the server closes, or by the time limit.
+        // Further bytes do not extend the deadline. Ends when the server closes, or by the time limit.
         var isOpen = true
         while isOpen {
             try await server.settle()
@@ -108,7 +108,7 @@ import Testing
             let client = try await RawClient(port: server.port, sendBuffer: 400_000)
             try await client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")
             try await client.send([UInt8](repeating: 65, count: 200_000))
-            // Longer than the deadline: another connection that began later is let go.
+            // Waits longer than the deadline: another connection that began later has been closed.
             let late = try await server.client()
             try await late.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nx")
             #expect(try await late.rest().isEmpty)

@@ -3,9 +3,10 @@ import NacreCloudTestSupport
 import NacreHTTPServer
 import Testing
 
-/// Files: whole, in part, and not again to a client that has them.
+/// Tests of files: whole, in part, and not again to a client that has them.
 @Suite(.timeLimit(.minutes(5))) struct FileTests {
-    /// Ten bytes whose tag is `"v1"`, at `/file`; larger than any buffer at `/large`; its own tag at `/untagged`.
+    /// Serves ten bytes whose tag is `"v1"`, at `/file`; a file larger than any buffer at `/large`; a file with its
+    /// own tag at `/untagged`.
     private func withFiles(_ body: (ServerUnderTest) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-http-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// The fields of a form, as browsers send them.
+/// Tests of form fields as browsers send them.
 @Suite struct FormFieldsTests {
     @Test(
         arguments: [

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreHTTPServer
 import Testing
 
-/// Requests that two readers could cut differently are refused, and the connection with them.
+/// Tests that requests which two parsers could split differently are refused, and their connection closed.
 @Suite(.timeLimit(.minutes(5))) struct FramingTests {
     static let refused: [(String, Int)] = [
         ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
@@ -39,7 +39,7 @@ import Testing
         ("GET /pi\u{0}ng HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (" GET /ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ("G(T /ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-        // What another reader could take for one line more, or one less.
+        // Requests in which another parser could see one line more, or one less.
         ("GET /ping HTTP/1.1\nHost: a\r\n\r\n", 400),
         ("GET /ping HTTP/1.1\r\nHost: a\nX: b\r\n\r\n", 400),
         ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\n\r\n", 400),
@@ -58,7 +58,7 @@ import Testing
     func `ambiguous framing is refused and the connection closes`(_ request: String, _ status: Int) async throws {
         try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
             let client = try await server.client()
-            // What follows must never be taken for a request.
+            // The following bytes must never be parsed as a request.
             try await client.send(request + "GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
             let response = try await client.response()
             #expect(response.status == status)

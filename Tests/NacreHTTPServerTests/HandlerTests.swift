@@ -4,7 +4,7 @@ import NacreLocks
 import NacreTelemetry
 import Testing
 
-/// What the server makes of what a handler does.
+/// Tests of the server's reactions to handlers.
 @Suite(.timeLimit(.minutes(5))) struct HandlerTests {
     private struct Surprise: Error {}
 

@@ -3,9 +3,9 @@ import NacreHTTPServer
 import NacreLocks
 import Testing
 
-/// A handler learns that nobody waits for it any more.
+/// Tests that a handler is cancelled when its client is gone.
 @Suite(.timeLimit(.minutes(5))) struct HangUpTests {
-    /// Waits until the task is cancelled, and nothing else ends it.
+    /// Waits until the task is cancelled; nothing but that ends it.
     static func waitForCancellation() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         await withTaskCancellationHandler {
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// `/wait` is answered by nobody, and opens a gate when it is cancelled.
+    /// A router whose `/wait` is never answered, and opens a gate when it is cancelled.
     private static func opening(_ cancelled: Gate) -> Router {
         routing { router in
             router.get("/wait") { _, _ in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// The end of what it says comes with the request, in one event.
+    /// The end of the client's side comes with the request, in one event.
     @Test(arguments: [
         "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "GET /nothing HTTP/1.1\r\nHost: a\r\n",
         "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1234",
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Tells when nobody holds it any more.
+    /// Opens a gate when it is released.
     private final class Witness: Sendable {
         let gone: Gate
 
@@ -89,7 +89,7 @@ import Testing
             }
         ) { server in
             let client = try await server.client()
-            // The chunk is shorter than it says, and its end is none.
+            // The chunk is shorter than announced, and its end is malformed.
             client.sendLast("PUT /pieces HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell\n")
             _ = try await client.rest()
             await gone.pass()

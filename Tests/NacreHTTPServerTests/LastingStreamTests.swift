@@ -5,14 +5,14 @@ import NacreLocks
 import NacreTelemetry
 import Testing
 
-/// Streams that go on for long and mostly wait have their connections' sockets: they are as any other response, for less.
+/// Tests of streams that are long and mostly idle: like any other response, but with a cheaper wait on the socket.
 @Suite(.timeLimit(.minutes(5))) struct LastingStreamTests {
     private static let request = "GET /events HTTP/1.1\r\nHost: a\r\n\r\n"
 
     private static func lasting(_ body: @escaping @Sendable (HTTPStreamWriter) async throws -> Void) -> Router {
         routing { router in
             router.get("/events") { _, _ in
-                // As a handler that asks a store: the answer is not there when the head has been read.
+                // As in a handler that reads from a store, the answer comes after the head was processed.
                 await Task.detached {}.value
                 var response = HTTPResponse(.ok, headers: ["Content-Type": "text/event-stream"], body: .stream(body))
                 response.isLasting = true
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Which the handler's task waits behind until its client is gone.
+    /// Waits in the handler's task until its client is gone.
     private static func waitForCancellation() async {
         let (waiting, end) = AsyncStream.makeStream(of: Void.self)
         await withTaskCancellationHandler {

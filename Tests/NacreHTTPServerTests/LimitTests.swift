@@ -3,7 +3,7 @@ import NacreHTTPServer
 import NacreLocks
 import Testing
 
-/// What is too large or too much is refused with its own status, and the server goes on.
+/// Tests that oversized requests are refused with their own status, and that the server goes on.
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
     @Test(arguments: [(15, 200), (17, 431), (60, 431), (300, 431)])
     func `headers pass below 16 KB and are 431 above`(_ kilobytes: Int, _ status: Int) async throws {

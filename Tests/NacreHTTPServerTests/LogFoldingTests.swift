@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreTelemetry
 
-/// A log stays readable whatever happens again and again.
+/// Tests that repeated events leave a log readable.
 @Suite struct LogFoldingTests {
     private let lines = Lines()
     private let second = Locked(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// Threads for what requests compute for long.
+/// Tests of threads for long computations of requests.
 @Suite(.timeLimit(.minutes(1))) struct LongWorkTests {
     @concurrent
     private static func priorityThere() async -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }

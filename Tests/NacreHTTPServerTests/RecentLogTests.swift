@@ -2,7 +2,7 @@ import NacreLocks
 import NacreTelemetry
 import Testing
 
-/// The last lines of a log, for who looks at a running server.
+/// Tests of the last lines of a log, for people who look at a running server.
 struct RecentLogTests {
     private static let noon = LogTime(milliseconds: 43_200_000)
 
@@ -24,7 +24,7 @@ struct RecentLogTests {
         let rest = log.page(after: RecentLog.linesMax + 3, following: nil, at: Self.noon)
         #expect(rest.lines.count == 2 && rest.missed == 0)
         #expect(log.page(after: page.last, following: nil, at: Self.noon).lines.isEmpty)
-        // A number of the run before: all that there is.
+        // A line number of an earlier process: the answer has all lines.
         #expect(log.page(after: 1_000_000, following: nil, at: Self.noon).lines.count == RecentLog.linesMax)
     }
 
@@ -52,7 +52,7 @@ struct RecentLogTests {
         let logger = Logger(level: .notice, format: .human(colours: false), sink: Written()) { Self.noon }.keeping(log)
         logger.log(.notice, "long", [.reason: .string(String(repeating: "a", count: 5000))])
         logger.log(.notice, "short")
-        // JSON, whatever the log itself is written in.
+        // JSON, whatever form the log itself has.
         #expect(log.page(after: nil, following: nil, at: Self.noon).lines == [#"{"ts":"1970-01-01T12:00:00.000Z","level":"notice","msg":"short"}"#])
     }
 }

@@ -4,12 +4,12 @@ import NacreHTTPServer
 import NacreLocks
 import Testing
 
-/// Bodies that are parts of files, sent as far as they lie in the kernel's memory.
+/// Tests of bodies with parts of files, which are sent as far as they lie in the kernel's memory.
 @Suite(.timeLimit(.minutes(5))) struct ResidentPartTests {
     private static let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
-    /// Answers with parts of a file between other bytes, and with what was not taken of them read by the handler.
-    /// - Returns: what the client got, and how many bytes of the parts were taken.
+    /// Answers with parts of a file between other bytes; the handler reads the rest of them.
+    /// - Returns: The bytes that the client got, and the number of bytes taken from the parts.
     private func answer(
         _ parts: [Range<Int>], path: String, isSound: @escaping @Sendable (Bool) -> Bool = { _ in true }
     ) async throws -> (body: [UInt8], taken: Int) {
@@ -95,11 +95,11 @@ import Testing
             return true
         }
         #expect(body == [1, 2, 3] + Self.bytes[500_000..<900_000] + [4, 5, 6])
-        // A file system that is memory has nothing else.
+        // A file system in memory has no other place.
         if try !Self.isMemory(path) { #expect(taken == 0 && told.withLock { $0 } == [false]) }
     }
 
-    /// Whether a file is of a file system that is memory: proc(5), `mountinfo`.
+    /// Returns whether a file is in a file system in memory: proc(5), `mountinfo`.
     private static func isMemory(_ path: String) throws -> Bool {
         var status = stat()
         try #require(stat(path, &status) == 0)

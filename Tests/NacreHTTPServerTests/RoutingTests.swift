@@ -2,7 +2,7 @@ import NacreCloudTestSupport
 import NacreHTTPServer
 import Testing
 
-/// From a path to a handler, without a socket, and through one where the wire matters.
+/// Tests of routes from a path to a handler, without a socket, and through one where the wire matters.
 @Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     private enum Scope: String { case `public`, `private` }
 

@@ -4,7 +4,7 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// A server on a free port, for the time of a body; afterwards it is shut down and nothing is left.
+/// Runs a server on a free port during a body; afterwards it is shut down and nothing is left.
 func withServer(
     _ configuration: HTTPServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), logger: Logger = .silent,
     routes router: Router,
@@ -21,20 +21,20 @@ func withServer(
     await server.shutdown(grace: .zero)
 }
 
-/// A configuration whose deadlines only the tests of deadlines meet, however slow the machine is.
+/// Returns a configuration whose deadlines are only reached by tests of deadlines, however slow the machine is.
 func configured(_ change: (inout HTTPServerConfiguration) -> Void) -> HTTPServerConfiguration {
     var configuration = HTTPServerConfiguration()
     configuration.headerDeadline = .seconds(600)
     configuration.bodyDeadline = .seconds(600)
     configuration.idleTimeout = .seconds(600)
-    // And whose budgets only the tests of budgets meet.
+    // Budgets, too, are only exhausted by tests of budgets.
     let parts = Budget.Parts(stranger: 1 << 28, guest: 1 << 28, user: 1 << 28)
     configuration.budgets = Budgets(bodies: parts, answers: parts)
     change(&configuration)
     return configuration
 }
 
-/// A router with these routes, and `/ping`.
+/// Returns a router with these routes, and `/ping`.
 func routing(_ add: (inout Router) -> Void) -> Router {
     var router = Router()
     router.get("/ping") { _, _ in .text("pong") }
@@ -48,7 +48,8 @@ struct ServerUnderTest: Sendable {
 
     func client() async throws -> RawClient { try await RawClient(port: port) }
 
-    /// Returns when the loop (of a server that has one) has seen what was sent before: it has answered two requests on another connection since.
+    /// Returns when the loop (of a server that has one) has processed earlier bytes: it has answered two requests on
+    /// another connection since.
     func settle() async throws {
         while true {
             do {
@@ -59,12 +60,12 @@ struct ServerUnderTest: Sendable {
                 }
                 return
             } catch RawClientError.closed {
-                // The server's deadlines were shorter than this machine is fast; the witness was only one, another will do.
+                // The server's deadlines were too short for this machine; another connection is tried.
             }
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     func exchange(_ request: String, toHead: Bool = false) async throws -> RawResponse {
         let client = try await client()
         try await client.send(request)
@@ -76,7 +77,7 @@ struct ServerUnderTest: Sendable {
     }
 }
 
-/// A door that is closed until somebody opens it.
+/// A gate that is closed until it is opened.
 actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

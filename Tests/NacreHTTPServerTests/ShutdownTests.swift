@@ -23,7 +23,7 @@ import Testing
             async let first: Void = server.server.shutdown(grace: .seconds(30))
             async let second: Void = server.server.shutdown(grace: .seconds(30))
             #expect(try await idle.rest().isEmpty)
-            // The loops drain one after the other; from the moment that both have, a connection is refused.
+            // The loops drain one after the other; once both have, connections are refused.
             var isRefused = false
             while !isRefused {
                 do { _ = try await server.client() } catch { isRefused = true }
@@ -114,7 +114,7 @@ import Testing
             try await server.settle()
             await server.server.shutdown(grace: .milliseconds(20))
             for client in clients { #expect(try await !String(decoding: client.rest(), as: UTF8.self).contains("too late")) }
-            // Tasks that outlive their loop still come to their end.
+            // Tasks that outlive their loop still end.
             await cancelled.pass()
             await stubborn.open()
         }

@@ -3,10 +3,10 @@ import NacreHTTPServer
 import NacreLocks
 import Testing
 
-/// Bodies in both directions are never held whole, however slow the other side is.
+/// Tests that bodies in both directions are never held whole, however slow the other side is.
 @Suite(.timeLimit(.minutes(5))) struct StreamingTests {
     private static let total = 48 * 1024 * 1024
-    /// Both sockets' buffers, which the kernel lets grow (`tcp_rmem`, `tcp_wmem`), and ours.
+    /// Bytes of both sockets' buffers, which the kernel lets grow (`tcp_rmem`, `tcp_wmem`), and ours.
     private static let inBetween = 16 * 1024 * 1024
 
     @Test func `an upload goes no further than its handler reads`() async throws {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Tells when it is gone.
+    /// Reports its release.
     private final class Token: Sendable {
         let gone: @Sendable () -> Void
         init(gone: @escaping @Sendable () -> Void) { self.gone = gone }

@@ -67,7 +67,7 @@ extension MetricKey {
         #expect(pipe(&ends) == 0)
         let sink = FileDescriptorSink(ends[1])
         let line = [UInt8](repeating: 65, count: 1023) + [10]
-        // A pipe takes 64 KB at most; what comes after that is dropped.
+        // A pipe takes 64 KB at most; later lines are dropped.
         for _ in 0..<70 { sink.write(line) }
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         let first = read(ends[0], &buffer, buffer.count)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// The bytes of a large answer on their way to its client.
+/// Tests of the memory of a large answer that is being sent.
 struct UnsentAnswerTests {
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) | 1 } }
 
@@ -36,7 +36,7 @@ struct UnsentAnswerTests {
         var bytes = Self.bytes(count)
         let address = bytes.withUnsafeMutableBytes { $0.baseAddress.map { UInt(bitPattern: $0) } ?? 0 }
         let answer = UnsentAnswer(consume bytes)
-        // Whole pages of it.
+        // Whole pages of the answer.
         let first = (Int(address) + page - 1) / page * page
         func resident(_ part: Range<Int>) throws -> Int {
             var pages = [UInt8](repeating: 0, count: part.count / page)

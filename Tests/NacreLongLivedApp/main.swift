@@ -1,9 +1,9 @@
 import CloudKit
 import NacreCrypto
 
-// An app that a test kills: `save` adds one long-lived operation with notes of three zones and a photo in each zone's first, and `resume` is its next
-// launch. `leave` ends while its threads use OpenSSL. It prints a line for each block that is called. What it talks to is in its environment, as for
-// any app.
+// An app that a test kills: `save` adds one long-lived operation with notes of three zones and a photo in each zone's
+// first, and `resume` is its next launch. `leave` ends while its threads use OpenSSL. It prints a line for each block
+// that is called. Its settings come from its environment, as for any app.
 
 let database = CKContainer.default().privateCloudDatabase
 

@@ -1,4 +1,4 @@
-/// `public` is a promise to app developers; between our own modules the word is `package`.
+/// Checks `public`, which is a promise to app developers; between our own modules the word is `package`.
 enum Access {
     static let publicTargets: Set = ["CloudKit", "CloudKitPush", "CoreLocation", "CloudKitTesting", "NacreFoundationGaps"]
 

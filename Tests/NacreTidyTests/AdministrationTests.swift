@@ -1,11 +1,11 @@
 import Testing
 
-/// The admin API and the commands that ask it.
+/// Tests that commands cover the admin API.
 struct AdministrationTests {
-    /// The document is for programs.
+    /// Paths without a command: the document is for programs.
     private static let asked = ["/admin/1/openapi.json"]
 
-    /// The paths in the string literals of files below a folder.
+    /// Returns the paths in the string literals of files below a folder.
     private static func paths(in folder: String) throws -> Set<String> {
         let found = try SourceTree.paths(under: [folder]).filter { $0.hasSuffix(".swift") }.flatMap { path in
             try SourceTree.text(of: path).matches(of: #/"(\/admin\/1\/[a-z.\/-]+)/#).map { String($0.output.1) }

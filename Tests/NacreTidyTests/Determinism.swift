@@ -1,6 +1,7 @@
-/// The domain takes the clock, randomness and new names from its caller, so that a run can be replayed from a seed.
+/// Checks that the domain gets the clock, randomness and new names from its caller, so that a run can be replayed
+/// from a seed.
 enum Determinism {
-    /// Targets in which nothing may be drawn from outside.
+    /// Targets that must not draw values from outside.
     static let targets: Set = ["NacreCloudContainer"]
 
     static let phrases: [(words: [String], instead: String)] = [
@@ -31,7 +32,8 @@ enum Determinism {
         }
     }
 
-    /// `= .now` and `(.now` ask a clock that nobody passed in; `caller.now` asks a value that somebody did.
+    /// Returns whether `.now` reads a clock that was not passed in, as in `= .now` and `(.now`; `caller.now` reads a
+    /// passed value.
     private static func isImplicitNow(_ file: SwiftText, at index: Int) -> Bool {
         guard file.reads([".", "now"], at: index), let last = file.text(index - 1).last else { return false }
         return !(last.isLetter || last.isNumber || "_`)]}>?!".contains(last)) || ["return", "in", "case", "default"].contains(file.text(index - 1))

@@ -1,10 +1,10 @@
 import Testing
 
-/// `docs/errors.md` beside the codes of both APIs.
+/// Compares `docs/errors.md` with the codes of both APIs.
 struct ErrorPageTests {
     private static let unraised = "CloudKit has it; this server and this framework do not raise it."
 
-    /// The rows of the page's tables: a code, its number, when it comes.
+    /// Returns the rows of the page's tables: a code, its number, its cause.
     private static func rows() throws -> [(code: String, number: Int, cause: String)] {
         try SourceTree.text(of: "docs/errors.md").split(separator: "\n").compactMap { line in
             line.wholeMatch(of: /\| `(\w+)` \| (\d+) \| (.+) \| .+ \|/).map { (String($0.1), Int($0.2) ?? 0, String($0.3)) }

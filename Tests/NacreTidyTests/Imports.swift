@@ -15,7 +15,7 @@ extension SwiftText {
         }
     }
 
-    /// The target that the file belongs to: `Sources/NacreCloudWire/…` is of `NacreCloudWire`.
+    /// The target that the file belongs to: `Sources/NacreCloudWire/…` is in `NacreCloudWire`.
     var target: String? {
         let parts = path.split(separator: "/")
         return parts.count > 2 ? String(parts[1]) : nil
@@ -24,7 +24,7 @@ extension SwiftText {
     var isSource: Bool { path.hasPrefix("Sources/") }
 }
 
-/// Who may import whom: the table under "The arrows" in `docs/architecture.md`.
+/// The allowed imports: the table under "The arrows" in `docs/architecture.md`.
 struct Arrows: Equatable {
     static let page = "docs/architecture.md"
 
@@ -53,14 +53,14 @@ struct Arrows: Equatable {
         }
     }
 
-    /// The words between backticks.
+    /// Returns the words between backticks.
     private static func words(in cell: Substring) -> [String] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
     }
 }
 
 extension String {
-    /// The lines of a page's section, from below its heading to the next heading of its level.
+    /// Returns the lines of a page's section, from its heading to the next heading of its level.
     func lines(under heading: String) -> ArraySlice<Substring> {
         let lines = split(separator: "\n", omittingEmptySubsequences: false)
         guard let start = lines.firstIndex(where: { $0 == heading }) else { return [] }
@@ -70,7 +70,7 @@ extension String {
 
 /// Modules that belong to one place only, finer than a target.
 enum Confinement {
-    /// A module, and the beginnings of the paths that may import it.
+    /// places[module]: the beginnings of the paths that may import it.
     static let places: [String: [String]] = [
         "CNacreBuild": ["Sources/NacreCloudCLI/"],
         "CNacreChecksum": ["Sources/NacreCloudContainer/Storage/"],
@@ -91,7 +91,7 @@ enum Confinement {
             if file.target == "NacreCloudServer", found.module == "NacreCloudStore" {
                 places = ["Sources/NacreCloudServer/Server.swift", "Sources/NacreCloudServer/Backup/"]
             }
-            // A bucket is reached over HTTP; an engine is not.
+            // A bucket is accessed over HTTP; an engine is not.
             if file.target == "NacreCloudStore", found.module == "NacreHTTPClient" { places = ["Sources/NacreCloudStore/Assets/S3/"] }
             guard let places, !places.contains(where: file.path.hasPrefix) else { return nil }
             return Finding(path: file.path, line: found.line, message: "\(found.module) may be imported in \(places.joined(separator: ", ")) only")

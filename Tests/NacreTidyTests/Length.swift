@@ -1,11 +1,12 @@
-/// The ratchet: long files and long functions are named one by one, with the length that they may not pass.
+/// The ratchet of lengths: long files and long functions are listed one by one, with the length that they may not
+/// exceed.
 struct Length {
     static let fileLimit = 500
     static let functionLimit = 70
 
-    /// The path of a file over `fileLimit`, and its lines when it was entered.
+    /// files[path]: the lines of a file over `fileLimit`, when it was entered.
     var files: [String: Int]
-    /// `path: function` of a function over `functionLimit`, and its lines when it was entered.
+    /// functions[`path: function`]: the lines of a function over `functionLimit`, when it was entered.
     var functions: [String: Int]
 
     func findings(_ file: SwiftText) -> [Finding] {
@@ -27,7 +28,8 @@ struct Length {
         return "has \(lines) lines; \(entry.map { "its entry in the ratchet says \($0)" } ?? "the limit is \(limit)")"
     }
 
-    /// Entries whose file or function is gone, or is within the limit now: they must go, or it could grow back unseen.
+    /// Returns entries whose file or function is gone, or within the limit now: they must go, or it could grow again
+    /// unnoticed.
     func staleEntries(in tree: [SwiftText]) -> [String] {
         let longFiles = tree.filter { $0.lineCount > Self.fileLimit }.map(\.path)
         let longFunctions = tree.flatMap { file in file.functions.filter { $0.lines > Self.functionLimit }.map { "\(file.path): \($0.name)" } }
@@ -39,7 +41,7 @@ extension SwiftText {
     struct Function: Equatable {
         let name: String
         let line: Int
-        /// From the line of `func` or `init` to that of the closing brace.
+        /// Lines from `func` or `init` to the closing brace.
         let lines: Int
     }
 
@@ -65,7 +67,8 @@ extension SwiftText {
         }
     }
 
-    /// The brace that opens the body, or nothing for a requirement of a protocol, whose signature just ends.
+    /// Returns the index of the brace that opens the body; nil for a requirement of a protocol, whose signature just
+    /// ends.
     private func bodyStart(from start: Int) -> Int? {
         // A signature goes on over a line's end only before one of `leads`, or after one of `trails` or an arrow.
         let leads: Set = ["(", ")", "]", "-", ">", "<", ",", ":", ".", "&", "=", "{", "where", "throws", "rethrows", "async"]

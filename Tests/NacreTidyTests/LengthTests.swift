@@ -1,6 +1,6 @@
 import Testing
 
-/// What is long today. A new entry needs a reason in its commit; a number here may fall and never rise.
+/// The current exceptions. A new entry needs a reason in its commit; a number here may fall and never rise.
 let ratchet = Length(
     files: [:],
     functions: [:]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The targets of `Package.swift` and what each depends on, read as text.
+/// The targets of `Package.swift` and their dependencies, read as text.
 struct Manifest: Equatable {
     struct Target: Equatable {
         var name: String
@@ -17,7 +17,7 @@ struct Manifest: Equatable {
     private(set) var targets: [Target] = []
 
     init(_ text: String) throws {
-        // A dependency with a name of its own: `let client = Target.Dependency.target(name: "…")`.
+        // A dependency in a variable: `let client = Target.Dependency.target(name: "…")`.
         let named = try Self.matches(#"let (\w+) = Target\.Dependency\.target\(name: "(\w+)""#, in: text).reduce(into: [:]) {
             $0[$1.parts[0]] = $1.parts[1]
         }
@@ -46,7 +46,7 @@ struct Manifest: Equatable {
         }
     }
 
-    /// What a target depends on and none of its files imports. Tests depend on executables to have them built.
+    /// Returns dependencies that no file of the target imports. Tests depend on executables to have them built.
     func unused(by files: [SwiftText]) -> [Finding] {
         let imports = Dictionary(grouping: files, by: { $0.target ?? "" }).mapValues { Set($0.flatMap(\.imports).map(\.module)) }
         return targets.flatMap { target in

@@ -1,11 +1,11 @@
-/// Names that say nothing: the noun or the verb behind them is missing.
+/// Checks for empty names, in which the noun or the verb is missing.
 enum Names {
     static let banned: Set = [
         "Util", "Utils", "Utility", "Utilities", "Helper", "Helpers", "Manager", "Managers", "Common", "Core", "Impl", "Misc", "Extensions",
         "Protocols",
     ]
 
-    /// Apple's names, which we keep.
+    /// Apple's names, which are allowed.
     static let kept: Set = ["CoreLocation", "CoreLocationTests", "CLLocationManager", "CLLocationManagerDelegate"]
 
     static func findings(_ file: SwiftText) -> [Finding] {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A Markdown page, and what it promises: that its links lead somewhere.
+/// A Markdown page, for the check that its links lead somewhere.
 struct Page {
     let path: String
-    /// The lines that are prose: those in code fences are blank here, and code spans are cut out.
+    /// The lines of prose: lines in code fences are blank here, and code spans are cut out.
     let lines: [String]
     let anchors: Set<String>
 
@@ -23,14 +23,14 @@ struct Page {
         self.anchors = anchors
     }
 
-    /// Pages whose prose has lines that can be read side by side. Tables and code are as wide as what they hold.
+    /// Pages whose lines of prose have a width that fits side by side. Tables and code may be wider.
     static let ofUsers = [
         "README.md", "docs/getting-started-with-swift.md", "docs/getting-started-with-curl.md", "docs/ten-minutes.md", "docs/web-api.md",
         "docs/data-modelling.md", "docs/moving-from-icloud.md", "docs/faq.md", "docs/deploying.md", "docs/operations.md",
     ]
     static let columnsMax = 150
 
-    /// Lines of prose that are wider. What stands in backquotes counts.
+    /// Returns lines of prose that are too wide. Text in backquotes counts.
     static func wideLines(of text: String, path: String) -> [Finding] {
         var isFenced = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { offset, line in
@@ -45,7 +45,7 @@ struct Page {
         let line: Int
     }
 
-    /// `[text](target)` and `[name]: target`, without those that leave the project.
+    /// Links of the forms `[text](target)` and `[name]: target`, except those that leave the project.
     var links: [Link] {
         lines.enumerated().flatMap { offset, line in
             let inline = line.matches(of: /\]\(<?([^)\s>]+)[^)]*\)/).map { String($0.1) }
@@ -68,7 +68,7 @@ struct Page {
         }
     }
 
-    /// A target as a path from the root, or nothing if it climbs out of the project.
+    /// Returns a target as a path from the root; nil if it leaves the project.
     static func resolve(_ target: String, from page: String) -> String? {
         var parts = target.hasPrefix("/") ? [] : page.split(separator: "/").dropLast().map(String.init)
         for part in (target.removingPercentEncoding ?? target).split(separator: "/") where part != "." {
@@ -81,14 +81,14 @@ struct Page {
         return parts.joined(separator: "/")
     }
 
-    /// As forges make it: small letters, blanks to hyphens, other signs dropped.
+    /// Returns a heading's anchor as forges make it: small letters, hyphens for blanks, other signs dropped.
     static func anchor(of heading: some StringProtocol) -> String {
         let title = heading.drop { $0 == "#" }.trimmingCharacters(in: .whitespaces).lowercased()
         return String(title.compactMap { $0 == " " ? "-" : $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : nil })
     }
 }
 
-/// A generated file names its script in its first line, and the script is there.
+/// Checks that a generated file names its script in its first line, and that the script exists.
 enum Generated {
     static func findings(_ text: String, path: String, exists: (String) -> Bool) -> [Finding] {
         let first = text.prefix { $0 != "\n" }

@@ -40,7 +40,7 @@ enum Semantics {
         return (rows, findings)
     }
 
-    /// Rows whose test is not there, and rules that stand twice, out of order, or not at all.
+    /// Returns rows whose test does not exist, and rules that stand twice, out of order, or not at all.
     static func findings(_ rows: [Row], tests: [String]) -> [Finding] {
         let missing = rows.compactMap { row -> Finding? in
             guard let test = row.test, !Claims.isThere(suite: test.suite, sentence: test.sentence, in: tests) else { return nil }

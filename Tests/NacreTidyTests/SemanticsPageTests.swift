@@ -10,7 +10,7 @@ struct SemanticsPageTests {
     }
 
     @Test func `a rule whose test is there, or that has a reason, is shown`() {
-        // The rest of the rules is what is missing.
+        // Only the other rules are missing.
         #expect(findings("| 1.1 | Doors. | same | `DoorTests`: a door that is shut keeps out |") == ["rule 1.2 is to be where rule  is"])
         #expect(findings("| 1.1 | Doors. | absent | There are no doors. |") == ["rule 1.2 is to be where rule  is"])
     }

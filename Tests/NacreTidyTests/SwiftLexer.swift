@@ -1,4 +1,4 @@
-/// The reader behind `SwiftText`: one pass over the bytes, one level of recursion for each interpolation.
+/// The lexer of `SwiftText`: one pass over the bytes, one level of recursion for each interpolation.
 struct SwiftLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -57,7 +57,7 @@ struct SwiftLexer {
         }
     }
 
-    /// Where the last token ended.
+    /// The offset where the last token ended.
     private var tokenEnd = 0
 
     private mutating func add(_ range: Range<Int>) {
@@ -72,7 +72,7 @@ struct SwiftLexer {
         add(start..<position)
     }
 
-    /// `` `a name with spaces` ``; one that is not closed on its line is a sign like any other.
+    /// Reads `` `a name with spaces` ``; a quote that is not closed on its line is a sign like any other.
     private mutating func readQuotedWord() {
         var end = position + 1
         while end < bytes.count, bytes[end] != UInt8(ascii: "`"), bytes[end] != UInt8(ascii: "\n") { end += 1 }
@@ -113,7 +113,7 @@ struct SwiftLexer {
         addComment(from: start)
     }
 
-    /// `#"raw"#` is a string; any other `#` is a sign.
+    /// Reads a hash: `#"raw"#` is a string; any other `#` is a sign.
     private mutating func readHash() {
         var hashes = 0
         while peek(hashes) == UInt8(ascii: "#") { hashes += 1 }
@@ -153,7 +153,8 @@ struct SwiftLexer {
         }
     }
 
-    /// `#""#` followed by a quote is an empty raw literal, not the start of one with three quotes.
+    /// Returns whether `#""#` stands here, followed by a quote: an empty raw literal, not the start of one with three
+    /// quotes.
     private func isEmptyRaw(_ hashes: Int) -> Bool {
         hashes > 0 && standsHere(UInt8(ascii: "#"), times: hashes, from: 2)
     }

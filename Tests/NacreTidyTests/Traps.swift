@@ -1,9 +1,10 @@
-/// What stops the process, and what switches a check of the compiler off, needs its reason beside it.
+/// Checks that code which stops the process or disables a check of the compiler has its reason beside it.
 enum Traps {
-    /// How many lines below `@unchecked Sendable` its proof may begin.
+    /// Lines below `@unchecked Sendable` within which its proof must begin.
     static let proofLines = 2
 
-    /// In `Sources`: `fatalError` and `preconditionFailure` stand beside a comment that begins "unreachable:".
+    /// Checks that in `Sources` `fatalError` and `preconditionFailure` stand beside a comment that begins
+    /// "unreachable:".
     static func stops(_ file: SwiftText) -> [Finding] {
         guard file.isSource else { return [] }
         return file.tokens.filter { ["fatalError", "preconditionFailure"].contains($0.text) }.compactMap { token in

@@ -1,12 +1,12 @@
-/// Public declarations of the framework that no doc comment stands above.
+/// Finds public declarations of the framework without a doc comment.
 enum Undocumented {
-    /// What a protocol or a superclass says already.
+    /// Declarations that a protocol or a superclass documents already.
     private static let inherited: Set = ["description", "encode", "copy", "hash", "isEqual", "rawValue", "next"]
 
-    /// The lines, from 1, of public declarations and of cases of public enumerations that have none.
+    /// Returns the lines, from 1, of public declarations and of cases of public enumerations without a doc comment.
     static func lines(of text: String) -> [Int] {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        /// How far the cases of the innermost public enumeration are indented.
+        /// The indentation of the cases of the innermost public enumeration.
         var cases: Int?
         return lines.indices.compactMap { index in
             let line = lines[index]
@@ -27,7 +27,7 @@ enum Undocumented {
         return !declaration.hasPrefix("import ") && !declaration.hasPrefix("extension ") && !declaration.hasPrefix("required init?(coder")
     }
 
-    /// Also of names that begin with an underscore, which are not for apps.
+    /// Returns whether a declaration is exempt, also for names that begin with an underscore, which are not for apps.
     private static func isInherited(_ code: Substring) -> Bool {
         guard !code.contains(" override "), !code.contains("static func =="), !code.contains(/(?:func|var|let) _/) else { return true }
         return ["init(coder", "init(from", "init(rawValue"].contains { code.contains(" \($0)") }

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// An app as others write them: beside a package with a target `Crypto`, in both language modes, with strict concurrency. `run` builds it.
+// An app beside a package with a target `Crypto`, in both language modes, with strict concurrency. `run` builds it.
 let dependencies: [Target.Dependency] = [
     .product(name: "CloudKit", package: "nacre", condition: .when(platforms: [.linux])),
     .product(name: "Crypto", package: "Crypto"),
@@ -16,7 +16,7 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5), .enableExperimentalFeature("StrictConcurrency")]),
         .executableTarget(name: "Swift6App", dependencies: dependencies, swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
         .target(name: "Swift6Model", dependencies: dependencies),
-        // As `--static-swift-stdlib` links: that leaves out of Foundation what nothing names.
+        // As `--static-swift-stdlib` links: this leaves out parts of Foundation that no code names.
         .executableTarget(
             name: "StaticApp", dependencies: dependencies, swiftSettings: [.unsafeFlags(["-static-stdlib"])],
             linkerSettings: [.unsafeFlags(["-static-stdlib"])]),

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import Testing
 
-/// Where files are cut is kept with the data: what is cut elsewhere is stored and sent again.
+/// Tests of the cuts in files, on which stored data depends: a file that is cut otherwise is stored and sent again.
 struct ContentCutterTests {
     @Test func `it cuts where it has cut since the first file was kept`() {
         let lengths = chunks(of: Self.noise(4 << 20), by: 256 * 1024).map(\.count)
@@ -51,7 +51,7 @@ struct ContentCutterTests {
         545490, 305867, 305347, 278848, 294614, 327347, 511119, 312273, 271439, 275447, 300700, 296635, 169178,
     ]
 
-    /// Bytes that look random and are the same each time.
+    /// Returns pseudorandom bytes, the same each time.
     private static func noise(_ count: Int) -> [UInt8] {
         var state: UInt64 = 42
         return (0..<count).map { _ in
@@ -60,7 +60,8 @@ struct ContentCutterTests {
         }
     }
 
-    /// The rule as it is said: a sum over all bytes of the chunk, of which bytes more than 64 back are shifted out.
+    /// Returns lengths by the plain rule: a sum over all bytes of the chunk, from which bytes more than 64 back are
+    /// shifted out.
     private static func lengths(of bytes: [UInt8]) -> [Int] {
         var state: UInt64 = 0x6e61_6372_6520_6669
         let gear = (0..<256).map { _ -> UInt64 in

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package of somebody else's, whose target has a name that many packages have.
+// A third-party package whose target has a name that many packages have.
 let package = Package(
     name: "Crypto",
     products: [.library(name: "Crypto", targets: ["Crypto"])],

@@ -1,7 +1,8 @@
 import CloudKit
 import Foundation
 
-// An app with Swift's libraries linked in reads every list of a record as Swift's types. It prints those that it does not.
+// Checks that an app with Swift's libraries linked in reads every list of a record as Swift's types, and prints the
+// others.
 let now = Date(timeIntervalSinceReferenceDate: 0)
 let record = CKRecord(recordType: "Note")
 let place = CLLocation(latitude: 42.5, longitude: 1.5)
@@ -16,7 +17,7 @@ record["places"] = [place]
 record["references"] = [other]
 record["assets"] = [CKAsset(fileURL: file)]
 
-// The value as `Any`, of which the compiler knows nothing: the cast asks at run time.
+// The value as `Any`, without a static type: the cast checks at run time.
 @MainActor func value(_ key: String) -> Any? { record[key] as (any CKRecordValue)? }
 let isRead = [
     "texts": value("texts") as? [String] == ["AD", "FR"],

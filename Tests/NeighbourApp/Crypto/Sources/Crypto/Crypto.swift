@@ -1,4 +1,4 @@
-/// A sum, and no cryptography: only the name matters.
+/// Returns a sum, not cryptography: only the module's name matters.
 public func checksum(_ text: String) -> Int {
     text.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
 }
