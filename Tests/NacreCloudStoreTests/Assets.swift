@@ -6,12 +6,12 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// What every store of files promises, and what one of folders does besides.
+/// Tests of the guarantees of every store of files, and of those of folders alone.
 @Suite(.timeLimit(.minutes(5))) struct AssetStorageTests {
     enum Kind: CaseIterable, Sendable {
         case memory, files, bucket
 
-        /// Those that this machine can run: without an S3 server `S3AssetsTests` is skipped by name.
+        /// The kinds that this machine can run: without an S3 server `S3AssetsTests` is skipped by name.
         static let here = allCases.filter { $0 != .bucket || mayRun(S3Server.program != nil) }
     }
 
@@ -100,7 +100,7 @@ import Testing
             try await storage.remove(names) { _ in [] }
             #expect(try await read(kept, from: storage) == bytes)
             await receiver.release()
-            // Taken up between the question and the removal.
+            // Taken up between the check and the removal.
             let late = storage.receiver(under: Self.key)
             try await storage.remove(names) { _ in
                 try await late.add(bytes)
@@ -176,7 +176,7 @@ import Testing
         try await withStorage(.files) { storage, folder in
             let once = bytes(300_000, seed: 11)
             let kept = try await keep(once, in: storage)
-            // A file of one value is cut at the most that a chunk may have.
+            // A file of one value is cut at the maximal length of a chunk.
             let same = [UInt8](repeating: 7, count: 3 * ContentCutter.mostBytes)
             for file in [once, same, same] {
                 let receiver = storage.receiver(under: Self.key)
@@ -267,7 +267,7 @@ import Testing
         var asked = 0
         let came = try AssetBackup.share(folder.path + "/assets", with: folder.path + "/pool") {
             asked += 1
-            // All parts have been looked through, and none is shared.
+            // All parts have been checked, and none is shared.
             if asked == parts + 1 { try? FileManager.default.removeItem(atPath: path) }
             return false
         }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// Chunks are hashed beside the thread that writes them, or by it.
+/// Tests of the hashing of chunks, beside the writing thread or on it.
 @Suite(.timeLimit(.minutes(5))) struct ChunkHasherTests {
     @Test(arguments: [0, 1, 4])
     func `each chunk has the digest of its own bytes, in the order of the chunks, whether threads are free or not`(busy: Int) async throws {
         var random = SeededRandom()
         let threads = try FileThreads(count: max(busy, 2))
-        // Those that are held have work until the end, so that the writer hashes where none is free.
+        // The held threads are busy until the end, so that the writer hashes where none is free.
         let gate = Signal()
         for _ in 0..<busy { try threads.start { gate.wait() } }
         for _ in 0..<20 {

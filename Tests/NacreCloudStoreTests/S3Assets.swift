@@ -7,11 +7,11 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// A bucket of a real S3 server, behind a network and a server that fail in every way.
+/// Tests of a bucket of a real S3 server, with all faults of networks and servers.
 @Suite(.enabled(if: mayRun(S3Server.program != nil), "\(S3Server.absent)"), .timeLimit(.minutes(5))) struct S3AssetsTests {
     private static let key = [UInt8](repeating: 7, count: 32)
 
-    /// A bucket of which every request goes through a proxy, with a clock that counts pauses and makes none.
+    /// A bucket whose requests go through a proxy, with a clock that counts pauses and makes none.
     private struct Scene {
         let server: S3Server
         let proxy: S3Proxy
@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: passing) func `what goes on failing is a retryable error after a few attempts, and nothing of the file stays`(
         fault: S3Proxy.Fault
     ) async throws {
-        // Half of nothing is all of it: the answer to a PUT has no body.
+        // Half of an empty body is all of it: the answer to a PUT has no body.
         guard fault != .short else { return }
         try await withScene { scene in
             scene.proxy.fail(fault) { $0.method == "PUT" }
@@ -127,7 +127,7 @@ import Testing
             scene.proxy.fail(.answer(status: "403 Forbidden", body: "<?xml?><Error><Code>AccessDenied</Code></Error>"), times: 1)
             let refusal = await #expect(throws: StoreError.self) { _ = try await scene.read(kept) }
             #expect(refusal?.code == .unavailable && refusal?.values["reason"] == "AccessDenied" && scene.proxy.asked.count == 1)
-            // Not the chunk, but all of them: that is no damage.
+            // The whole bucket is missing, not the chunk: that is no damage.
             scene.proxy.fail(.answer(status: "404 Not Found", body: "<Error><Code>NoSuchBucket</Code></Error>"), times: 1)
             #expect(await #expect(throws: StoreError.self) { _ = try await scene.read(kept) }?.code == .unavailable)
             scene.server.end()
@@ -183,7 +183,7 @@ import Testing
         let other = await #expect(throws: StoreError.self) { _ = try await S3Assets.open(place, owner: "you", mayBegin: true) }
         #expect(other?.code == .inUse && other?.values["remedy"] != nil)
         _ = try await S3Assets.open(place, owner: "me", mayBegin: false)
-        // Another place without the assets is refused, and taken when they were copied.
+        // Another place without the assets is refused, and accepted once they were copied.
         let copy = try S3Server.bucket(server.port, prefix: "copy")
         #expect(await #expect(throws: StoreError.self) { _ = try await S3Assets.open(copy, owner: "me", mayBegin: false) }?.code == .inUse)
         let objects = S3Bucket(copy, clock: .system, patience: S3Patience())

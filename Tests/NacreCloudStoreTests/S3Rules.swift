@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// What needs no server: signatures, listings, and how a bucket is named.
+/// Tests without a server: signatures, listings, and names of buckets.
 struct S3RulesTests {
     private static let empty = HexText.encode(SHA256.digest([]))
 
@@ -16,7 +16,8 @@ struct S3RulesTests {
         var testDescription: String { name }
     }
 
-    // The examples of AWS's documentation, "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
+    // The examples of AWS's documentation, "Authenticating Requests: Using the Authorization Header (AWS Signature
+    // Version 4)".
     private static let host = (name: "Host", value: "examplebucket.s3.amazonaws.com")
     private static let time = "20130524T000000Z"
 

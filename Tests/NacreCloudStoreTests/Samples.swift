@@ -3,7 +3,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
 
-/// A database and a zone to test with, and short ways to say what is in them.
+/// A database and a zone for tests, and short forms of their contents.
 struct Sample: Sendable {
     static let database = DatabaseID(DatabaseKey(container: "iCloud.org.example.notes", environment: .development, scope: .private, owner: "_ann"))
     static let zone = ZoneAddress(database: database, zone: 7)
@@ -26,7 +26,7 @@ struct Sample: Sendable {
         RecordRow(name: name, type: "Note", number: number(seq), isTombstone: isTombstone, parent: parent, body: body)
     }
 
-    /// A record saved with change number `seq`, which stood at `before` in the owner's feed.
+    /// Returns a record saved with change number `seq`, which stood at `before` in the owner's feed.
     static func put(
         _ name: String, _ seq: Int64, before: Int64? = nil, parent: String? = nil, isTombstone: Bool = false, body: [UInt8] = [1, 2, 3],
         in zone: ZoneAddress = zone
@@ -46,7 +46,7 @@ extension Store {
         }
     }
 
-    /// A database with one zone, "Notes", and these records.
+    /// Makes a database with one zone, "Notes", and these records.
     func populate(_ records: [RecordPut] = []) async throws {
         var plan = WritePlan()
         plan.databases = [Sample.databaseRow]
@@ -79,14 +79,14 @@ extension Store {
 }
 
 extension WritePlan {
-    /// A plan of one kind of thing.
+    /// Makes a plan with one kind of change.
     init<Value>(_ part: WritableKeyPath<WritePlan, Value>, _ value: Value) {
         self.init()
         self[keyPath: part] = value
     }
 }
 
-/// Text as its bytes: `String` would take two canonically equivalent names for one.
+/// Returns texts as bytes: `String` treats two canonically equivalent names as one.
 func bytes(_ strings: [String]) -> [[UInt8]] {
     strings.map { Array($0.utf8) }
 }

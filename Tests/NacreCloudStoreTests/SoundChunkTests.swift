@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// Chunks whose bytes need not be looked at again for a while.
+/// Tests of chunks whose bytes need not be checked again for a while.
 @Suite struct SoundChunkTests {
     private static let key = [UInt8](repeating: 7, count: 32)
     private static let minute = SoundChunks.lifetime
@@ -62,14 +62,14 @@ import Testing
         #expect(await files.resident([chunks[0], stranger, chunks[1]]).count == 1)
         #expect(await files.resident([stranger, chunks[0]]).isEmpty)
 
-        // No more files are open than there is room for, however many ask, and all that were are had again.
+        // No more files are open than allowed, however many callers ask, and all open ones are returned again.
         var many: [[ResidentChunk]] = []
         while let more = Optional(await files.resident(chunks)), !more.isEmpty { many.append(more) }
         #expect(many.reduce(written.count) { $0 + $1.count } == 128)
         many = []
         #expect(await files.resident(chunks).count == chunks.count)
 
-        // Changed in its place: what is open already says so.
+        // A change in place is visible in the open file.
         let path = files.path(of: chunks[1].name)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         try (Data([whole[0] ^ 1]) + whole.dropFirst()).write(to: URL(fileURLWithPath: path))
@@ -84,7 +84,7 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         #expect(await files.resident(chunks).count == 1)
 
-        // What left the kernel's memory is hashed again, whoever had opened the file.
+        // Bytes that left the kernel's memory are hashed again, whoever had opened the file.
         let again = await files.resident(chunks)
         _ = try await files.chunk(chunks[0], under: Self.key)
         #expect(!again[0].isSound(true))

@@ -68,7 +68,7 @@ extension String {
     }
 }
 
-/// Modules that belong to one place only, finer than a target.
+/// Modules that only certain places may import, in more detail than targets.
 enum Confinement {
     /// places[module]: the beginnings of the paths that may import it.
     static let places: [String: [String]] = [

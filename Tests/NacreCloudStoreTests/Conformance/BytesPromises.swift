@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Zones and databases count what their records take.
+/// Tests that zones and databases count the bytes of their records.
 @Suite struct BytesPromises {
     private static let other = ZoneAddress(database: Sample.database, zone: 8)
 

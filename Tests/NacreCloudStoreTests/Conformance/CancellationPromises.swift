@@ -6,10 +6,10 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// A read that nobody waits for any more ends, and the store serves others.
+/// Tests that a cancelled read ends, and that the store serves others.
 @Suite(.timeLimit(.minutes(5))) struct CancellationPromises {
-    /// The body of an engine in memory runs on the thread of its task, of which there may be only two: so the read itself cancels its task, and it
-    /// ends also where nothing ends it.
+    /// The body of an in-memory engine runs on its task's thread, of which there may be only two. The read therefore
+    /// cancels its own task, and ends even if it is not cancelled.
     @Test(arguments: Engine.allCases) func `a read whose task is cancelled ends with its next question`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         // More than a store has readers: each is free again for the next.

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Whole tables, and rows that can be made again.
+/// Tests of reads of whole tables, and of rows that can be rebuilt.
 @Suite struct CheckPromises {
     private static func populated(_ engine: Engine) async throws -> any Store {
         let store = try await engine.makeStore()

@@ -212,6 +212,6 @@ import Testing
 }
 
 extension WriteTransaction {
-    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
+    /// The earliest due time of the tasks of each kind that plans of this transaction have put.
     var earliestTasks: [TaskKind: Timestamp] { [TaskKind: Timestamp](tasksPut) }
 }

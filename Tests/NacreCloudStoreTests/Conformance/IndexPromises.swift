@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct IndexPromises {
     private static let index = IndexID(rawValue: 5)
-    /// Empty, beginnings of each other, and the bytes at both ends; in their order.
+    /// Empty keys, prefixes of each other, and the bytes at both ends; in their order.
     private static let keys: [[UInt8]] = [[], [0], [0, 0], [0, 255], [97], [97, 0], [97, 98], [97, 255], [255], [255, 0], [255, 255]]
     private static let names = ["", "B", "a", "a\u{0}", "ab", "e\u{301}", "é", "\u{ffff}", "\u{10000}"]
 
-    /// A place as its bytes: `String` would take two canonically equivalent names for one.
+    /// A place as bytes: `String` treats two canonically equivalent names as one.
     private struct Row: Hashable {
         var key: [UInt8]
         var name: [UInt8]
@@ -27,7 +27,7 @@ import Testing
     private func filled(_ engine: Engine) async throws -> any Store {
         let store = try await engine.makeStore()
         var puts = Self.names.map { Self.put($0, 1, Self.keys.shuffled()) }
-        // What stands around the index is none of it.
+        // Neighbouring indexes are not part of it.
         for (offset, index) in [-1, 1].enumerated() {
             puts[offset].indexed.append(IndexKeys(index: IndexID(rawValue: Self.index.rawValue + Int64(index)), keys: SortedKeys(sorting: Self.keys)))
         }

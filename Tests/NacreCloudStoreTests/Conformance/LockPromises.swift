@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// What a lock tells, and what a change of a row that is there leaves as it was.
+/// Tests of the result of a lock, and of the columns that a change of an existing row keeps.
 @Suite struct LockPromises {
     private func zone(_ store: any Store) async throws -> ZoneRow? {
         try await store.read { try $0.zones(in: Sample.database, named: ["Notes"]).first }
@@ -65,7 +65,7 @@ import Testing
         #expect(try await told() == [row([3], expires: 10)])
         _ = try await store.write { .commit(try $0.removeExpired(before: Timestamp(secondsSince2001: 11), limit: 9)) }
         #expect(try await told() == [])
-        // A failure that ends a transaction takes back what it changed.
+        // An error that ends a transaction undoes its changes.
         await #expect(throws: StoreError.self) {
             try await store.write { transaction -> Ending<Void> in
                 try transaction.apply(WritePlan(\.entries, [row([4])]))

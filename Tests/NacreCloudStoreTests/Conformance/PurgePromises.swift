@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Going through a zone's records, and what takes them away for good.
+/// Tests of walks over a zone's records, and of their final removal.
 @Suite struct PurgePromises {
     private static let share = FeedView(rawValue: 3)
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try await store.read { try $0.tombstones(in: Sample.zone, limit: 2) } == puts.prefix(2).map(\.row))
         #expect(try await store.read { try $0.tombstones(in: Sample.zone, limit: -1) }.isEmpty)
 
-        // One that is saved again is none any more.
+        // A record that is saved again is no tombstone any more.
         try await store.apply(WritePlan(\.records, [Sample.put("z", 11, before: 1)]))
         #expect(try await store.read { try $0.tombstones(in: Sample.zone, limit: 9) } == puts.dropFirst().map(\.row))
     }
@@ -115,7 +115,7 @@ import Testing
         #expect(try await store.names(sibling) == ["kept"])
         #expect(try await store.dependents(sibling, of: ["p"]) == [Dependents(target: "p", isParent: true, isValidated: false, owned: ["kept"])])
 
-        // Nothing of them comes back with records of the same names.
+        // New records of the same names bring nothing of them back.
         try await store.apply(WritePlan(\.records, [Sample.put("r3", 200)]))
         #expect(try await store.names() == ["r3"])
         #expect(try await store.feed(view: Self.share).isEmpty)

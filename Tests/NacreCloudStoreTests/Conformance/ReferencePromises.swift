@@ -47,7 +47,7 @@ import Testing
             #expect(bytes(found.flatMap(\.owned)) == bytes(Array(names.prefix(max(limit, 0)))))
             #expect(found.map(\.isValidated) == [true])
         }
-        // Those outside do not count.
+        // Records that are excluded do not count.
         let rest = try await store.dependents(of: ["folder"], outside: ["B", "é", ""], limit: 3)
         #expect(bytes(rest.flatMap(\.owned)) == bytes(["a", "a\u{0}", "e\u{301}"]))
     }

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Each opening is a run: what it changes bears its number, and where earlier ones ended is known.
+/// Tests of runs: each opening is a run, whose number its changes have, and the ends of earlier runs are known.
 @Suite struct RunPromises {
     private static let zone = NumberedPlace.zone(Sample.zone)
     private static let database = NumberedPlace.database(Sample.database)

@@ -7,7 +7,7 @@ import Testing
 private struct Refusal: Error, Equatable {}
 
 @Suite struct TransactionPromises {
-    /// Every kind of row at once.
+    /// A plan with every kind of row.
     private static let everything: WritePlan = {
         let later = Timestamp(secondsSince2001: 1)
         var plan = WritePlan()
@@ -156,7 +156,8 @@ private struct Refusal: Error, Equatable {}
             }
             let before = try count()
             opened.withLock { $0 = true }
-            // Bounded by the write below, which does not wait for this read; in memory, where bodies run on the callers' thread, by the count.
+            // Bounded by the write below, which does not wait for this read; in memory, where bodies run on the
+            // callers' thread, by the count.
             for _ in 0..<100_000 where !written.withLock({ $0 }) {
                 _ = try transaction.databases([Sample.database])
             }
@@ -180,7 +181,7 @@ private struct Refusal: Error, Equatable {}
                     try await store.write { transaction in
                         let advance = try transaction.advance(zoneNamed: "Notes", in: Sample.database, operation: nil)
                         guard let zone = advance.zone else { return .rollback(nil) }
-                        // Every tenth is refused after all, and its number is another's.
+                        // Every tenth is rolled back, and another one gets its number.
                         try transaction.apply(WritePlan(\.records, [Sample.put("r\(index)", zone.lastSeq)]))
                         return index % 10 == 0 ? .rollback(nil) : .commit(zone.lastSeq)
                     }
@@ -203,7 +204,7 @@ private struct Refusal: Error, Equatable {}
     @Test(arguments: Engine.allCases)
     func `a transaction kept beyond its body answers nothing`(engine: Engine) async throws {
         struct Escaped: @unchecked Sendable {
-            // Sendable: the test's own; only used to show that it is refused.
+            // Sendable: used by this test alone, to show that the transaction is refused.
             var transaction: any WriteTransaction
         }
         let store = try await engine.makeStore()

@@ -5,26 +5,27 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Bits of the database file flip while nobody looks: what is answered after that is an error or the truth, never another record.
+/// Tests with flipped bits in the database file: later answers are an error or the truth, never another record.
 @Suite struct BitRot {
-    /// `NACRE_ROT_ROUNDS`: more of them for a longer look.
+    /// `NACRE_ROT_ROUNDS` sets another number of rounds.
     private static let rounds = LongSearch.rounds("NACRE_ROT_ROUNDS", part: 48, whole: 400)
     private static let users = ["_ann", "_bob"]
     private static let names = (0..<24).map { "r\($0)" }
     private static let zones = ["Notes", "Ideas"]
 
-    /// Where bits flip.
+    /// The places of flipped bits.
     fileprivate enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case header
         case pageHeads
-        /// Pages of keys: where a flipped bit leads to another row.
+        /// Pages of keys, where a flipped bit leads to another row.
         case keys
         case anywhere
 
         var testDescription: String { rawValue }
     }
 
-    /// Two users whose records differ in nothing but their fields, row beside row: whatever leads astray leads to something plausible.
+    /// Writes two users whose records differ in nothing but their fields, row beside row: a wrong pointer leads to a
+    /// plausible row.
     private static func write(to store: some Store) async throws {
         let test = TestCloud(store)
         for zone in zones {
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    /// What one device may read of one zone.
+    /// All that one device can read of one zone.
     fileprivate struct View: Sendable {
         var live: [String: Record] = [:]
         var tombstones: Set<String> = []
@@ -61,25 +62,25 @@ import Testing
             }
         }
 
-        /// What this shows that is not so.
+        /// Returns the parts of this view that are false.
         func lies(knowing truth: View) -> [String] {
             live.filter { truth.live[$0.key] != $0.value }.map { "another \($0.key)" }
                 + tombstones.filter { truth.live[$0] != nil }.map { "a deletion of \($0)" }
         }
     }
 
-    /// What was read, and how often there was an error in its place.
+    /// The views that were read, and the number of errors.
     private struct Answers {
         var views: [String: View] = [:]
         var errors = 0
 
-        /// Something is an error now, or is not found.
+        /// Returns whether there are errors now, or records are missing.
         func isHarmed(knowing truth: Answers) -> Bool {
             errors > 0 || truth.views.contains { name, view in view.live.keys.contains { views[name]?.live[$0] == nil } }
         }
     }
 
-    /// Asks for everything, each record by itself, and each feed and each index as a whole.
+    /// Reads everything: each record by itself, and each feed and each index as a whole.
     private static func read(_ store: some Store) async -> Answers {
         let test = TestCloud(store)
         var answers = Answers()
@@ -119,7 +120,7 @@ import Testing
         await store.close()
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/nacre.sqlite")))
         var harmed = 0
-        // A test that never met damage would have shown nothing: it goes on until it has.
+        // A test that never met damage would prove nothing: it goes on until it has.
         for round in 0..<1000 where round < Self.rounds / Place.allCases.count || harmed == 0 {
             var rotten = bytes
             let offset = place.offset(in: bytes, &random)
@@ -135,14 +136,14 @@ import Testing
         #expect(harmed > 0, "NACRE_SEED=\(seed)")
     }
 
-    /// What the file says, and what it says after somebody wrote to it.
+    /// Returns the answers from the file, and those after a write to it.
     private static func answers(of bytes: [UInt8]) async throws -> [Answers] {
         let folder = try TemporaryFolder(on: .memory)
         try Data(bytes).write(to: URL(fileURLWithPath: folder.path + "/nacre.sqlite"))
         do {
             let store = try await SQLiteStore.open(folder: folder.path)
             let answers = await read(store)
-            // Writers meet the damage too. They may be refused; afterwards nobody may read what is not so.
+            // Writers meet the damage too. They may be refused; afterwards no reader may get a false record.
             _ = try? await TestCloud(store).user("_eve").modify([.create("r0", ["text": .string("eve")])])
             let after = await read(store)
             await store.close()

@@ -5,10 +5,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// A bit flips in a column of any table: until it is mended no feed stops, and after `check --repair` and the app's own saves an old device and a new one
-/// agree.
+/// Tests with a flipped bit in a column of any table: no feed stops, and after `check --repair` and the app's own
+/// saves an old device and a new one agree.
 @Suite struct BitRotMended {
-    /// `NACRE_ROT_ROUNDS`: more of them for a longer look.
+    /// `NACRE_ROT_ROUNDS` sets another number of rounds.
     private static let rounds = max(1, LongSearch.rounds("NACRE_ROT_ROUNDS", part: 100, whole: 400) / 100)
 
     private static let columns: [(table: String, columns: [String])] = [
@@ -26,12 +26,12 @@ import Testing
         static let all = BitRotMended.columns.flatMap { table, columns in columns.map { Column(table: table, column: $0) } }
     }
 
-    /// A device: what it holds of the zone, and how far it has followed.
+    /// A device with its copy of the zone, and its token.
     private struct Device {
         let user: TestCloudUser
         var records: [String: Record] = [:]
         var token: String?
-        /// Names of which it was told that they cannot be read.
+        /// Names that were reported as unreadable.
         var lost: Set<String> = []
 
         mutating func follow() async throws {
@@ -53,7 +53,7 @@ import Testing
             }
         }
 
-        /// Saves again what it has, and takes away what it never heard of: what an app does that is told.
+        /// Saves its copy again, and deletes records that it never saw, as an app does that is told.
         mutating func heal() async throws {
             try await follow()
             for name in lost.sorted() {
@@ -112,7 +112,7 @@ import Testing
             try await test.runAllTasks()
             try await test.check(.repair)
             try await old.heal()
-            // A flipped name may be one that no app can say.
+            // A flipped name may be one that no app can send.
             if old.lost.contains(where: { $0.utf8.contains { $0 < 0x20 || $0 >= 0x7f } }) {
                 try await test.check(.removeLost)
                 try await old.follow()
@@ -129,14 +129,14 @@ import Testing
         }
     }
 
-    /// - Returns: whether there was a row whose bit could flip.
+    /// Flips a bit. Returns whether there was a row for it.
     private static func flip(_ column: Column, in folder: TemporaryFolder, _ random: inout SeededRandom) throws -> Bool {
         let tables: Set = ["records", "feed", "record_links", "record_index"]
         let count = Int(try folder.sql("SELECT count(*) FROM \(column.table)").first ?? "") ?? 0
         guard count > 0 else { return false }
         for _ in 0..<20 {
             let offset = Int.random(in: 0..<count, using: &random)
-            // A row by its place: tables without row numbers have keys of their own.
+            // A random row, found by its key, since some tables have no row numbers.
             let keys = tables.contains(column.table) ? "name || hex(zone_id)" : column.table == "tasks" ? "name || kind" : "operation_id"
             let key = try folder.sql("SELECT \(keys) FROM \(column.table) LIMIT 1 OFFSET \(offset)").first ?? ""
             do {
@@ -145,7 +145,7 @@ import Testing
                     bit: Int.random(in: 0..<7, using: &random))
                 return true
             } catch {
-                // No value there, or a row with that key is there already: another bit.
+                // No value there, or the new key exists already: try another bit.
                 continue
             }
         }

@@ -5,9 +5,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// An index of SQLite's own leads astray while every row is sound: what is looked up may be something else, or seem to be gone.
+/// Tests with a broken index of SQLite's own while every row is sound: lookups may find another row, or none.
 @Suite struct BrokenIndex {
-    /// A cloud in which one letter of a name is another in the index by which records are found.
+    /// Makes a cloud in which one letter of a name is wrong in the index by which records are found.
     private static func broken() async throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let store = try await SQLiteStore.open(folder: folder.path)

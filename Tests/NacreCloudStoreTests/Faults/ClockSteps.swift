@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// A clock that jumps by a day, either way, between any two requests, decides nothing.
+/// Tests that a clock which jumps by a day between any two requests, either way, decides nothing.
 @Suite struct ClockSteps {
     private static let day = 86_400.0
     private static let names = (0..<6).map { "r\($0)" }
@@ -36,7 +36,7 @@ import Testing
                 }
                 modified[name] = saved.modified.timestamp
                 live[name] = saved
-                // The answer was lost, and a day has passed, or has come back, when the client asks again.
+                // The answer was lost, and the clock has jumped by a day when the client asks again.
                 test.clock.move(bySeconds: step % 2 == 0 ? Self.day : -Self.day)
                 let again = try await ann.modify(operations, zone: "Notes", id: "\(step)").first?.record
                 #expect(again == saved, context)

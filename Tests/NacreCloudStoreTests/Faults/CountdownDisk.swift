@@ -1,7 +1,7 @@
 import CNacreSQLite
 import NacreLocks
 
-/// A disk that fails at its n-th call, counted over everything that changes a file.
+/// A disk that fails at its n-th call, counted over all calls that change a file.
 final class CountdownDisk: Sendable {
     enum Fault: String, Sendable, CaseIterable, CustomStringConvertible {
         /// No room for one write; there is room again after it.
@@ -24,7 +24,7 @@ final class CountdownDisk: Sendable {
         var failing = 0
         var made = 0
         var failed = 0
-        /// Calls made when a sync had just failed.
+        /// The number of calls when a sync had just failed.
         var madeAtFailedSync: Int?
     }
 
@@ -40,12 +40,12 @@ final class CountdownDisk: Sendable {
 
     var name: String { disk.name }
 
-    /// Counts from zero again.
+    /// Restarts the count.
     func arm(_ fault: Fault, at call: Int) {
         state.withLock { $0 = State(fault: fault, failing: call) }
     }
 
-    /// From now on all is well.
+    /// Ends all faults.
     func heal() {
         state.withLock { $0.fault = nil }
     }
@@ -54,7 +54,7 @@ final class CountdownDisk: Sendable {
     var failures: Int { state.withLock { $0.failed } }
     var hasFailedToSync: Bool { state.withLock { $0.madeAtFailedSync != nil } }
 
-    /// Calls that somebody made though the disk can no longer be trusted.
+    /// Calls made although the disk can no longer be trusted.
     var callsAfterFailedSync: Int { state.withLock { state in state.madeAtFailedSync.map { state.made - $0 } ?? 0 } }
 }
 

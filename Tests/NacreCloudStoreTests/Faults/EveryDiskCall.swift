@@ -3,9 +3,10 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import Testing
 
-/// The disk fails at one call after the other of a short history, in every way that it knows: at each in a whole search.
+/// Tests in which the disk fails at one call after the other of a short history, with every fault: at each call in a
+/// whole search.
 @Suite struct EveryDiskCall {
-    /// A script of more calls than this would be none of a short history.
+    /// The most calls of the script, which is a short history.
     private static let callsMax = 1000
 
     @Test(arguments: CountdownDisk.Fault.allCases)
@@ -24,7 +25,7 @@ import Testing
             await store.close()
             #expect(found.contradictions.isEmpty, "\(context)")
             #expect(found.transactions.isSuperset(of: run.acknowledged), "\(context), found \(found.transactions.sorted())")
-            // A commit whose sync failed may be on the disk all the same: nobody can know. Any other that was refused did not happen.
+            // A commit whose sync failed may still be on the disk. Any other refused commit did not happen.
             let unexplained = found.transactions.subtracting(run.acknowledged)
             #expect(disk.hasFailedToSync ? unexplained.isSubset(of: run.refused) : unexplained.isEmpty, "\(context), found \(unexplained)")
             if disk.callsMade < call { return }
@@ -38,7 +39,7 @@ import Testing
         var surprises: [String] = []
     }
 
-    /// Plays the script once, on a disk that may fail, and looks after each refusal.
+    /// Runs the script once, on a disk that may fail, and checks the store after each refusal.
     private static func run(on disk: CountdownDisk, in folder: TemporaryFolder) async throws -> Run {
         var run = Run()
         guard let store = await opened(folder, disk, &run) else { return run }
@@ -50,7 +51,7 @@ import Testing
         }
         disk.heal()
         if !disk.hasFailedToSync {
-            // Room again, or the fault has passed: no restart is needed.
+            // There is room again, or the fault has passed: no restart is needed.
             let last = FaultScript.transactions.upperBound + 1
             await play(last, on: store, &run)
             if run.refused.contains(last) { run.surprises.append("writing did not resume by itself") }
@@ -59,7 +60,7 @@ import Testing
         return run
     }
 
-    /// A store that cannot be opened says so, and another try finds nothing half made.
+    /// Opens the store. A failed opening reports an error, and a second one finds nothing half made.
     private static func opened(_ folder: TemporaryFolder, _ disk: CountdownDisk, _ run: inout Run) async -> SQLiteStore? {
         do {
             return try await SQLiteStore.open(folder: folder.path, options: FaultScript.options(disk.name))
@@ -82,7 +83,7 @@ import Testing
             run.surprises.append("refused \(number): \(error)")
         }
         do {
-            // Readers see what was acknowledged and nothing else, whatever the disk does.
+            // Readers see exactly the acknowledged commits, whatever the disk does.
             let found = try await FaultScript.found(in: store)
             if found.transactions != run.acknowledged { run.surprises.append("read \(found.transactions.sorted()) after \(number)") }
             run.surprises += found.contradictions

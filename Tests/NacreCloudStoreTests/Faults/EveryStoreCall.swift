@@ -4,9 +4,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// The store fails at its first call, then at its second, and so on through a whole history: whoever asks again gets what there would have been.
+/// Tests in which the store fails at its first call, then at its second, and so on through a whole history: a retry
+/// gets the right answer.
 @Suite struct EveryStoreCall {
-    /// A history of more calls than this is longer than meant.
+    /// The most calls of the history as it is meant.
     private static let callsMax = 2000
 
     @Test(arguments: Engine.allCases)
@@ -34,7 +35,7 @@ import Testing
             }
             let calls = store.callsMade
             store.fail(atCall: nil)
-            // Each time another part of everything.
+            // Each time another part of all questions.
             for (place, question) in Question.everything.enumerated() where (place + call) % 16 == 0 {
                 let (wanted, read) = (try await question.ask(oracle), try await question.ask(store))
                 try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed) call \(call)")
@@ -44,7 +45,7 @@ import Testing
         Issue.record("a history of more than \(Self.callsMax) calls")
     }
 
-    /// The failure comes once; the second try is answered.
+    /// Returns the answers to a step. The failure comes once; the retry is answered.
     private static func answers(to step: HistoryStep, on store: FailingStore) async throws -> [HistoryStep.Answer] {
         do {
             return try await step.run(on: store)
@@ -72,7 +73,7 @@ import Testing
         { try await $0.modify([.update("y"), .delete("x")], id: "6") },
     ]
 
-    /// Everything that a device reads; what is drawn at random is left out.
+    /// Everything that a device reads, without random parts.
     private struct View: Equatable {
         var zones: [ZoneID]
         var records: [[RecordResult]]
@@ -101,14 +102,14 @@ import Testing
                     #expect(error.code == .tryAgainLater && error.retryAfter != nil, "call \(call)")
                     try await operation(ann)
                 } catch let error as StoreError {
-                    // Work beside requests hears of the store itself, and tries again by itself.
+                    // Work beside requests gets the store's own error, and retries by itself.
                     #expect(error.text == FailingStore.failure.text, "call \(call)")
                     try await operation(ann)
                 }
             }
             let calls = store.callsMade
             store.fail(atCall: nil)
-            // A task that failed waits until its lease ends, as after a crash; nobody sees the difference.
+            // A failed task waits until its lease ends, as after a crash; no client sees a difference.
             #expect(try await Self.view(ann) == expected, "call \(call)")
             if calls < call { return }
         }

@@ -2,31 +2,33 @@ import NacreCloudContainer
 import NacreCloudStore
 import NacreCloudTestSupport
 
-/// A short history of numbered transactions. Each leaves records from which can be read later whether it is there, and whether all of it is.
+/// A short history of numbered transactions. The records of each tell later whether it is there, and whether it is
+/// complete.
 enum FaultScript {
-    /// Enough for the log to begin anew in between.
+    /// Enough that the log restarts in between.
     static let transactions: ClosedRange<UInt8> = 1...4
     private static let recordsOfOwn = 3
-    /// Two records of a transaction do not fit one page of 4 KiB.
+    /// Bytes of a body: two do not fit one page of 4 KiB.
     private static let bodyBytes = 2500
     private static let shared = "shared"
     private static let index = IndexID(rawValue: 1)
 
-    /// A store whose log begins anew during the script, on the writer's thread, so that every run asks the disk the same.
+    /// Returns options with which the log restarts during the script, on the writer's thread, so that every run makes
+    /// the same disk calls.
     static func options(_ disk: String? = nil) -> SQLiteOptions {
         var options = SQLiteOptions.inFirstRun
         options.vfs = disk
         options.pagesInLog = 20
         options.pagesBeforeCheckpoint = .max
         options.packing = .standard
-        // However long a busy machine lets a script wait.
+        // Longer than a busy machine may delay a script.
         options.idleSecondsBeforeTruncation = 3600
-        // The test looks on; a server would end here.
+        // The test continues; a server would end here.
         options.onFsyncFailure = { _ in }
         return options
     }
 
-    /// The same with rows of indexes that are packed after each group, whether anybody waits or not.
+    /// Returns the same options with packing of index rows after each group, whether a write waits or not.
     static func packingOptions(_ disk: String? = nil) -> SQLiteOptions {
         var options = options(disk)
         options.packing = .eager
@@ -63,10 +65,10 @@ enum FaultScript {
         }
     }
 
-    /// What a store holds of the script.
+    /// The parts of the script that a store has.
     struct Found: Sendable {
         var transactions: Set<UInt8> = []
-        /// What cannot be, whatever failed: half of a transaction, or a record with another's bytes.
+        /// Impossible contents, whatever failed: half of a transaction, or a record with another's bytes.
         var contradictions: [String] = []
     }
 
@@ -97,7 +99,7 @@ enum FaultScript {
         }
     }
 
-    /// What the links and the index say that the records do not.
+    /// Returns contradictions between the links and the index, and the records.
     private static func references(to own: [RecordRow], _ last: RecordRow?, in transaction: any ReadTransaction) throws -> [String] {
         let names = own.map(\.name).sorted()
         let owned = try transaction.dependents(in: Sample.zone, of: [shared], outside: [], limit: 1000).first?.owned ?? []

@@ -1,8 +1,9 @@
 import NacreCloudTestSupport
 
 extension TemporaryFolder {
-    /// Flips one bit of a column's value in the first row of a table that is asked for, through SQLite, so that nothing else is harmed.
-    /// - Parameter byte: of a text or blob; of a number its bits from the lowest.
+    /// Flips one bit of a column's value in the first row that `row` selects, through SQLite, so that nothing else is
+    /// damaged.
+    /// - Parameter byte: The byte of a text or blob; for a number, counted from the lowest.
     func flip(_ column: String, of table: String, where row: String, byte: Int, bit: Int) throws {
         let type = try sql("SELECT typeof(\(column)) FROM \(table) WHERE \(row) LIMIT 1").first
         let value: String

@@ -5,20 +5,20 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// Everything that one history asked of the disk is noted once; then the power is cut after each of the calls, on paper, and what a real disk
-/// might hold at that moment is opened.
+/// Tests of power cuts: all disk calls of one history are recorded once. Then the power is cut after each call, in a
+/// simulation, and a possible state of the disk at that moment is opened.
 @Suite struct PowerCuts {
-    /// What happened, in order.
+    /// An event, in its order.
     private enum Event: Sendable {
         case disk(DiskCall)
         case acknowledged(UInt8)
     }
 
-    /// What of the calls since the last sync of a file got to the disk.
+    /// The calls since the last sync of a file that survive.
     private enum Survival: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case nothing
         case everything
-        /// Any of them, in any order, and of the last of a write only some sectors.
+        /// Any of them, in any order, and only some sectors of the last write.
         case chance
 
         var testDescription: String { rawValue }
@@ -49,7 +49,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // What is done again is there, too, once something after it was acknowledged, and is never there by half; so it is beside others.
+        // A repeated transaction is there once a later one was acknowledged, and never partly; also beside others.
         for number in [11, 13, 15] as [UInt8] {
             try await runAgain(number, on: store)
             try await FaultScript.run(number + 1, on: store)
@@ -97,8 +97,9 @@ import Testing
         await store.close()
     }
 
-    /// Opens what is left after one call in eight, after each in a whole search. A disk that lies is caught by its first loss.
-    /// - Returns: what was lost or cannot be, a line for each cut.
+    /// Opens the state after one call in eight, or after each in a whole search. For a disk that lies, one loss is
+    /// enough.
+    /// - Returns: Losses and contradictions, a line for each cut.
     private static func faults(
         of events: [Event], _ survival: Survival, syncing isHonest: Bool, _ random: inout SeededRandom
     ) async throws -> [String] {
@@ -155,14 +156,14 @@ import Testing
         #expect(faults.isEmpty, "NACRE_SEED=\(seed): \(faults.count) faults, \(faults.first ?? "")")
     }
 
-    /// The same history on a disk that says yes to a sync and does nothing: if this loses nothing, the test above proves nothing.
+    /// The same history on a disk whose syncs do nothing: if this loses nothing, the test above proves nothing.
     @Test func `a disk that lies about its syncs loses what was acknowledged`() async throws {
         var random = SeededRandom(seed: 1)
         #expect(try await !Self.faults(of: Self.trace(), .nothing, syncing: false, &random).isEmpty)
     }
 }
 
-/// Files as a disk has them: what was synced, and what is on its way.
+/// Files as a disk has them: synced bytes, and pending calls.
 private struct Platter {
     private struct File {
         var kept: [UInt8] = []
@@ -171,7 +172,7 @@ private struct Platter {
 
     private var contents: [String: File] = [:]
 
-    /// What a disk keeps whole even when the power goes: 512 bytes, as old ones do.
+    /// Bytes that a disk writes atomically even in a power cut: 512, as old ones do.
     private static let sectorBytes = 512
 
     mutating func take(_ call: DiskCall) {
@@ -205,7 +206,7 @@ private struct Platter {
         return bytes
     }
 
-    /// Each call or not, and of a write perhaps only its first sectors.
+    /// Returns a random selection of the calls, and perhaps only the first sectors of a write.
     static func chosen(of calls: [DiskCall], _ random: inout SeededRandom) -> [DiskCall] {
         calls.compactMap { call in
             switch (call, Int.random(in: 0..<4, using: &random)) {

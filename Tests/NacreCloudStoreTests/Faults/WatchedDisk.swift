@@ -2,7 +2,7 @@ import CNacreSQLite
 import Glibc
 import NacreLocks
 
-/// What SQLite asks of a disk that changes what is on it.
+/// A call of SQLite that changes the disk.
 enum DiskCall: Sendable {
     case write(path: String, offset: Int64, bytes: [UInt8])
     case truncate(path: String, size: Int64)
@@ -10,34 +10,34 @@ enum DiskCall: Sendable {
     case delete(path: String)
 }
 
-/// What becomes of a call.
+/// The outcome of a call.
 enum DiskAnswer: Sendable {
-    /// The system does it.
+    /// The system carries it out.
     case carryOut
-    /// Nothing happens, and SQLite hears this code.
+    /// Nothing happens, and SQLite gets this code.
     case fail(Int32)
-    /// Half of the bytes get there, and SQLite hears this code.
+    /// Half of the bytes are written, and SQLite gets this code.
     case tear(Int32)
 }
 
-/// SQLite's own file system with somebody who is asked before each call that changes a file.
+/// SQLite's own file system with a watcher that decides on each call that changes a file.
 ///
-/// Each disk is a virtual file system under its own name. SQLite asks for registered ones by name and never forgets one, so a disk lives as long
-/// as the process.
+/// Each disk is a virtual file system under its own name. SQLite finds registered ones by name and never forgets one,
+/// so a disk lives as long as the process.
 final class WatchedDisk: @unchecked Sendable {
-    // Sendable: the C structures are filled before anybody sees them and not changed after; everything else is behind locks.
+    // Sendable: the C structures are filled before they are used and not changed later; all else is behind locks.
 
     typealias Watcher = @Sendable (DiskCall) -> DiskAnswer
 
     let name: String
     private let watcher: Watcher
     private let slept = Locked(0)
-    /// How long SQLite has waited for locks, all its threads together.
+    /// The time that SQLite has waited for locks, all its threads together.
     var sleptMicroseconds: Int { slept.withLock { $0 } }
     private let system: UnsafeMutablePointer<sqlite3_vfs>
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
 
-    /// What the system would do for files with a table of ours, by the address of that table.
+    /// The system's methods of files with a method table of ours, by the address of that table.
     private struct Table: Sendable {
         var disk: WatchedDisk
         var original: UInt
@@ -45,12 +45,13 @@ final class WatchedDisk: @unchecked Sendable {
 
     private static let tables = Locked([UInt: Table]())
     private static let count = Locked(0)
-    /// Our tables by the addresses of the system's: it has one for the database file and one for the log.
+    /// made[address]: our table for a table of the system, which has one for the database file and one for the log.
     private let made = Locked([UInt: UInt]())
-    /// The paths of open files, by the addresses of SQLite's structures for them.
+    /// paths[address]: the path of an open file, by the address of SQLite's structure for it.
     private let paths = Locked([UInt: String]())
 
-    /// - Parameter watcher: called on SQLite's threads, several at once.
+    /// Registers the disk.
+    /// - Parameter watcher: Called on SQLite's threads, several at once.
     init?(_ watcher: @escaping Watcher) {
         guard let system = sqlite3_vfs_find(nil) else { return nil }
         let number = Self.count.withLock { count in
@@ -89,7 +90,7 @@ final class WatchedDisk: @unchecked Sendable {
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         guard let open = system.pointee.xOpen else { return SQLITE_INTERNAL }
-        // The system's file system looks at its own structure for what it is.
+        // The system's file system reads its own structure.
         let result = open(system, path, file, flags, outFlags)
         guard result == SQLITE_OK, let original = file.pointee.pMethods else { return result }
         paths.withLock { $0[UInt(bitPattern: file)] = path.map { String(cString: $0) } }
@@ -150,7 +151,7 @@ final class WatchedDisk: @unchecked Sendable {
         case .carryOut: return system(false) ?? SQLITE_INTERNAL
         case .fail(let code): return code
         case .tear(let code):
-            // Whatever the half did, it was not done.
+            // Whatever the half did, the call counts as not done.
             _ = system(true)
             return code
         }

@@ -5,9 +5,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Long random histories: what SQLite answers and keeps is what the oracle answers and keeps.
+/// Tests with long random histories: SQLite's answers and contents equal the oracle's.
 @Suite struct EnginesAgree {
-    /// Operations of all runs together, a step has one or two: `NACRE_OPERATIONS` for longer histories.
+    /// Operations of all runs together; a step has one or two. `NACRE_OPERATIONS` sets another number.
     private static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 1_600, whole: 6_000)
     private static let runs = 4
 
@@ -22,7 +22,7 @@ import Testing
             let earlier = maker
             let step = maker.step()
             let (expected, found) = (try await step.run(on: memory), try await step.run(on: sqlite))
-            // Told only when needed: telling a step costs more than running it.
+            // Made only when needed: the text of a step costs more than its run.
             func context() -> String { "NACRE_SEED=\(seed &- UInt64(run)) run \(run) step \(stepNumber): \(step)" }
             try #require(difference(found, expected) == nil, "\(context())")
             if expected == [.contradiction] {
@@ -32,7 +32,7 @@ import Testing
             }
             let question = Question(&maker, in: step.database)
             let wanted = try await question.ask(memory)
-            // Readers answer one half of the runs, the thread that asks most of the other.
+            // Reader threads answer in one half of the runs, the asking thread mostly in the other.
             let read = try await Turn.$current.withValue(Turn(asker: run.isMultiple(of: 2) ? "" : "_ann")) { try await question.ask(sqlite) }
             try #require(difference(read, wanted) == nil, "\(context()); \(question)")
             done += step.calls.count
@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    /// Tasks that write and read at once: the order is the engine's, so only what holds in any order is asked.
+    /// Concurrent tasks write and read: the engine chooses the order, so only order-independent properties are
+    /// checked.
     @Test func `concurrent histories keep every record in the feed once, and the feed in order`() async throws {
         let store = try await TemporarySQLiteStore()
         try await store.populate()
@@ -77,7 +78,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    /// Saves as the domain does: take a number, read, decide, put.
+    /// Saves as the domain does: takes a number, reads, decides, puts.
     private static func save(_ names: Set<String>, isKept: Bool, on store: some Store) async throws {
         try await store.write { transaction in
             guard let zone = try transaction.advance(zoneNamed: "Notes", in: Sample.database, operation: nil).zone else { return .rollback(()) }
@@ -89,7 +90,7 @@ import Testing
     }
 }
 
-/// The first part of an answer that is not the same; nil if all are.
+/// Returns the first part of an answer that differs; nil if none does.
 func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
     guard found != expected else { return nil }
     for (left, right) in zip(Mirror(reflecting: found).children, Mirror(reflecting: expected).children) {
@@ -99,7 +100,7 @@ func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> Strin
     return "found \(found), expected \(expected)"
 }
 
-/// One random question for each verb that reads.
+/// One random question for each read verb.
 struct Question: Sendable, CustomStringConvertible {
     private let database: DatabaseID
     private let zone: ZoneAddress
@@ -156,7 +157,7 @@ struct Question: Sendable, CustomStringConvertible {
         return scan
     }
 
-    /// A question for all that there is in each zone and view.
+    /// Questions for all contents of each zone and view.
     static var everything: [Question] {
         HistoryMaker.databases.flatMap { database in
             HistoryMaker.zoneNumbers.flatMap { zone in
@@ -190,7 +191,8 @@ struct Question: Sendable, CustomStringConvertible {
         "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit), \(bytesMax) bytes, \(scans)"
     }
 
-    /// Sets where the order is the engine's to choose. Names that only look alike are told apart by the random bytes beside them.
+    /// The answers, as sets where the engine may choose the order. The random bytes beside similar names tell them
+    /// apart.
     struct Answer: Hashable, Sendable {
         var databases: Set<DatabaseRow>
         var zonesNamed: Set<ZoneRow>
@@ -204,7 +206,7 @@ struct Question: Sendable, CustomStringConvertible {
         var ofContainer: [DatabaseRow]
         /// The keys and names of each scan, as bytes.
         var places: [[[UInt8]]]
-        /// The span of each, and whether the scan is at its end.
+        /// The span of each scan; `areWhole` tells whether it reached its end.
         var spans: [[Int]]
         var areWhole: [Bool]
         var found: [RecordRow?]
@@ -241,7 +243,7 @@ struct Question: Sendable, CustomStringConvertible {
 }
 
 extension Dependents {
-    /// Names that look alike are one to `String`.
+    /// The names as bytes: `String` treats canonically equivalent ones as one.
     fileprivate var asBytes: [[UInt8]] {
         [Array(target.utf8), [isParent ? 1 : 0, isValidated ? 1 : 0]] + owned.map { Array($0.utf8) } + [[]] + othersOwned.map { Array($0.utf8) }
     }

@@ -19,7 +19,7 @@ struct HistoryStep: Sendable {
     var calls: [Call]
     var isCommitted: Bool
 
-    /// The zone whose records it took away.
+    /// The zone whose records it removed.
     var reclaimed: ZoneAddress? {
         if isCommitted, case .reclaim(let zone, _) = calls.last { return zone }
         return nil
@@ -34,7 +34,7 @@ struct HistoryStep: Sendable {
         case contradiction
     }
 
-    /// Runs the step and says all that it answered, or that it was refused.
+    /// Runs the step and returns all its answers, or that it was refused.
     func run(on store: any Store) async throws -> [Answer] {
         do {
             return try await store.write { transaction in
@@ -75,9 +75,9 @@ struct HistoryStep: Sendable {
     }
 }
 
-/// Makes steps that mostly make sense: it remembers where records stand, as the domain does by reading first.
+/// Makes steps that mostly make sense: it knows the places of records, as the domain does by reading first.
 struct HistoryMaker {
-    /// Small worlds: things must meet often.
+    /// Small sets, so that steps often meet the same rows.
     static let databases = (1...2).map { DatabaseID(rawValue: Int64($0) * -7_777_777_777) }
     static let zoneNumbers = 1...4 as ClosedRange<Int64>
     static let zoneNames = ["Notes", "Ideas", "é", "e\u{301}"]
@@ -85,12 +85,12 @@ struct HistoryMaker {
     static let views = (0...2).map { FeedView(rawValue: Int64($0)) }
     static let containers = ["c", "d"]
     static let indexes = [1, 2, 3, .max - 1].map { IndexID(rawValue: $0) }
-    /// Empty, beginnings of each other, and the bytes at both ends.
+    /// Empty keys, prefixes of each other, and the bytes at both ends.
     static let keys: [[UInt8]] = [[], [0], [0, 0], [0, 255], [97], [97, 0], [97, 98], [97, 98, 99], [254], [255], [255, 0], [255, 255]]
     static let moments = (0..<12).map { Timestamp(secondsSince2001: Double($0) / 3) }
 
     private var random: SeededRandom
-    /// Where each record stands, by zone and the bytes of its name; of committed steps.
+    /// places[zone][name]: the feed places of each record after the committed steps.
     private var places: [ZoneAddress: [[UInt8]: [FeedPlace]]] = [:]
     private var seq: Int64 = 0
 
@@ -120,7 +120,7 @@ struct HistoryMaker {
         var calls: [HistoryStep.Call] = []
         for _ in 0..<number(1...2) {
             calls.append(call(in: database))
-            // Which records it took is read after the step.
+            // The removed records are read after the step.
             if case .reclaim = calls.last { break }
         }
         let isCommitted = chance(9, of: 10)
@@ -128,12 +128,12 @@ struct HistoryMaker {
         return HistoryStep(database: database, calls: calls, isCommitted: isCommitted)
     }
 
-    /// The step was refused: what it would have changed did not happen.
+    /// Undoes the changes of a refused step.
     mutating func undo(to earlier: HistoryMaker) {
         places = earlier.places
     }
 
-    /// Forgets the records of a zone that are not there any more.
+    /// Forgets the removed records of a zone.
     mutating func keep(_ names: [String], in zone: ZoneAddress) {
         let kept = Set(names.map { Array($0.utf8) })
         places[zone] = places[zone]?.filter { kept.contains($0.key) }
@@ -233,7 +233,7 @@ struct HistoryMaker {
             FeedRow(place: FeedPlace(view: view, number: number), entered: number, isDeparture: isTombstone || chance(1, of: 5))
         }
         places[zone, default: [:]][key] = enters.map(\.place)
-        // Rarely a lie: both engines must refuse it.
+        // Rarely false: both engines must refuse it.
         let isNew = leaves == nil || chance(1, of: 400)
         var put = RecordPut(zone: zone, row: row, leaves: leaves ?? [], enters: enters, isNew: isNew)
         put.replacedBytes = self.number(0...40)
@@ -244,7 +244,7 @@ struct HistoryMaker {
         return put
     }
 
-    /// What goes is often not there, and what comes often is: the worlds are small enough.
+    /// Returns links. Removed links often do not exist, and added ones often do: the sets are small enough.
     private mutating func links() -> [ReferenceLink] {
         (0..<max(number(-2...3), 0)).map { _ in
             ReferenceLink(target: name(), kind: pick(ReferenceLink.Kind.allCases) ?? .validate)
@@ -255,7 +255,7 @@ struct HistoryMaker {
         IndexKeys.of((0..<max(number(-2...4), 0)).map { _ in IndexEntry(index: pick(Self.indexes) ?? Self.indexes[0], key: key()) })
     }
 
-    /// Mostly one of few, so that records share keys.
+    /// Returns a key, mostly one of few, so that records share keys.
     mutating func key() -> [UInt8] {
         chance(7, of: 8) ? pick(Self.keys) ?? [] : bytes()
     }

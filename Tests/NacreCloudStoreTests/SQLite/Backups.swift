@@ -8,7 +8,7 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// Backups of an open store, and of a folder that nobody has open.
+/// Tests of backups of an open store, and of a folder that is not open.
 @Suite struct Backups {
     private static let body = [UInt8](repeating: 3, count: 3000)
 
@@ -21,7 +21,7 @@ import Testing
 
     private func names(in folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
 
-    /// A store with so many records, its folder and a place for backups.
+    /// Makes a store with so many records, and a folder for backups.
     private func populated(_ records: Int64) async throws -> (store: TemporarySQLiteStore, place: TemporaryFolder) {
         let store = try await TemporarySQLiteStore()
         try await store.populate((1...records).map { Sample.put("r\($0)", $0, body: Self.body) })
@@ -60,7 +60,7 @@ import Testing
         #expect(try BackupFile.verify(path) == manifest)
         #expect(mode(path) == 0o600)
         #expect(try names(in: place.path) == ["one.backup"])
-        // What was acknowledged before is in it; of what came after there is no gap.
+        // Earlier acknowledged records are in it; of later ones a prefix without a gap.
         let found = try await restored(path)
         #expect((before...after + 1).contains(Int64(found.count)))
         #expect(found == (1...found.count).map { "r\($0)" })
@@ -115,7 +115,7 @@ import Testing
         }
         async let result = Result { try await store.store.backUp(order(place.path + "/x.backup", store.folder.path), control) }
         for await _ in reached {}
-        // A write without room, as the writer hears of it.
+        // A write without room, as the writer sees it.
         try await store.store.limitFile(toPages: 1)
         await #expect {
             try await store.apply(WritePlan(\.records, [Sample.put("big", 9999, body: [UInt8](repeating: 1, count: 900_000))]))
@@ -172,7 +172,7 @@ import Testing
         #expect { try FolderBackup.create(order(place.path + "/x", store.folder.path), BackupControl()) } throws: {
             ($0 as? StoreError)?.code == .inUse
         }
-        // What a kill leaves: the file and its log.
+        // A kill leaves the file and its log.
         let copy = place.path + "/killed"
         mkdir(copy, 0o700)
         for name in ["nacre.sqlite", "nacre.sqlite-wal"] {

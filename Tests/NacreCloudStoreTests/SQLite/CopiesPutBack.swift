@@ -5,7 +5,8 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// An older copy of the data is put back, in every way that people do it: whoever has seen what was lost is told, and nobody's save is overwritten.
+/// Tests with an older copy of the data put back, in every usual way: clients that have seen lost changes are told,
+/// and no save is overwritten.
 @Suite struct CopiesPutBack {
     enum Way: String, CaseIterable, Sendable {
         /// The server is stopped, its folder copied, and put back later.
@@ -18,12 +19,12 @@ import Testing
         case restoredByCommand
     }
 
-    /// Whether the number of new changes is still below that of the lost ones when the old tokens come.
+    /// Whether the number of new changes is still below that of the lost ones when the old tokens are used.
     enum Asked: String, CaseIterable, Sendable {
         case atOnce, afterNewWrites
     }
 
-    /// What a device and its app know of a database.
+    /// A device's tokens, tags and markers.
     private struct Memory {
         var zone: String
         var database: String
@@ -125,7 +126,7 @@ import Testing
                 ($0 as? ServerError)?.field == "continuationMarker"
             }
         }
-        // Operations: what was lost is done once, and what was kept is not done again.
+        // Operations: a lost one is done once, and a kept one is not done again.
         for _ in 0..<2 {
             let again = try await ann.modify([.create("lost")], zone: "Z", id: "op-lost", digest: [2]).first
             #expect(again?.record != nil, "\(String(describing: again))")
@@ -133,7 +134,7 @@ import Testing
             #expect(before?.record != nil, "\(String(describing: before))")
         }
 
-        // Whoever saw only what was kept goes on from there, and hears of everything since and of nothing else.
+        // A client that saw only kept changes goes on from there, and gets exactly the changes since.
         let since = try await ann.changes("Z", after: kept.zone)
         #expect(Set(since.records.compactMap(\.recordName)) == Set((asked == .afterNewWrites ? Self.new : []) + ["lost"]))
         #expect(try await ann.databaseChanges(after: kept.database).zones.count == (asked == .afterNewWrites ? 5 : 1))
@@ -144,8 +145,8 @@ import Testing
         await server.store.close()
     }
 
-    /// A kill leaves the log; then an older file is put over the one that it belongs to.
-    /// - Parameter pagesInLog: with few, the log has begun anew since the start, and holds only a part of what was saved since.
+    /// A kill leaves the log; then an older file replaces the one that it belongs to.
+    /// - Parameter pagesInLog: With few, the log has restarted since, and has only a part of the saves.
     @Test(arguments: [2, 16_384] as [Int32])
     func `an older file under a newer log is refused`(pagesInLog: Int32) async throws {
         var options = SQLiteOptions()
@@ -161,7 +162,7 @@ import Testing
         try killed.take(from: folder)
         await server.store.close()
 
-        // The folder as the kill left it is whole.
+        // The folder as the kill left it is complete.
         let whole = try TemporaryFolder()
         try whole.take(from: killed)
         server = try await Server(whole, seed: 3)
@@ -182,7 +183,7 @@ import Testing
         // The same where the whole old folder was copied over it.
         try killed.take("nacre.lock", from: old)
         await #expect(throws: StoreError.self) { try await SQLiteStore.open(folder: killed.path) }
-        // As it says:
+        // The remedy of the error:
         for name in ["nacre.sqlite-wal", "nacre.sqlite-shm"] { try FileManager.default.removeItem(atPath: killed.path + "/" + name) }
         server = try await Server(killed, seed: 4)
         #expect(Set(try await server.names()) == Set(Self.old))
@@ -197,7 +198,8 @@ import Testing
         await server.store.close()
         try copy.take(from: folder)
         server = try await Server(folder, seed: 2)
-        // a1 moves to the end of the feed, and is not on the first page: put back, it stands before the place where that page ended.
+        // a1 moves to the end of the feed, and is not on the first page. After the copy is put back, it stands before
+        // the end of that page.
         try await server.save(["a1"])
         let page = try await server.ann.changes("Z", limit: 3)
         #expect(page.records.compactMap(\.recordName) == ["a0", "a2", "a3"] && page.moreComing)
@@ -210,7 +212,7 @@ import Testing
     }
 }
 
-/// "Change token expired", as the framework hears it.
+/// Returns whether an error is "Change token expired", as the framework gets it.
 private func isExpired(_ error: any Error) -> Bool {
     (error as? ServerError)?.nativeCode == NativeErrorCode.changeTokenExpired.rawValue
 }

@@ -80,7 +80,7 @@ import Testing
             let said = Set(results.filter { code($0.value) == nil }.map(\.key))
             #expect(kept == said)
             #expect(results.values.allSatisfy { code($0) == nil || code($0) == .unavailable })
-            // A group of several is replayed and all succeed; one alone fails.
+            // A group of several is replayed and all succeed; a single write fails.
             #expect(said.count >= 9)
         }
         #expect(disk.faults == 20)
@@ -97,7 +97,7 @@ import Testing
         disk.set(.syncOnce)
         let failed = await Result { try await store.apply(WritePlan(\.records, [Sample.put("lost", 2)])) }
         #expect(code(failed) == .unavailable)
-        // The kernel would say yes now; the store does not ask it any more.
+        // A second sync would succeed; the store does not try one any more.
         let later = await Result { try await store.apply(WritePlan(\.records, [Sample.put("later", 3)])) }
         #expect(code(later) == .unavailable)
         #expect(losses.withLock { $0 }.count == 1)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `a sync that fails ends the process with code 70, unless told otherwise`() async throws {
-        // Here and not in the process that ends, which would leave it behind.
+        // Made here, not in the process that ends, which would leave it behind.
         let folder = try TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(70), observing: [\.standardErrorContent]) { [path = folder.path as String] in
             let disk = try #require(FaultyDisk())

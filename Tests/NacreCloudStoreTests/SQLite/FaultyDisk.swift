@@ -5,18 +5,18 @@ import NacreLocks
 final class FaultyDisk: Sendable {
     enum Fault: Sendable {
         case none
-        /// Writes that would make a file longer fail, as if no block were free.
+        /// Writes that extend a file fail, as if no block were free.
         case full
-        /// The next write fails, then all is well again.
+        /// The next write fails; later ones succeed.
         case writeOnce
-        /// The next sync fails, then all is well again: the lie that a kernel tells after it dropped the pages.
+        /// The next sync fails; later ones succeed, as in a kernel that has dropped the pages.
         case syncOnce
     }
 
     fileprivate struct State {
         var fault = Fault.none
         var faultsMade = 0
-        /// How long each file is.
+        /// sizes[path]: the bytes of each file.
         var sizes: [String: Int64] = [:]
     }
 
@@ -36,7 +36,7 @@ final class FaultyDisk: Sendable {
         state.withLock { $0.fault = fault }
     }
 
-    /// How often the disk failed.
+    /// The number of faults so far.
     var faults: Int { state.withLock { $0.faultsMade } }
 }
 

@@ -5,10 +5,11 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// `Fixtures/v1-cloud.sqlite`: a small cloud of the first version, with a value of every kind. Written once and never again: every later version must
-/// open it and answer what the first one answered.
+/// Tests of `Fixtures/v1-cloud.sqlite`: a small cloud of the first version, with a value of every kind. It is never
+/// written again: every later version must open it and give the first one's answers.
 ///
-/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying `cloud/nacre.sqlite` out of it.
+/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
+/// `cloud/nacre.sqlite` out of it.
 @Suite struct FirstCloud {
     private static let names = ["all", "child", "gone", "parent"]
 
@@ -31,7 +32,7 @@ import Testing
         try await test.user("_bob", in: .public).modify([.create("hello", values.only(["string", "int"]))])
     }
 
-    /// What every reader is told; tokens are sealed anew by each server, and are no part of it.
+    /// Returns a reader's answers, without tokens, which each server seals anew.
     private static func answers(of test: TestCloud) async throws -> [RecordResult] {
         let ann = test.user("_ann")
         let page = try await ann.changes("Notes")

@@ -8,7 +8,8 @@ import Testing
 private struct Refusal: Error {}
 
 @Suite struct GroupCommit {
-    /// Runs `writes` so that all of them wait while another write holds the writer, and so meet in as few groups as can be.
+    /// Runs `writes` so that all of them wait while another write holds the writer, and commit in as few groups as
+    /// possible.
     private func together<Value: Sendable>(
         _ writes: Int, on store: SQLiteStore, _ write: @escaping @Sendable (Int) async -> Value
     ) async throws -> [Value] {
@@ -200,7 +201,7 @@ private struct Refusal: Error {}
             var refusals: [StoreError] = []
             for await refusal in group {
                 if let refusal { refusals.append(refusal) }
-                // The refused come first: nobody else can end while the writer is held.
+                // The refusals come first: no write can end while the writer is held.
                 if refusals.count == 10 { hold.release() }
             }
             return refusals

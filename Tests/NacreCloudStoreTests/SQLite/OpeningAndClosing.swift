@@ -63,7 +63,8 @@ import Testing
     @Test func `a closed store gives its folder free even if a child process still holds its files`() async throws {
         let folder = try TemporaryFolder()
         let store = try await open(folder.path)
-        // A second descriptor of the same open file, as a fork makes of every one: closing the first does not end the lock.
+        // A second descriptor of the same open file, as a fork makes of every one: closing the first does not release
+        // the lock.
         let held = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter { descriptor in
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             return target == folder.path + "/nacre.lock"
@@ -108,7 +109,7 @@ import Testing
             #expect(error.values["supported"] == current)
             #expect(error.text.contains("start that version"))
         }
-        // The refusal left no claim behind, and nothing in the file.
+        // The refused opening left no claim behind, and nothing in the file.
         try folder.sql("PRAGMA user_version = \(current)")
         await (try await open(folder.path)).close()
     }
@@ -131,7 +132,7 @@ import Testing
         try await store.populate((1...300).map { Sample.put("r\($0)", $0, body: [UInt8](repeating: 5, count: 600)) })
         await store.close()
         let url = URL(fileURLWithPath: folder.path + "/nacre.sqlite")
-        // The first page of every table and index loses its head.
+        // Erases the head of the first page of every table and index.
         let pages = try folder.sql("SELECT rootpage FROM sqlite_schema").compactMap { Int($0) }
         var data = try Data(contentsOf: url)
         for page in pages.map({ ($0 - 1) * 4096 }) {
@@ -151,7 +152,7 @@ import Testing
         for index in 1...50 as ClosedRange<Int64> {
             try await store.apply(WritePlan(\.records, [Sample.put("r\(index)", index)]))
         }
-        // What the disk holds at this moment is what a kill would leave: file and log, without a close.
+        // The current state of the disk is that after a kill: file and log, without a close.
         let copy = try TemporaryFolder()
         for name in ["nacre.sqlite", "nacre.sqlite-wal"] {
             try FileManager.default.copyItem(atPath: folder.path + "/" + name, toPath: copy.path + "/" + name)

@@ -58,10 +58,10 @@ import Testing
         let all = try WaitingChanges(changes.followed(by: later).bytes)
         #expect((0..<all.count).map { Array(all.key(at: $0)) } == [[], [1], [2], [2, 97], [2, 98], [2, 98, 0], [3], [9]])
         #expect((0..<all.count).map { all.isGone(at: $0) } == [false, false, false, false, true, false, true, true])
-        // As they are in files.
+        // The bytes in files.
         let kept = WaitingChanges(gone: SortedKeys([2]), come: SortedKeys(sorting: [[3, 4], []]))
         #expect(kept.bytes == [1, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 1, 2, 0, 3, 4])
-        // What comes is there, whatever goes.
+        // A key that is added is there, even if it is also removed.
         let both = WaitingChanges(gone: SortedKeys(sorting: [[1], [2]]), come: SortedKeys(sorting: [[2]]))
         #expect((0..<both.count).map { both.isGone(at: $0) } == [true, false])
         #expect(WaitingChanges(gone: SortedKeys(), come: SortedKeys()).count == 0)
@@ -123,7 +123,7 @@ import Testing
         let second = try await SQLiteStore.open(folder: folder.path, options: Self.options { $0.busyBytes = 1 })
         #expect(try await Self.found(second) == rows)
         try await second.apply(WritePlan(\.records, [Self.words("c", 4, [3, 4, 5])]))
-        // The writer packs behind a write and before the next: the second one finds all of it done.
+        // The writer packs after a write and before the next: the second one finds all of it done.
         try await second.apply(WritePlan(\.records, [Sample.put("d", 5)]))
         #expect(try await Self.found(second) == ["2b", "3a", "3b", "3c", "4a", "4b", "4c", "5c", "9a"])
         await second.close()
@@ -168,14 +168,14 @@ import Testing
         }
         #expect(try await Self.found(store).count == 40 * 200)
         #expect(store.store.statistics[.packingWaits] > 0 && store.store.statistics[.packings] > 0)
-        // One list that is full and one write: 200 keys of two bytes, with their places.
+        // One full list and one write: 200 keys of two bytes, with their places.
         let waiting = try store.folder.sql("SELECT COALESCE(SUM(LENGTH(changes)), 0) FROM index_waiting").compactMap { Int($0) }
         #expect(waiting.allSatisfy { $0 <= 3000 + 5 + 200 * 7 })
     }
 
     // MARK: Damage
 
-    /// A cloud of texts in two zones, whose words are packed and wait.
+    /// Makes a cloud of texts in two zones, whose words are packed and waiting.
     private static func texts(in folder: TemporaryFolder, _ change: (inout PackingBound) -> Void) async throws {
         let store = try await SQLiteStore.open(folder: folder.path, options: options(change))
         let test = TestCloud(store)

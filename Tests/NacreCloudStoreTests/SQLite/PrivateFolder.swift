@@ -5,7 +5,7 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// A data folder that others can read or write.
+/// Tests of a data folder that others can read or write.
 @Suite struct PrivateFolder {
     private func mode(_ path: String) -> mode_t {
         var status = stat()
@@ -38,7 +38,7 @@ import Testing
         for name in ["nacre.sqlite", "nacre.sqlite-wal", "nacre.lock", "admin.json", "nacre-20260101T000000Z.backup"] {
             #expect(mode(folder + "/" + name) == 0o600, "\(name)")
         }
-        // What is not ours stays as it is.
+        // Files that are not ours stay as they are.
         #expect(mode(folder + "/notes.txt") == 0o644)
         await store.close()
         let mended = [folder] + ["admin.json", "nacre-20260101T000000Z.backup", "nacre.lock", "nacre.sqlite"].map { folder + "/" + $0 }

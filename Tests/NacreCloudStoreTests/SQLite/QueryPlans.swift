@@ -4,7 +4,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import Testing
 
-/// Every text of the catalogue finds its rows by a key: nothing gets slower because somebody else's data grew.
+/// Tests that every statement of the catalogue finds its rows by a key, so that growing data of others slows nothing.
 @Suite struct QueryPlans {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Sources/NacreCloudStore/Statements")
@@ -19,7 +19,7 @@ import Testing
             #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(name): \(plan)")
             #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(name): \(plan)")
         }
-        // A page of a feed begins and ends where it is asked to, whatever stands before and after.
+        // A page of a feed begins and ends at its bounds, whatever stands before and after.
         for (name, bounds) in [
             ("feedAfterNumber", "(incarnation,seq)>(?,?) AND (incarnation,seq)<(?,?)"),
             ("feedAfterName", "(incarnation,seq,name)>(?,?,?) AND (incarnation,seq)<(?,?)"), ("zoneFeedAfterName", "(feed_seq,name)>(?,?)"),
@@ -32,7 +32,7 @@ import Testing
             let sql = try #require(statements.first { $0.name == name }?.sql)
             #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.contains(bounds) }, "\(name)")
         }
-        // A row of an index leads straight to its record's row.
+        // An index row leads straight to its record's row.
         for name in statements.map(\.name) where name.hasPrefix("index") && name.hasSuffix("WithRecords") {
             let sql = try #require(statements.first { $0.name == name }?.sql)
             #expect(try store.folder.sql("EXPLAIN QUERY PLAN " + sql).contains { $0.hasPrefix("SEARCH r USING INTEGER PRIMARY KEY") }, "\(name)")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The names and texts of the catalogue, read from its source.
+    /// Returns the names and texts of the catalogue, read from its source.
     private static func catalogue() throws -> [(name: String, sql: String)] {
         var found: [(String, String)] = []
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file != "Statement.swift" {

@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: Turn.Lane.allCases) func `a long read steps back for others, and a short one does not`(lane: Turn.Lane) async throws {
         let temporary = try await TemporarySQLiteStore()
-        // Many rows: it is not read by who asks.
+        // Many rows: the calling thread does not read them.
         let nice = try await Turn.$current.withValue(Turn(asker: "ada", lane: lane, rows: 1000)) {
             try await temporary.store.read { _ in getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
         }

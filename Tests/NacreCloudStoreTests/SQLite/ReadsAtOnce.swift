@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudStore
 
-/// Small reads run on the thread that asks, where they wait for nothing.
+/// Tests that small reads which need not wait run on the calling thread.
 @Suite struct ReadsAtOnce {
     private static let names = (0..<200).map { "r\($0)" }
 
@@ -16,7 +16,7 @@ import Testing
         return store
     }
 
-    /// Reads some records as the request of a user, and says on how many threads of askers it ran.
+    /// Reads some records as a user's request, and returns how many reads ran on calling threads.
     private func lookUp(
         _ names: some Sequence<String>, in store: SQLiteStore, as turn: Turn = Turn(asker: "_ann")
     ) async throws -> (records: [RecordRow], readsAtOnce: Int) {
@@ -49,7 +49,7 @@ import Testing
         let cold = try await lookUp(Self.names.suffix(3), in: store)
         #expect(cold.records.map(\.body.count) == [8000, 8000, 8000])
         #expect(cold.readsAtOnce == 0)
-        // What the reader fetched lies in memory now.
+        // The rows that the reader fetched are in memory now.
         let warm = try await lookUp(Self.names.suffix(3), in: store)
         #expect(warm.records == cold.records)
         #expect(warm.readsAtOnce == 1)
@@ -78,7 +78,7 @@ import Testing
         }
         #expect(count == 1000)
         #expect(store.statistics[.readsAtOnce] == 0)
-        // The connection that stopped in the middle serves on.
+        // The connection that stopped half-way stays usable.
         #expect(try await lookUp(["r7"], in: store).readsAtOnce == 1)
         await store.close()
     }
@@ -86,7 +86,8 @@ import Testing
     @Test func `a connection serves on however often it was stopped in the middle of a read`() async throws {
         let folder = try TemporaryFolder(on: .disk)
         let store = try await filled(folder, count: 1000, bodyBytes: 10)
-        // SQLite looks whether to stop each thousand steps of a statement, of all its runs together: at the end of a transaction too, in time.
+        // SQLite checks for an interrupt every thousand steps of a statement, counted over its runs; in time, also at
+        // the end of a transaction.
         try await Turn.$current.withValue(Turn(asker: "_ann")) {
             for _ in 0..<600 {
                 let hits = try await store.read { transaction in
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    /// Lets the kernel forget what it has of a file.
+    /// Drops a file from the kernel's cache.
     private func forget(_ path: String) throws {
         let file = open(path, O_RDWR)
         try #require(file >= 0)

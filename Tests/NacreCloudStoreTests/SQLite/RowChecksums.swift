@@ -26,7 +26,7 @@ import Testing
         return (folder, 5)
     }
 
-    /// Flips a low bit of a column's value, through SQLite, so that nothing else is harmed.
+    /// Flips a low bit of a column's value, through SQLite, so that nothing else is damaged.
     private func flip(_ column: (table: String, column: String), in folder: TemporaryFolder) throws {
         let row =
             switch column.table {

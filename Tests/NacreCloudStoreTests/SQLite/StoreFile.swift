@@ -5,7 +5,7 @@ import Testing
 
 /// The file of a store in a temporary folder, as another program would use it.
 extension TemporaryFolder {
-    /// A folder with a copy of a file of `Fixtures`.
+    /// Makes a folder with a copy of a file of `Fixtures`.
     static func fixture(_ name: String) throws -> TemporaryFolder {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Fixtures/\(name)")
         let folder = try TemporaryFolder()
@@ -19,7 +19,7 @@ extension TemporaryFolder {
         WHERE r.id IS NULL
         """
 
-    /// Runs a text. Returns the last column of each row.
+    /// Runs SQL. Returns the last column of each row.
     @discardableResult
     func sql(_ text: String) throws -> [String] {
         var handle: OpaquePointer?

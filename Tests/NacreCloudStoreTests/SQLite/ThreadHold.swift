@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Holds threads of a store, which block in there, until a test lets them go. No thread of Swift's tasks may come in: there are few, and all tests share them.
+/// Holds threads of a store, which block here, until a test releases them. No thread of Swift's pool may block here:
+/// there are few, and all tests share them.
 struct ThreadHold: Sendable {
     private let turnstile = DispatchSemaphore(value: 0)
 
@@ -10,7 +11,7 @@ struct ThreadHold: Sendable {
         turnstile.signal()
     }
 
-    /// Lets those go who wait, and whoever comes later.
+    /// Releases waiting threads, and later ones.
     func release() {
         turnstile.signal()
     }

@@ -42,7 +42,7 @@ import Testing
                         do {
                             isDone = try await store.feed(limit: 50).count >= 50
                         } catch let error as StoreError where error.code == .unavailable {
-                            // Where the machine is busy a read may take so long that it is ended for the log's sake, and told to come again.
+                            // On a busy machine a long read may be ended for the log's sake, and asked to retry.
                         }
                     }
                 }
@@ -54,21 +54,21 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // A read of more than 2 ms that began since the last commit costs a step each time, and a busy machine makes them long. Unbounded there are
-        // 4,400.
+        // A read of more than 2 ms that began since the last commit costs a step each time, and a busy machine makes
+        // reads long. Without the bound there are 4,400.
         let bound = LogBound(pages: 400)
         #expect(pages("nacre.sqlite-wal", in: store.folder) <= Int(bound.hardPages + 8 * bound.step))
         await store.close()
         #expect(pages("nacre.sqlite-wal", in: store.folder) == 0)
     }
 
-    /// How a read stays open for ever.
+    /// The ways in which a read stays open for ever.
     enum LongRead: String, CaseIterable, Sendable {
-        /// It asks again and again.
+        /// Many statements, one after the other.
         case manyQuestions
         /// One statement that has no end.
         case oneQuestion
-        /// It swallows every error, and asks on until it is told that it may end.
+        /// A read that ignores every error, and goes on until it may end.
         case deaf
     }
 
@@ -89,7 +89,7 @@ import Testing
                     tries += 1
                     return tries
                 }
-                // The second time it wants little.
+                // The second attempt reads little.
                 if tried > 1 { return }
                 _ = try transaction.records(in: Sample.zone, named: ["first"])
                 continuation.finish()
@@ -102,7 +102,7 @@ import Testing
             }
         }
         for await _ in begun {}
-        // Six times the length at which the log is to begin anew; 11 pages each.
+        // Six times the length at which the log should restart; 11 pages each.
         var longest = 0
         for index in 0..<220 as Range<Int64> {
             try await store.apply(
@@ -115,10 +115,11 @@ import Testing
         let statistics = store.store.statistics
         #expect(statistics[.readsEnded] == 1)
         let bound = LogBound(pages: 400)
-        // The reader's thread may be kept from ending by a busy machine: each try that waits for it in vain costs a step. Unbounded there are 2,420.
+        // A busy machine may keep the reader's thread from ending: each attempt that waits for it in vain costs a
+        // step. Without the bound there are 2,420.
         #expect(longest <= Int(bound.hardPages + 8 * bound.step), "\(longest) pages")
         #expect(disk.sleptMicroseconds <= statistics[.forcedCheckpoints] * 1000 * Int(SQLiteLimits.checkpointPatienceMilliseconds))
-        // Another read goes on as ever.
+        // Another read works as ever.
         #expect(try await store.names(limit: 100).count == 61)
         await store.close()
     }
@@ -179,17 +180,17 @@ import Testing
 
     private static let rows = [
         Row(1599, copied: 0, .wait), Row(1599, copied: 1599, .wait),
-        // The checkpointer copies; what is left when it is done is the writer's, if it is little.
+        // The checkpointer copies; a small rest when it is done is left to the writer.
         Row(1600, copied: 0, .endReads(olderThan: 800)), Row(1600, copied: 1499, .endReads(olderThan: 800)),
         Row(1600, copied: 1500, .finish(endingReadsOlderThan: 800, insists: false)),
         Row(3199, copied: 3100, .finish(endingReadsOlderThan: 800, insists: false)),
-        // Somebody was in the way: not again before the log has grown.
+        // A reader was in the way: no new attempt before the log has grown.
         Row(1699, copied: 1699, lastTry: 1600, .endReads(olderThan: 800)),
         Row(1700, copied: 1700, lastTry: 1600, .finish(endingReadsOlderThan: 800, insists: false)),
-        // Whatever is in the way, and whatever is left.
+        // Any reader in the way, and any rest.
         Row(3200, copied: 0, .finish(endingReadsOlderThan: 100, insists: true)), Row(3299, copied: 0, lastTry: 3200, .wait),
         Row(3300, copied: 0, lastTry: 3200, .finish(endingReadsOlderThan: 100, insists: true)),
-        // A backup is left alone up to its own bound, which is never lower.
+        // A backup goes on up to its own bound, which is never lower.
         Row(3300, copied: 0, backup: 9000, .wait), Row(9000, copied: 0, backup: 9000, .endBackup), Row(3200, copied: 0, backup: 10, .endBackup),
     ]
 
