@@ -4,7 +4,7 @@ import FoundationNetworking
 import NacreCloudTestSupport
 import Testing
 
-/// The commands of the README, by the executable, against a running server.
+/// Tests of the README's commands with the executable, against a running server.
 struct AdministrationTests {
     private func with(_ body: (Administrator) async throws -> Void) async throws {
         try await RunningServer.with { server in try await body(Administrator(server: server)) }
@@ -36,7 +36,7 @@ struct AdministrationTests {
 
     @Test func `a proxy of the environment is not asked for this machine, and is for others`() async throws {
         try await with { administrator in
-            // Nobody listens there: what goes to it fails.
+            // Requests to this proxy fail, as no server listens there.
             let proxy = ["http_proxy": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1", "no_proxy": ""]
             let scratch = administrator.server.scratch
             let create = ["container", "create", Administrator.container]
@@ -82,7 +82,7 @@ struct AdministrationTests {
             var components = URLComponents(
                 string: "\(administrator.server.url)/database/1/\(Administrator.container)/development/private/users/caller")
             components?.queryItems = [URLQueryItem(name: "ckAPIToken", value: apiToken), URLQueryItem(name: "ckWebAuthToken", value: signedIn.line)]
-            // A plus sign in a query is a space to the server.
+            // The server reads a plus sign in a query as a space.
             let address = components?.string?.replacingOccurrences(of: "+", with: "%2B")
             let request = URLRequest(url: try WebServicesClient.url(try #require(address)))
             let answer = try await WebServicesClient.send(request, nil, over: .shared)

@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre serve --assets s3://…`, over a real S3 server and a network that fails.
+/// Tests of `nacre serve --assets s3://…`, over a real S3 server and a network that fails.
 @Suite(.enabled(if: mayRun(S3Server.program != nil), "\(S3Server.absent)"), .timeLimit(.minutes(5))) struct AssetBucketTests {
     private static let large = RawFiles.bytes(2) + RawFiles.bytes(5)
 
@@ -32,7 +32,7 @@ import Testing
             let refusal = await #expect(throws: RawFiles.Refusal.self) { try await files.save(RawFiles.bytes(4), in: "other") }
             #expect(refusal?.status == 503 && refusal?.code == "TRY_AGAIN_LATER" && (refusal?.retryAfter ?? 0) > 0)
             await #expect(throws: (any Error).self) { _ = try await files.bytes(of: "large") }
-            // What is in a row needs no bucket.
+            // A file stored in a row needs no bucket.
             try await files.save([1, 2, 3], in: "small")
             #expect(try await files.bytes(of: "small") == [1, 2, 3])
             proxy.mend()
@@ -55,7 +55,7 @@ import Testing
             let verified = try await run(server, "backup", "verify", backup, data: false)
             #expect(verified.status == 0, "\(verified)")
             await server.kill()
-            // Without a server nobody reads a folder whose files are elsewhere.
+            // Without a server no command reads a folder whose files are in a bucket.
             let words = [["backup", "create", backup + "2"], ["assets", "verify"], ["assets", "collect"]]
             for command in words {
                 let refused = try await Nacre.run(command + ["--data", server.data], in: server.scratch)
@@ -67,7 +67,7 @@ import Testing
             #expect(restored.status == 0, "\(restored)")
             let sound = try await Nacre.run(["assets", "verify", "--data", server.scratch + "/restored"], in: server.scratch)
             #expect(sound.status == 0 && sound.output.contains(" 0 wrong"), "\(sound)")
-            // Its files are in the folder: a bucket is not taken for them.
+            // Its files are in the folder: a bucket is refused in its place.
             let elsewhere = try await Nacre.run(
                 ["serve", "--data", server.scratch + "/restored", "--listen", "127.0.0.1:0", "--assets", "s3://other?endpoint=http://127.0.0.1:9"],
                 in: server.scratch, environment: S3Server.environment)

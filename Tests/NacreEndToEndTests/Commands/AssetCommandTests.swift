@@ -3,9 +3,9 @@ import FoundationNetworking
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre assets`, and what backups and metrics say of assets, by the executable.
+/// Tests of `nacre assets` with the executable, and of assets in backups and metrics.
 struct AssetCommandTests {
-    /// A server with a file of several chunks, a small one, and nothing wrong.
+    /// Runs a server with a file of several chunks, a small one, and no damage.
     private func withFiles(_ body: (RunningServer, RawFiles) async throws -> Void) async throws {
         try await RunningServer.with(faults: .expected) { server in
             let cloud = try await NewCloud(server)
@@ -30,7 +30,7 @@ struct AssetCommandTests {
         try bytes.write(to: URL(filePath: path))
     }
 
-    /// The path of a chunk that nobody has.
+    /// Returns the path for a chunk that no record has.
     private func stray(beside chunk: String) -> String {
         let part = String(name(chunk).prefix(2))
         return String(chunk.dropLast(64)) + String(repeating: part, count: 32)
@@ -66,7 +66,7 @@ struct AssetCommandTests {
             #expect(try await run(server, "assets", "collect").line == name(stray))
             #expect(!FileManager.default.fileExists(atPath: stray))
             #expect(try await run(server, "assets", "collect").output.isEmpty)
-            // What was lost comes back with what has it.
+            // A lost chunk returns with another file that has it.
             try flip(chunks[0])
             try FileManager.default.moveItem(atPath: server.scratch + "/aside", toPath: chunks[1])
             #expect(try await run(server, "assets", "verify").status == 0)
@@ -83,7 +83,7 @@ struct AssetCommandTests {
             let stray = stray(beside: chunks[0])
             try Data(count: 5000).write(to: URL(filePath: stray))
             try await server.start()
-            // The sweep ends; until then the metric is not told.
+            // The metric appears once the sweep has ended.
             var metrics = ""
             for _ in 0..<3000 where !metrics.contains("nacre_asset_bytes ") {
                 let answer = try await WebServicesClient.send(
@@ -112,7 +112,7 @@ struct AssetCommandTests {
             #expect(refused.status == 2 && refused.messages.contains("a file of a record is not with it"), "\(refused)")
             #expect(refused.messages.contains(pool) && refused.messages.contains("--without-assets"), "\(refused)")
             #expect(!manager.fileExists(atPath: server.scratch + "/new"))
-            // The data folder has them still.
+            // The data folder still has them.
             let here = try await run(server, "backup", "restore", file, "--replace")
             #expect(here.status == 0 && !here.messages.contains("Lost"), "\(here)")
             let replaced = try #require(try manager.contentsOfDirectory(atPath: server.data).first { $0.hasPrefix("replaced-") })
@@ -122,7 +122,7 @@ struct AssetCommandTests {
             let served = try await run(server, "serve", "--listen", "127.0.0.1:0")
             #expect(served.status == 1 && served.messages.contains("The files of assets are missing"), "\(served)")
             #expect(try await run(server, "backup", "restore", file, "--replace").status == 2)
-            // All are there in their sizes, and none is right: lost like what is not there.
+            // All files have their sizes, and wrong bytes: they count as lost.
             try manager.copyItem(atPath: server.scratch + "/aside", toPath: pool)
             for chunk in try server.assetChunks(in: server.scratch + "/b") { try flip(chunk) }
             let restored = try await run(server, "backup", "restore", file, "--replace", "--without-assets", "--json")
@@ -156,7 +156,7 @@ struct AssetCommandTests {
             #expect(try await server.stop() == 0)
             let damaged = try #require(try server.assetChunks().first)
             let whole = try Data(contentsOf: URL(filePath: damaged))
-            // A file of its own: the backup's is another name of the one that was there.
+            // A new file: the backup's shares its inode with the one that was there.
             try FileManager.default.removeItem(atPath: damaged)
             try whole.dropLast().write(to: URL(filePath: damaged))
             #expect(try await run(server, "backup", "restore", file, "--replace").status == 0)
@@ -174,7 +174,8 @@ struct AssetCommandTests {
             func verified() async throws -> Nacre { try await Nacre.run(["backup", "verify", file], in: server.scratch) }
             #expect(try await verified().status == 0)
             let chunks = try server.assetChunks(in: server.scratch + "/b")
-            // A name of the very file that the server has: written anew, so that the server keeps its own.
+            // The backup's file shares its inode with the server's: it is written anew, so that the server keeps its
+            // own.
             let whole = try Data(contentsOf: URL(filePath: chunks[0]))
             for change in [whole.dropLast(), Data(whole.reversed()), nil] {
                 try FileManager.default.removeItem(atPath: chunks[0])

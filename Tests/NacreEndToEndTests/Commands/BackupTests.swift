@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre backup` and `nacre migrate`, as `docs/operations.md` tells to use them.
+/// Tests of `nacre backup` and `nacre migrate`, used as in `docs/operations.md`.
 struct BackupTests {
     private func prepared(_ server: RunningServer) async throws -> FaultedCloud {
         let cloud = try await FaultedCloud(server)
@@ -40,7 +40,7 @@ struct BackupTests {
     @Test func `without a server the folder itself is read, a folder gets a file with a name, and no data are a failure`() async throws {
         try await RunningServer.with { server in
             _ = try await prepared(server)
-            // A kill leaves the log, and an admin file that leads nowhere.
+            // A kill leaves the log, and an admin file whose server is gone.
             await server.kill()
             let made = try await Nacre.run(["backup", "create", server.scratch, "--data", server.data, "--json"], in: server.scratch)
             #expect(made.status == 0, "\(made.messages)")
@@ -87,7 +87,7 @@ struct BackupTests {
             process.signal(SIGTERM)
             #expect(await process.ended() == 130)
             #expect(try FileManager.default.contentsOfDirectory(atPath: server.scratch).filter { $0.contains("slow.backup") } == [])
-            // Another one may be made at once.
+            // Another backup may be made at once.
             #expect(try await Nacre.run(["backup", "create", "next.backup", "--data", server.data], in: server.scratch).status == 0)
         }
     }

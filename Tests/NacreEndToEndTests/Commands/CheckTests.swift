@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre check`, by the executable, against a running server.
+/// Tests of `nacre check` with the executable, against a running server.
 struct CheckTests {
     @Test func `a check of a sound server finds nothing, with and without repair, and ends with 0`() async throws {
         try await RunningServer.with { server in

@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre cktool`: scripts written for Apple's tool.
+/// Tests of `nacre cktool`, for scripts written for Apple's tool.
 @Suite(.timeLimit(.minutes(5))) struct CktoolTests {
     private static let container = ["--team-id", "ABCDE12345", "--container-id", Administrator.container, "--environment", "DEVELOPMENT"]
     private static let notes = container + ["--database-type", "private", "--zone-name", "_defaultZone"]
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Behind the options that say where the records are.
+    /// Faulty arguments, which follow the options for the database.
     private static let wrong: [(arguments: [String], says: String, status: Int32)] = [
         (["query-records", "--filters", "stars LIKE 3"], "LIST_NOT_CONTAINS_ANY", 64),
         (["query-records", "--filters", "stars"], "is not FIELD OPERATOR VALUE", 64),
@@ -190,7 +190,7 @@ import Testing
             #expect(try await tokens(["remove-token", "--type", "user"]).status == 1)
             #expect(try await run(administrator, query).status == 77)
 
-            // A token of an administrator that is of no server is not sent.
+            // An administrator's token of no server is not sent.
             #expect(try await tokens(["save-token", "stale", "--type", "management"]).status == 0)
             let stale = try await run(administrator, ["export-schema"] + Self.container)
             #expect(stale.status == 77 && stale.messages.contains("was not sent"))

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudCLI
 
-/// What is made from the table of commands and options: pages of the documentation, the manual page, completions of three shells; and the table itself.
+/// Tests of everything made from the table of commands and options: pages of the documentation, the manual page,
+/// completions of three shells; and of the table itself.
 struct CommandReferenceTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -81,7 +82,7 @@ struct CommandReferenceTests {
         if case .value(_, let values) = option.kind { ["--\(option.name)", values.first ?? "1"] } else { ["--\(option.name)"] }
     }
 
-    /// What the parser says of a command line that it does not take; nil: it does.
+    /// Returns the parser's error for a command line; nil: it is accepted.
     private func refusal(_ parser: Parser, _ words: [String]) -> String? {
         do throws(UsageError) {
             if case .run(let command, let call) = try parser.parse(words) { try Parser.checkSettings(of: command, call) }
@@ -91,7 +92,7 @@ struct CommandReferenceTests {
         }
     }
 
-    /// What a shell proposes for the last of the words.
+    /// The completions that a shell proposes for the last of the words.
     private static let questions: [(words: [String], has: [String], lacks: [String])] = [
         (["nacre", ""], ["serve", "container"], ["create"]), (["nacre", "--ver"], ["--version"], ["serve"]),
         (["nacre", "contai"], ["container"], ["serve"]),
@@ -119,7 +120,7 @@ struct CommandReferenceTests {
 
     @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: zsh)), "zsh is not installed"), arguments: questions)
     func `zsh completes commands, options and values`(words: [String], has: [String], lacks: [String]) async throws {
-        // Completion runs in an editor's widget; here its functions say what they would propose.
+        // Completion runs in an editor's widget; here its functions print their proposals.
         let script = """
             propose() { for name in "$@"; do [[ ${name%%:*} == ${~words[CURRENT]}* ]] && print -r -- "${name%%:*}"; done; true }
             compdef() { :; }; _files() { :; }; compadd() { shift; propose "$@"; }; _describe() { propose "${(@P)2}"; }
@@ -134,7 +135,7 @@ struct CommandReferenceTests {
     {
         let environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
         let (status, output) = try await Program(shell, arguments, environment: environment).run()
-        // fish puts an explanation behind a tab.
+        // fish writes an explanation behind a tab.
         let found = String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
         #expect(status == 0)
         for word in has { #expect(found.contains(word), "\(word) of \(found)") }

@@ -1,7 +1,7 @@
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre serve --connections`
+/// Tests of `nacre serve --connections`.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionLimitTests {
     @Test func `a server has no more connections open than it is told, and tells how many`() async throws {
         try await RunningServer.with(["--connections", "16"]) { server in
@@ -9,7 +9,7 @@ import Testing
             var idle: [RawClient] = []
             for _ in 0..<40 {
                 let client = try await RawClient(port: server.port)
-                // Beyond so many it is hung up on, or another one that idles is.
+                // Above the limit this connection is closed, or another idle one is.
                 try? await client.send(request)
                 if let told = try? await client.response() {
                     #expect(told.text.contains(#"{"name":"connections","source":"Nacre","value":16}"#), "\(told.text)")

@@ -2,9 +2,9 @@ import CloudKit
 import Foundation
 import Testing
 
-/// `nacre demo`: the main job on real data, and again on the data of its last run.
+/// Tests of `nacre demo` on real data, and again on the data of its last run.
 struct DemoTests {
-    /// What the demo writes down of its user.
+    /// The file in which the demo keeps its user.
     private struct Credentials: Decodable {
         var email: String
         var password: String
@@ -13,7 +13,7 @@ struct DemoTests {
 
     private static let container = "iCloud.dev.nacre.demo"
 
-    /// One more device of the demo's user.
+    /// Returns another device of the demo's user.
     private func device(_ server: RunningServer) async throws -> CKDatabase {
         let path = server.data + "/demo.json"
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -54,7 +54,7 @@ struct DemoTests {
             try await database.save(changed)
             try await database.deleteRecord(withID: CKRecord.ID(recordName: "zone.Europe.Berlin", zoneID: zoneID))
 
-            // The picture that the first run saved, as any program reads it: its size, and a point for Prague.
+            // The picture of the first run, as any program reads it: its size, and a point for Prague.
             let map = try await database.record(for: CKRecord.ID(recordName: "atlas-map"))
             let picture = [UInt8](try Data(contentsOf: try #require((map["picture"] as? CKAsset)?.fileURL)))
             #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]) && picture[16..<24].elementsEqual([0, 0, 0, 180, 0, 0, 0, 90]))
@@ -74,7 +74,7 @@ struct DemoTests {
             #expect(report["sharesAccepted"] as? Double == 2)
             #expect(report["userRecordsRead"] as? Double == 1)
             #expect(report["pictureBytes"] as? Double == Double(picture.count))
-            // Some chunks of many: where the ring is, and the end, which has the sum of all.
+            // Some chunks of many: those with the ring, and the end, which has the checksums.
             let (all, sent) = (report["changedPictureBytes"] as? Double ?? 0, report["changedPictureBytesSent"] as? Double ?? 0)
             #expect(all > 2_000_000 && sent > 0 && sent < all * 0.7, "\(sent) of \(all)")
             let compared = try #require(report["recordsCompared"] as? Double)

@@ -3,7 +3,8 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// The proxies of `docs/deploying.md`, set up as they stand there but for name, ports and certificates, with TLS.
+/// Tests of the proxies in `docs/deploying.md`, set up as on the page except for name, ports and certificates, with
+/// TLS.
 @Suite(.timeLimit(.minutes(5))) struct DeployingPageTests {
     enum Proxy: String, CaseIterable {
         case nginx, caddy
@@ -14,14 +15,15 @@ import Testing
     private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "docs/deploying.md")
 
-    /// The one block of the page in this language.
+    /// Returns the single block of the page in this language.
     private static func block(_ language: String) throws -> String {
         let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```\(language)\n")
         try #require(parts.count == 2)
         return try #require(parts[1].components(separatedBy: "```").first)
     }
 
-    /// The page's text with this machine's name, ports and certificate, in what each proxy wants around it.
+    /// Returns the page's text with this machine's name, ports and certificate, in a complete configuration for the
+    /// proxy.
     private static func configuration(
         _ proxy: Proxy, port: Int, server: RunningServer, _ certificate: (certificate: String, key: String)
     ) throws -> String {
@@ -82,12 +84,12 @@ import Testing
             #expect(status == 0 && text.hasSuffix("done\n"), "\(text) \((try? String(contentsOfFile: errors, encoding: .utf8)) ?? "")")
             let stopped = try await server.stop()
             let log = try server.process.errorText
-            // What a client wrote of its address itself is not believed.
+            // A client's own header about its address is ignored.
             #expect(stopped == 0 && log.contains("\"route\":\"/healthz\"") && !log.contains("192.0.2.7"))
         }
     }
 
-    /// By the proxy alone. It waits for what happens: a stream's first bytes, a file that comes back.
+    /// Uses the proxy alone. It waits for events: a stream's first bytes, a downloaded file.
     private static let script = #"""
         exec 2>&1
         . ./.env

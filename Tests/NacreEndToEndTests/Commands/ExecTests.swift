@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre exec`: a command with an emulator of its own.
+/// Tests of `nacre exec`: a command with its own emulator.
 struct ExecTests {
     private func exec(_ words: String..., in folder: TemporaryFolder) async throws -> Nacre {
         try await Nacre.run(["exec"] + words, in: folder.path)

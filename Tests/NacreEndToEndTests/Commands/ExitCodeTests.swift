@@ -5,19 +5,19 @@ import Testing
 
 @testable import NacreCloudCLI
 
-/// With what commands end: each status of the manual by commands that end with it.
+/// Tests of exit codes: each status of the manual by commands that end with it.
 struct ExitCodeTests {
     private struct Row: Sendable, CustomTestStringConvertible {
         var code: ExitCode
         var words: [String]
         var environment: [String: String] = [:]
-        /// In what it says, as data or as a message.
+        /// A part of the output, in data or messages.
         var says: String
 
         var testDescription: String { "\(code.rawValue) \(words.joined(separator: " "))" }
     }
 
-    /// The variables of an app whose server is not there.
+    /// The variables of an app whose server does not exist.
     private static let nowhere = ["CLOUDKIT_SERVER_URL": "http://127.0.0.1:1", "CLOUDKIT_CONTAINER": "iCloud.a.b"]
 
     private static let rows = [
@@ -69,7 +69,7 @@ struct ExitCodeTests {
             #expect(await appearance.wait(while: backup, seconds: RunningServer.patienceSeconds))
             backup.signal(SIGINT)
             #expect(await backup.ended() == ExitCode.interrupted.rawValue)
-            // Without a server the command works itself, as verify and restore do.
+            // Without a server the command itself does the work, as verify and restore do.
             await server.kill()
             let again = try FileAppearance(of: "alone.part", in: server.scratch)
             let alone = try Launched(["backup", "create", server.scratch + "/alone", "--data", server.data, "--bandwidth", "1K"], in: server.scratch)

@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre explain`, and the page of the documentation that it prints.
+/// Tests of `nacre explain`, and of the page of the documentation that it prints.
 struct ExplainTests {
     @Test func `a code is explained by its name in any case of letters, and by the framework's number`() async throws {
         let folder = try TemporaryFolder()

@@ -2,9 +2,9 @@ import CloudKit
 import Foundation
 import Testing
 
-/// `nacre serve --emulator` and `nacre fault`: what CloudKitTesting does to requests in a test's process, over the network.
+/// Tests of `nacre serve --emulator` and `nacre fault`: the faults of CloudKitTesting, over the network.
 struct FaultCommandTests {
-    /// An emulator on which Ada has two devices and a zone.
+    /// Runs an emulator on which Ada has two devices and a zone.
     private func withEmulator(_ body: (_ a: Device, _ b: Device, _ admin: Administrator) async throws -> Void) async throws {
         try await RunningServer.with(["--emulator"]) { server in
             let cloud = try await NewCloud(server)

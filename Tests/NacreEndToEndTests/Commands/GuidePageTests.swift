@@ -2,18 +2,19 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// The code of the pages that users read, run as it stands there, one block after the other in one shell for each page.
+/// Tests of the code on users' pages, run word for word, one block after the other in one shell for each page.
 @Suite(.timeLimit(.minutes(5))) struct GuidePageTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "docs")
 
-    /// Code of a page, and what it is said to print; nil: nothing is said.
+    /// Code of a page, and the output that the page shows; nil: none.
     private struct Part {
         var script: String
         var printed: String?
     }
 
-    /// Blocks of `sh`, `python` and `javascript`, and the block of `text` that follows one. Others are run elsewhere, or are no code.
+    /// Returns blocks of `sh`, `python` and `javascript`, each with the block of `text` that follows it. Others are
+    /// run elsewhere, or are no code.
     private static func parts(of page: String) throws -> [Part] {
         var parts: [Part] = []
         var language: Substring?
@@ -42,7 +43,8 @@ import Testing
         return parts
     }
 
-    /// Whether a page's reader has run `nacre up` before; how many of its blocks say what they print.
+    /// The pages; `isPrepared`: whether a reader has run `nacre up` before; `printed`: the number of blocks with
+    /// output.
     private static let pages = [(page: "ten-minutes.md", isPrepared: false, printed: 5), ("web-api.md", true, 8), ("data-modelling.md", true, 0)]
 
     private static let tools = ["/usr/bin/jq", "/usr/bin/python3", "/usr/bin/node"]
@@ -68,7 +70,7 @@ import Testing
         let lines = readme.split(separator: "\n").filter { $0.hasPrefix("nacre schema ") }.map { $0 + "\n" }
         #expect(lines.count >= 4)
         try await RunningServer.with { server in
-            // The file that the third of them imports is what the first prints.
+            // The file that the third of them imports is the output of the first.
             let first = try #require(lines.first).trimmingCharacters(in: .newlines)
             let before = "nacre record put one --type Note --set text=hello\n\(first) > notes.ckdb\n"
             let printed = try await run(Self.up + before + lines.joined(), beside: server)
@@ -78,7 +80,7 @@ import Testing
 
     private static let up = "nacre up iCloud.com.example.Notes 2> up.log; eval \"$(nacre env)\"; . ./.env\n"
 
-    /// What a script prints in a folder where the commands find the server without more.
+    /// Returns the output of a script in a folder where commands find the server without options.
     private func run(_ script: String, beside server: RunningServer) async throws -> String {
         try FileManager.default.createSymbolicLink(atPath: server.scratch + "/nacre-data", withDestinationPath: server.data)
         let tools = URL(filePath: Launched.executable).deletingLastPathComponent().path

@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// What the executable says of itself, and of a command line that it does not understand.
+/// Tests of the executable's help, and of its errors for wrong command lines.
 struct HelpTests {
     private struct Documented: CustomTestStringConvertible {
         var path: [String]
@@ -16,7 +16,7 @@ struct HelpTests {
         }
     }
 
-    /// Every command with every option that it takes.
+    /// Every command with all its options.
     private static let documented = [
         Documented(
             "serve",
@@ -135,7 +135,7 @@ struct HelpTests {
         #expect(asked.output.hasPrefix("OVERVIEW: "))
         #expect(asked.output.contains("USAGE: nacre \(command.path.joined(separator: " "))"))
         for option in command.options + ["-h, --help", "-q, --quiet"] { #expect(asked.output.contains("\n  \(option)"), "\(option)") }
-        // Options that are not in the list above would go untested.
+        // Options missing in the list above would not be tested.
         let named = asked.output.split(separator: "\n").compactMap { line -> String? in
             line.hasPrefix("  --") ? String(line.dropFirst(2).prefix { $0 != " " }) : nil
         }

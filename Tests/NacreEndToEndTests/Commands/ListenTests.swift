@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre listen`, by the executable, against a running server.
+/// Tests of `nacre listen` with the executable, against a running server.
 struct ListenTests {
     @Test func `a notification is one line of JSON, and it ends after as many as it was told`() async throws {
         try await RunningServer.with { server in
@@ -30,7 +30,7 @@ struct ListenTests {
             _ = try await database.save(subscription)
 
             let listening = try Launched(["listen", "--count", "1"], named: "listen", in: server.scratch, environment: values)
-            // Until it is connected nothing is told.
+            // Before it is connected it gets no notifications.
             while listening.isRunning { _ = try await database.save(CKRecord(recordType: "Note", zoneID: zone.zoneID)) }
             #expect(await listening.ended() == 0, "\(listening.errorText)")
             #expect(listening.errorText.contains("Listening"))

@@ -2,11 +2,11 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre logs`: what a running server said, and what it says for who follows.
+/// Tests of `nacre logs`: earlier lines of a running server, and new ones with `-f`.
 struct LogsTests {
     private static let save = ["record", "put", "one", "--type", "Note", "--set", "text=hello", "--format", "json"]
 
-    /// A server with a user, whose variables the body gets.
+    /// Runs a server with a user, whose variables the body gets.
     private func withUser(_ body: (Administrator, [String: String]) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)
@@ -31,7 +31,7 @@ struct LogsTests {
             #expect(object["operation"] as? String == "records/query" && object["database"] as? String == "private")
             #expect(object["zone"] as? String == "_defaultZone" && (object["user"] as? String)?.hasPrefix("_") == true)
             #expect(object["reason"] as? String != "" && object["remedy"] as? String != "")
-            // Who it is, is told by no line.
+            // No line tells the user's address.
             #expect(!lines.output.contains("@"))
             for filter in [
                 ["--code", "CONFLICT"], ["--container", "iCloud.a.b"], ["--zone", "Notes"], ["--operation", "records/modify"], ["--level", "error"],
@@ -49,7 +49,7 @@ struct LogsTests {
             let follower = try Launched(
                 ["logs", "-f", "--operation", "records/modify", "--status", "2xx", "--format", "json", "--data", server.data], named: "logs",
                 in: server.scratch)
-            // Until it follows, nothing is told.
+            // Before it follows it gets no lines.
             while follower.outputText.isEmpty, follower.isRunning { _ = try await Nacre.run(Self.save, in: server.scratch, environment: variables) }
             follower.signal(SIGINT)
             _ = await follower.ended()

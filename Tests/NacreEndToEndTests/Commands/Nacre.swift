@@ -18,10 +18,10 @@ struct Nacre: Sendable {
         return Nacre(status: status, output: process.outputText, messages: process.errorText)
     }
 
-    /// The one line that a command prints without `--json`.
+    /// The single line that a command prints without `--json`.
     var line: String { output.trimmingCharacters(in: .newlines) }
 
-    /// The members of the one object that `--json` prints.
+    /// Returns the members of the single object that `--json` prints.
     func object() throws -> [String: any Sendable] {
         let parsed = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any]
         return try #require(parsed).compactMapValues { value in
@@ -49,7 +49,7 @@ struct Administrator: Sendable {
         ["user", "sign-in", email, "--password-stdin", "--container", container, "--environment", "development", "--api-token", apiToken]
     }
 
-    /// A container, and an API token for it.
+    /// Makes a container, and returns an API token for it.
     func prepared() async throws -> String {
         try #require(try await run(["container", "create", Self.container]).status == 0)
         let token = try await run(Self.tokenCreate)
@@ -57,7 +57,7 @@ struct Administrator: Sendable {
         return token.line
     }
 
-    /// The same, and a user.
+    /// Makes a user too.
     func preparedWithUser() async throws -> String {
         let token = try await prepared()
         try #require(try await run(Self.userCreate, input: Self.password).status == 0)

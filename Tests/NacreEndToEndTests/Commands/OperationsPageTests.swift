@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The commands of `docs/operations.md`, run as they stand there.
+/// Tests of the commands in `docs/operations.md`, run word for word.
 struct OperationsPageTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "docs/operations.md")
 
-    /// The lines of its code that call nacre.
+    /// Returns the lines of its code that call nacre.
     private static func commands() throws -> [[String]] {
         var isCode = false
         var commands: [[String]] = []
@@ -28,7 +28,7 @@ struct OperationsPageTests {
             try FileManager.default.createDirectory(atPath: server.scratch + "/backup", withIntermediateDirectories: true)
             var isUp = true
             for command in commands where command.first != "serve" {
-                // "Stop the server first."
+                // The page says: "Stop the server first."
                 let isForStopped = ["restore", "migrate"].contains(where: command.prefix(2).contains)
                 if isForStopped, isUp { await server.kill() }
                 if !isForStopped, !isUp { try await server.start() }
@@ -37,7 +37,7 @@ struct OperationsPageTests {
                     $0.replacingOccurrences(of: "/srv/nacre", with: server.data).replacingOccurrences(
                         of: "/backup/", with: server.scratch + "/backup/")
                 }
-                // The server may be making its own at this moment.
+                // The server may be making its own backup at this moment.
                 var run = try await Nacre.run(words, in: server.scratch)
                 while run.messages.contains("a backup is under way") { run = try await Nacre.run(words, in: server.scratch) }
                 #expect(run.status == 0, "\(command): \(run.messages)")

@@ -2,7 +2,7 @@ import Foundation
 import NacreCrypto
 import Testing
 
-/// `nacre push apns` and `nacre subscription`: what an operator says, and what is printed.
+/// Tests of `nacre push apns` and `nacre subscription`, with their output.
 @Suite(.timeLimit(.minutes(5))) struct PushCommandTests {
     private static let container = ["--container", Administrator.container]
 

@@ -3,14 +3,14 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre query explain`, by the executable, against a running server.
+/// Tests of `nacre query explain` with the executable, against a running server.
 struct QueryExplainTests {
     private static let explain = [
         "query", "explain", "--container", Administrator.container, "--environment", "development", "--database", "private",
     ]
     private static let ada = ["--user", Administrator.email]
 
-    /// A user with three notes in the default zone.
+    /// Runs a server with a user who has three notes in the default zone.
     private func withNotes(_ body: (Administrator) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

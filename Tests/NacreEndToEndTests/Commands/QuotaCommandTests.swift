@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre quota` and `nacre usage`: from what an operator sets to what an app of the framework hears.
+/// Tests of `nacre quota` and `nacre usage`: from an operator's setting to the error in an app of the framework.
 @Suite(.timeLimit(.minutes(5))) struct QuotaCommandTests {
     private static let place = ["--container", Administrator.container, "--environment", "development"]
 
@@ -34,7 +34,7 @@ import Testing
             let alone = await #expect(throws: CKError.self) { try await database.save(note("second", bytes: 3000)) }
             #expect(alone?.code == .quotaExceeded && (alone as NSError?)?.code == 25)
             #expect(alone.map { "\($0)".contains("nacre quota set") } == true)
-            // Of a batch each record hears its own, in the default zone.
+            // In the default zone each record of a batch gets its own error.
             let many = try await database.modifyRecords(
                 saving: [note("large", bytes: 3000), note("small", bytes: 10)], deleting: [], savePolicy: .allKeys, atomically: false)
             let codes = try ["large", "small"].map { name -> CKError.Code? in

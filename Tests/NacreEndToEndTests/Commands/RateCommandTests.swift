@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `nacre rate` and `nacre token rotate`: what an operator says, and what is printed.
+/// Tests of `nacre rate` and `nacre token rotate`, with their output.
 @Suite(.timeLimit(.minutes(5))) struct RateCommandTests {
     private static let container = ["--container", Administrator.container]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudCLI
 
-/// `nacre record` and `nacre zone`: a user's data without code.
+/// Tests of `nacre record` and `nacre zone`: a user's data without code.
 @Suite(.timeLimit(.minutes(5))) struct RecordCommandTests {
     private func with(
         _ body: (_ run: ([String]) async throws -> Nacre, CKDatabase) async throws -> Void

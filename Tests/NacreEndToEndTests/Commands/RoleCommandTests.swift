@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre role`: from a schema with roles to what an app of the framework may do.
+/// Tests of `nacre role`: from a schema with roles to the permissions of an app of the framework.
 @Suite(.timeLimit(.minutes(5))) struct RoleCommandTests {
     private static let bob = "bob@example.com"
     private static let place = ["--container", Administrator.container, "--environment", "development"]
@@ -91,7 +91,7 @@ import Testing
             seen["text"] = "again"
             #expect(await code { _ = try await bob.save(seen) } == .permissionFailure)
 
-            // Where only the role may make records.
+            // A schema in which only the role may make records.
             let closed = try await importSchema(#"GRANT READ TO "_world", GRANT CREATE TO Editor"#, administrator)
             #expect(closed.status == 0 && closed.output.hasPrefix("~ Article GRANT READ, WRITE TO Editor"), "\(closed.output)")
             let made = await #expect(throws: CKError.self) { try await bob.save(CKRecord(recordType: "Article")) }

@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre schema`: from an app's first save in development to its first save in production.
+/// Tests of `nacre schema`: from an app's first save in development to its first save in production.
 @Suite(.timeLimit(.minutes(5))) struct SchemaTests {
     private static let container = ["--container", Administrator.container]
 
@@ -11,7 +11,7 @@ import Testing
         try await RunningServer.with { server in try await body(Administrator(server: server)) }
     }
 
-    /// A device of the user in one of the environments.
+    /// Returns a device of the user in one of the environments.
     private func database(_ administrator: Administrator, _ environment: CloudKitServer.Environment) async throws -> CKDatabase {
         func replaced(_ arguments: [String]) -> [String] { arguments.map { $0 == "development" ? environment.rawValue : $0 } }
         let token = try await administrator.run(replaced(Administrator.tokenCreate))
@@ -67,7 +67,7 @@ import Testing
             let index = ["schema", "index"] + Self.container
             let set = try await administrator.run(index + ["Note", "recordName", "--queryable"])
             #expect(set.status == 0 && set.output == "Note.___recordID REFERENCE: no index → QUERYABLE\n")
-            // Without a flag it is a question.
+            // Without a flag the command only shows the options.
             let all = "QUERYABLE SEARCHABLE SORTABLE"
             for _ in 0..<2 {
                 let asked = try await administrator.run(index + ["Note", "text"])
@@ -309,7 +309,7 @@ import Testing
             #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
             let zoneGone = await #expect(throws: CKError.self) { try await database.recordZone(for: zone.zoneID) }
             #expect(zoneGone?.code == .zoneNotFound)
-            // The user is still one, with a fresh record, and what was a mistake may be another type now.
+            // The user still exists, with a fresh record, and the mistaken field may have another type now.
             #expect(try await database.record(for: userID).allKeys().isEmpty)
             let right = note()
             right["mistake"] = 2

@@ -7,7 +7,7 @@ import Testing
 @testable import NacreCloudCLI
 @testable import NacreCloudServer
 
-/// `nacre serve` from its first screen to its last line.
+/// Tests of `nacre serve` from its first screen to its last line.
 struct ServeTests {
     @Test func `the first screen says where the data and the server are, and how to go on`() throws {
         let folder = try TemporaryFolder()
@@ -27,7 +27,7 @@ struct ServeTests {
             #expect(messages.contains("\"msg\":\"Serving\"") && messages.contains("\"url\":\"\(server.url)\"") && !messages.contains("export "))
             #expect(messages.hasSuffix("saved to \(server.data)\n"))
             #expect(try server.process.outputText.isEmpty)
-            // What administrators find the server by goes with it.
+            // The admin file goes, by which administrators find the server.
             #expect(!FileManager.default.fileExists(atPath: server.data + "/admin.json"))
         }
     }
@@ -85,7 +85,7 @@ struct ServeTests {
             #expect(second.status == 1)
             #expect(second.messages.contains("port \(server.port) is in use by nacre, process \(try server.process.pid)"), "\(second.messages)")
             #expect(second.messages.contains("--listen 127.0.0.1:0"))
-            // It let go of its folder.
+            // It has released its folder.
             let third = try await Nacre.run(["serve", "--data", server.scratch + "/other", "--listen", address], in: server.scratch)
             #expect(third.messages.contains("\(server.port) is in use"))
         }

@@ -4,7 +4,7 @@ import NacreCloudServer
 import NacreCloudTestSupport
 import Testing
 
-/// How `nacre serve` behaves among services: signals, logs, terminals, descriptors, and who supervises it.
+/// Tests of `nacre serve` as a service: signals, logs, terminals, descriptors, and its supervisor.
 struct ServiceTests {
     @Test func `SIGHUP opens the log anew under its name, and the server serves on`() async throws {
         let logs = try TemporaryFolder()
@@ -49,7 +49,7 @@ struct ServiceTests {
         #expect(await process.ended() == 0)
         let text = process.outputText
         #expect(text.contains("export CLOUDKIT_SERVER_URL=") != isQuiet && text.contains("saved to \(data)") != isQuiet)
-        // The log is no message. It has no colours here.
+        // The log is not a message, and has no colours here.
         #expect(text.contains("notice   Serving") && !text.contains("\u{1B}["))
     }
 
@@ -84,7 +84,7 @@ struct ServiceTests {
         }
     }
 
-    /// Sends half a file, interrupts the server, and sends the rest once it says that it waits.
+    /// Sends half a file, interrupts the server, and sends the rest once the server reports that it waits.
     private static let slowUpload = #"""
         . ./.env
         root=$CLOUDKIT_SERVER_URL/database/1/$CLOUDKIT_CONTAINER/$CLOUDKIT_ENVIRONMENT/private
@@ -106,7 +106,7 @@ struct ServiceTests {
     @Test(arguments: ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
     func `with descriptors closed no file of the server takes their place`(closed: String) async throws {
         let folder = try TemporaryFolder()
-        // What the log writes goes nowhere: into no file of the data folder.
+        // The log is lost, and not written into a file of the data folder.
         let script = "exec '\(Launched.executable)' serve --data data --listen 127.0.0.1:1 --admin-listen 192.0.2.1:1 --insecure-admin \(closed)"
         let (status, _) = try await Program("/bin/sh", ["-c", script], in: folder.path).run()
         #expect(status == 1)
@@ -136,7 +136,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The next thing that was told; nothing where none comes for half a minute.
+    /// Returns the next notice; empty where none comes for half a minute.
     func next() async -> String {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [descriptor] in

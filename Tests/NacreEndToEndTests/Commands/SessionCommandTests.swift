@@ -2,7 +2,7 @@ import CloudKit
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre session`: what an account is signed in with, and how an app notices its end.
+/// Tests of `nacre session`: an account's sessions and devices, and how an app notices their end.
 @Suite(.timeLimit(.minutes(5))) struct SessionCommandTests {
     private static let account = ["--email", Administrator.email]
 

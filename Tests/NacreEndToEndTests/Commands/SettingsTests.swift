@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudCLI
 
-/// Settings of the server on the command line, in the environment and in a file.
+/// Tests of settings of the server on the command line, in the environment and in a file.
 struct SettingsTests {
     private static func found(_ environment: [String: String], _ text: String? = nil) throws -> [String: Setting] {
         try Settings.found(Serve.settings, environment: environment, file: try text.map { try SettingsFile(text: $0, path: "f") })
@@ -65,11 +65,11 @@ struct SettingsTests {
             "# nacre.conf:1\ndata = from-file\n", "# --listen\nlisten = 127.0.0.1:3\n", "# NACRE_OPEN_SIGN_UP\nopen-sign-up = false\n",
             "# nacre.conf:3\nadmin-listen = 127.0.0.1:2\n", "request-rate = ",
         ] { #expect(shown.output.contains(text), "\(text)") }
-        // What it prints is a file of settings, which says the same.
+        // The output is a file of settings with the same values.
         try shown.output.write(toFile: folder.path + "/again.conf", atomically: true, encoding: .utf8)
         let plain = try await show(["--listen", "127.0.0.1:3"], ["NACRE_LISTEN": "127.0.0.1:4", "NACRE_OPEN_SIGN_UP": "false"])
         #expect(try await show([], ["NACRE_CONFIG": "again.conf"]).output == plain.output)
-        // A value that does not read is told with the place where it stands.
+        // The error for a faulty value names its origin.
         let wrong = try await show(["--config", "again.conf"], ["NACRE_LISTEN": "nowhere"])
         #expect(wrong.status == 64 && wrong.messages.contains("HOST:PORT") && wrong.messages.contains("set by NACRE_LISTEN"))
         #expect(try await show(["--config", "missing.conf"], [:]).messages.contains("missing.conf"))

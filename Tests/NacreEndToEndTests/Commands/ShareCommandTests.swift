@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre share`: what an administrator is told of what users share.
+/// Tests of `nacre share`: an administrator's view of users' shares.
 @Suite(.timeLimit(.minutes(5))) struct ShareCommandTests {
     private static let place = ["--container", Administrator.container, "--environment", "development", "--user", Administrator.email]
 
@@ -37,7 +37,7 @@ import Testing
             #expect(alone.output.hasPrefix("not shared\n"))
             #expect(try await administrator.run(["share", "who", "none", "--zone", "Trip"] + Self.place).status == 1)
             #expect(try await administrator.run(["share", "who", "leaf"] + Self.place).status == 64)
-            // As who is invited: Ben is, and Cleo is not.
+            // As invited users: Ben is invited, and Cleo is not.
             let made = try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare
             let url = try #require(made?.url).absoluteString
             typealias Run = @Sendable ([String]) async throws -> Nacre

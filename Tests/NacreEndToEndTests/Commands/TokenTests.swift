@@ -2,11 +2,11 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre token`: keys and tokens as an administrator makes, lists and revokes them.
+/// Tests of `nacre token`: keys and tokens that an administrator makes, lists and revokes.
 @Suite(.timeLimit(.minutes(5))) struct TokenTests {
     private static let container = ["--container", Administrator.container]
 
-    /// What a shell prints: the lines of the documentation are run as they stand.
+    /// Returns a shell's output: the lines of the documentation are run word for word.
     private func shell(_ script: String, in folder: String) async throws -> String {
         String(decoding: try await Program("/bin/bash", ["-euo", "pipefail", "-c", script], in: folder).run().output, as: UTF8.self)
     }

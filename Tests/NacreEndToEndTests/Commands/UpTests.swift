@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre up` and `nacre env`: from nothing to variables that an app or `curl` runs with.
+/// Tests of `nacre up` and `nacre env`: from nothing to variables for an app or `curl`.
 struct UpTests {
     private static let up = ["up", Administrator.container]
 
@@ -81,7 +81,7 @@ struct UpTests {
         let file = try FileAppearance(of: ".env", in: folder.path)
         let process = try Launched(Self.up + ["--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--json"], named: "up", in: folder.path)
         #expect(await file.wait(while: process, seconds: RunningServer.patienceSeconds))
-        // It serves: what was begun is ended first, and then the server.
+        // It serves: requests under way are finished first, and then the server ends.
         process.signal(SIGINT)
         #expect(await process.ended() == 0)
         #expect(process.outputText.contains("accountToken"))

@@ -4,7 +4,7 @@ import FoundationNetworking
 import NacreCloudTestSupport
 import Testing
 
-/// `nacre user`: passwords that were lost, and accounts that end.
+/// Tests of `nacre user`: lost passwords, and deleted accounts.
 @Suite(.timeLimit(.minutes(5))) struct UserCommandTests {
     private static let account = ["--email", Administrator.email]
 

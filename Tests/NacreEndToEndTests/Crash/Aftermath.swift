@@ -1,12 +1,13 @@
 import Foundation
 
-/// What can be asked once nobody writes any more: every record, and the way from every token to the present.
+/// Reads the final state after the last write: every record, and the pages from every token to the present.
 struct Aftermath: Sendable {
     let client: SurvivingClient
     /// CloudKit: no more than 400 items a request for the framework.
     private static let lookupSize = 400
 
-    /// The history with its end, `final` and `replays`, and the records that can vouch for themselves: seals and the counter.
+    /// Returns the history with its end, `final` and `replays`, and the records that prove themselves: seals and the
+    /// counter.
     func completed(_ history: ZoneNotes) async throws -> (history: ZoneNotes, witnesses: [RawRecord]) {
         var history = history
         var witnesses: [RawRecord] = []
@@ -21,7 +22,8 @@ struct Aftermath: Sendable {
         return (history, witnesses)
     }
 
-    /// The page after each token. One state of a zone answers one token with one page, so the ways of all tokens soon run together.
+    /// Returns the page after each token. A token gives the same page in the same state, so the pages of all tokens
+    /// soon coincide.
     private func replays(of history: ZoneNotes) async throws -> [String: ZoneNotes.Page] {
         var pages: [String: ZoneNotes.Page] = [:]
         var open = Set(history.readings.joined().map(\.token)).sorted()

@@ -3,9 +3,10 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// `kill -9` at any moment of an upload, a save or a collection loses no file that was acknowledged, and leaves none that nobody has.
+/// Tests that `kill -9` at any moment of an upload, a save or a collection loses no acknowledged file, and leaves
+/// none without a record.
 struct AssetKillTests {
-    /// `NACRE_ASSET_KILL_ROUNDS`: more of them for a longer look.
+    /// `NACRE_ASSET_KILL_ROUNDS` sets another number of rounds.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_ASSET_KILL_ROUNDS"].flatMap { Int($0) } ?? 4
     private static let writers = 3
     /// Saves between two kills, at most.
@@ -27,7 +28,7 @@ struct AssetKillTests {
             for _ in 0..<Self.rounds {
                 let wanted = saved.withLock { $0.count } + Int.random(in: 1...Self.savesPerRound, using: &seed)
                 while saved.withLock({ $0.count }) < wanted { await Task.yield() }
-                // Anywhere in what the writers do next.
+                // At a random point of the writers' further work.
                 for _ in 0..<Int.random(in: 0..<2000, using: &seed) { await Task.yield() }
                 await server.kill()
                 try await server.start()
@@ -37,7 +38,7 @@ struct AssetKillTests {
             let files = saved.withLock { $0 }
             #expect(files.count >= Self.rounds)
             for (record, number) in files { #expect(try await kept.bytes(of: record) == RawFiles.bytes(number), "\(seed): \(record)") }
-            // With nobody at work: what is there is needed, and what is needed is there.
+            // Without any work under way, existing chunks are needed, and needed ones exist.
             #expect(try await server.stop() == 0)
             let collected = try await Nacre.run(["assets", "collect", "--data", server.data], in: server.scratch)
             #expect(collected.status == 0, "\(seed): \(collected.messages)")
@@ -47,8 +48,8 @@ struct AssetKillTests {
         }
     }
 
-    /// Writers that save files in records which stay, and one that makes a zone with such files and takes it away with all of them: they are collected at
-    /// once, and share chunks with those that stay.
+    /// Runs writers that save files in records which stay. Another one makes a zone of such files and deletes it:
+    /// they are collected at once, and share chunks with those that stay.
     private func write(
         _ server: RunningServer, _ client: WebServicesClient, _ saved: Locked<[String: Int]>,
         while goesOn: @escaping @Sendable () -> Bool
@@ -60,7 +61,7 @@ struct AssetKillTests {
                     var number = writer
                     while goesOn() {
                         await server.whenUp()
-                        // What was not acknowledged may be there or not: its name is not used again.
+                        // An unacknowledged save may have been done: its name is not used again.
                         if (try? await files.save(RawFiles.bytes(number), in: "r\(number)")) != nil {
                             saved.withLock { [number] in $0["r\(number)"] = number }
                         }

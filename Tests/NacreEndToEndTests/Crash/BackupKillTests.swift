@@ -4,9 +4,9 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// Backups under full load, with `kill -9` of the server or of the command at any moment.
+/// Tests of backups under full load, with `kill -9` of the server or of the command at any moment.
 struct BackupKillTests {
-    /// `NACRE_BACKUP_ROUNDS`: more of them for a longer look.
+    /// `NACRE_BACKUP_ROUNDS` sets another number of rounds.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_BACKUP_ROUNDS"].flatMap { Int($0) } ?? 5
     private static let writers = 4
     private static let padding = String(repeating: "so that a backup takes its time; ", count: 300)
@@ -25,7 +25,7 @@ struct BackupKillTests {
                 finished += try await attempt(round, server, counters, &seed)
                 if try !server.process.isRunning { try await server.start() }
             }
-            // One that nobody disturbs, so that there is one in any case.
+            // One backup without a kill, so that at least one finishes.
             finished += try await attempt(Self.rounds, server, counters, &seed, disturbs: false)
             goesOn.withLock { $0 = false }
             try await writing
@@ -37,12 +37,12 @@ struct BackupKillTests {
 
     private struct Finished {
         var path: String
-        /// How many records of each writer were acknowledged before the backup began, and sent before it ended.
+        /// Records of each writer that were acknowledged before the backup began; `sent`: sent before it ended.
         var acknowledged: [Int]
         var sent: [Int]
     }
 
-    /// Each writer makes records one after the other, each once: its n-th is there only if all before it are.
+    /// Each writer makes records one after the other, each once: its n-th exists only if all before it do.
     private func write(_ cloud: FaultedCloud, _ counters: [Locked<Int>], while goesOn: @escaping @Sendable () -> Bool) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (writer, counter) in counters.enumerated() {
@@ -68,7 +68,7 @@ struct BackupKillTests {
         let process = try Launched(["backup", "create", path, "--data", server.data], in: server.scratch)
         if disturbs {
             _ = await appearance.wait(while: process, seconds: RunningServer.patienceSeconds)
-            // Anywhere from the first byte to beyond the last: so many answers later.
+            // After a random number of answers, anywhere from the first byte to beyond the last.
             let count = Int.random(in: 0..<60, using: &seed)
             let start = counters.reduce(0) { $0 + $1.withLock { $0 } }
             while counters.reduce(0, { $0 + $1.withLock { $0 } }) < start + count, process.isRunning { await Task.yield() }
@@ -76,17 +76,17 @@ struct BackupKillTests {
         }
         _ = await process.ended()
         let sent = counters.map { $0.withLock { $0 } + 1 }
-        // A command that was killed leaves its backup to the server, which gives it its name as the last of all.
+        // After a kill of the command the server finishes the backup, and names it last.
         if FileManager.default.fileExists(atPath: path) { return [Finished(path: path, acknowledged: acknowledged, sent: sent)] }
         let unnamed = path + ".part"
         guard FileManager.default.fileExists(atPath: unnamed), try !server.process.isRunning else { return [] }
         let status = try await Nacre.run(["backup", "verify", unnamed], in: server.scratch).status
         #expect(status == 0 || status == 2, "\(seed)")
-        // Killed between its last byte and its name it is a whole backup, and has to be one of a moment like any other.
+        // Killed between its last byte and its name it is a complete backup of one moment, like any other.
         return status == 0 ? [Finished(path: unnamed, acknowledged: acknowledged, sent: sent)] : []
     }
 
-    /// Restores it, serves it, and looks whether its records are those of one moment.
+    /// Restores the backup, serves it, and checks that its records are those of one moment.
     private func check(_ backup: Finished, _ server: RunningServer, _ cloud: FaultedCloud) async throws {
         #expect(try await Nacre.run(["backup", "verify", backup.path], in: server.scratch).status == 0)
         let restored = try await Nacre.run(["backup", "restore", backup.path, "--data", server.data, "--replace"], in: server.scratch)

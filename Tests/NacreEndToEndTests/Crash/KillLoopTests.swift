@@ -4,19 +4,19 @@ import NacreCloudTorture
 import NacreLocks
 import Testing
 
-/// `kill -9` at any moment loses nothing that was acknowledged, and leaves nothing half done.
+/// Tests that `kill -9` at any moment loses nothing acknowledged, and leaves nothing half done.
 struct KillLoopTests {
     private static let zones = ["North", "South", "West"]
     private static let writers = 6
     private static let readers = 3
-    /// `NACRE_KILL_ROUNDS`: more of them for a longer look.
+    /// `NACRE_KILL_ROUNDS` sets another number of rounds.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_KILL_ROUNDS"].flatMap { Int($0) } ?? 10
     /// Answers between two kills, at most.
     private static let answersPerRound = 60
 
     @Test func `what was acknowledged survives kill -9, whole and once, and every token leads to it`() async throws {
         var seed = SeededRandom()
-        // Whatever fails, it is found again by this.
+        // The seed repeats a failure.
         print(seed)
         let log = OutsideLog(zones: Self.zones)
         try await RunningServer.with { server in
@@ -35,7 +35,7 @@ struct KillLoopTests {
         }
     }
 
-    /// Writers and readers at work while the server is killed and started again, round after round.
+    /// Runs writers and readers while the server is killed and started again, round after round.
     private func work(against server: RunningServer, _ client: SurvivingClient, _ log: OutsideLog, _ seed: inout SeededRandom) async throws {
         let goesOn = Locked(true)
         let writers = (0..<Self.writers).map { Writer("w\($0)", zones: Self.zones, client: client, log: log, seed: seed.branch()) }
@@ -43,7 +43,7 @@ struct KillLoopTests {
         async let written: Void = each(writers, endsWith: log) { writer in try await writer.run { goesOn.withLock { $0 } } }
         async let read: Void = each(readers) { reader in try await reader.run() }
         for _ in 0..<Self.rounds {
-            // The answer to one writer finds the others anywhere between their first byte and their commit.
+            // When one writer is answered, the others are anywhere between their first byte and their commit.
             await log.acknowledged(log.acknowledged + Int.random(in: 1...Self.answersPerRound, using: &seed))
             await server.kill()
             try await server.start()
@@ -53,7 +53,7 @@ struct KillLoopTests {
         _ = try await (written, read)
     }
 
-    /// Runs all at once. Whoever waits for the log hears when there is no more to come, also after an error.
+    /// Runs all at once. Tasks that wait for the log are told when it is complete, also after an error.
     private func each<Worker: Sendable>(
         _ workers: [Worker], endsWith log: OutsideLog? = nil, _ body: @escaping @Sendable (inout Worker) async throws -> Void
     ) async throws {
@@ -76,7 +76,8 @@ struct KillLoopTests {
         #expect(violations.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
     }
 
-    /// The data speak for themselves: each seal fits what its batch wrote, no more and no fewer, and the counter counted each of its writes.
+    /// Checks the data by themselves: each seal fits exactly the records of its batch, and the counter counted each
+    /// of its writes.
     private func check(_ witnesses: [RawRecord], against history: ZoneNotes, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }
         let batches = Dictionary(uniqueKeysWithValues: acknowledged.map { ($0.id, $0) })

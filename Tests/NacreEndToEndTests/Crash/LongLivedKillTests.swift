@@ -3,15 +3,16 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// Long-lived operations of an app that is killed while it sends, and of an agent that is: each is done once, and its app hears of all of it.
+/// Tests of long-lived operations with kills of the sending app and of the agent: each is done once, and its app gets
+/// all results.
 struct LongLivedKillTests {
-    /// `NACRE_KILL_ROUNDS`: more of them for a longer look.
+    /// `NACRE_KILL_ROUNDS` sets another number of rounds.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_KILL_ROUNDS"].flatMap { Int($0) } ?? 6
     private static let zones = ["A", "B", "C"]
     private static let notesPerZone = 5
     private static let photoBytes = 300_000
 
-    /// One user's machine and the server, with a proxy between them that counts bytes.
+    /// A user's machine and the server, with a proxy between them that counts bytes.
     private struct Machine {
         let folder: TemporaryFolder
         let proxy: CuttingProxy
@@ -32,7 +33,7 @@ struct LongLivedKillTests {
             try Launched(arguments, program: "NacreLongLivedApp", in: folder.path, environment: environment)
         }
 
-        /// The agents of this machine that run.
+        /// Returns the running agents of this machine.
         func agents() -> [pid_t] {
             let mine = "XDG_STATE_HOME=\(state)"
             return ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { pid_t($0) }.filter { pid in
@@ -63,7 +64,7 @@ struct LongLivedKillTests {
         }
     }
 
-    /// Lines of a launch that hears everything.
+    /// The output of a launch that gets all results.
     private var all: [String] {
         Self.zones.flatMap { zone in (0..<Self.notesPerZone).map { "saved \(zone)/note\($0) ok" } } + ["end ok"]
     }
@@ -75,7 +76,7 @@ struct LongLivedKillTests {
         for result in try await device.database.modifyRecordZones(saving: zones, deleting: []).saveResults.values { _ = try result.get() }
     }
 
-    /// What the server has, and that each record was made by one commit.
+    /// Checks the server's records, and that each was made by one commit.
     private func check(_ machine: Machine) async throws {
         let device = try Device(machine.cloud, token: machine.token)
         for zone in Self.zones {
@@ -99,7 +100,7 @@ struct LongLivedKillTests {
             var told = 0
             for round in 0..<Self.rounds {
                 machine.proxy.reset()
-                // A photo and the requests of each zone, with what one attempt that is cut off sends again.
+                // A photo and the requests of each zone, with the repeated bytes of one attempt that was cut off.
                 let end = Int.random(in: 0...(Self.photoBytes + 20_000) * Self.zones.count, using: &seed)
                 let app = try machine.app("save", machine.folder.path, "\(Self.notesPerZone)")
                 while app.isRunning, machine.proxy.sent < end || !app.outputText.contains("kept") { await Task.yield() }
@@ -108,7 +109,8 @@ struct LongLivedKillTests {
                 let heard = app.outputText.split(separator: "\n").map(String.init)
                 #expect(app.errorText.isEmpty)
                 try #require(heard.first == "kept")
-                // In some rounds the agent is killed as well, and the app's launch starts none: it finishes the operation by itself.
+                // In some rounds the agent is killed as well, and the app's launch starts none: the app finishes the
+                // operation itself.
                 let killsAgent = Bool.random(using: &seed)
                 if killsAgent { machine.killAgents() }
                 let isOver = heard.contains("end ok")
@@ -136,7 +138,7 @@ struct LongLivedKillTests {
     @Test func `what an app leaves behind is done though no app comes back, and its agent ends`() async throws {
         try await withMachine { machine in
             try await makeZones(machine, fresh: false)
-            // Where nothing goes over the wire the app cannot be done before it is killed, however late that is.
+            // While the proxy passes nothing on, the app cannot finish before it is killed, however late that is.
             try await machine.proxy.holding {
                 let app = try machine.app("save", machine.folder.path, "\(Self.notesPerZone)")
                 while app.isRunning, !app.outputText.contains("kept") { await Task.yield() }
@@ -150,7 +152,7 @@ struct LongLivedKillTests {
             let next = try machine.app("resume")
             #expect(await next.ended() == 0)
             #expect(next.outputText.split(separator: "\n").map(String.init) == ["found"] + all + ["left 0"])
-            // Nothing is asked, and nothing is sent.
+            // No request is sent.
             #expect(machine.proxy.sent - sent == 0)
         }
     }

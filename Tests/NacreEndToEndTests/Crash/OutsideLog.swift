@@ -1,12 +1,13 @@
 import NacreCloudTestSupport
 import NacreLocks
 
-/// What the test's own process remembers, whatever becomes of the server: each batch with its answer, each page, each look.
+/// The record in the test's own process, which survives the server: each batch with its answer, each page, each
+/// lookup.
 final class OutsideLog: Sendable {
     private struct State {
         var tick = 0
         var histories: [String: ZoneNotes]
-        /// Batches that were sent, for those who look at them while it is open whether they are there.
+        /// Batches that were sent, for readers that look them up while they are in progress.
         var sent: [(zone: String, batch: ZoneNotes.Batch)] = []
         var acknowledged = 0
         var isClosed = false
@@ -19,7 +20,7 @@ final class OutsideLog: Sendable {
         state = Locked(State(histories: Dictionary(uniqueKeysWithValues: zones.map { ($0, ZoneNotes(zone: $0)) })))
     }
 
-    /// One more moment of the clock that all batches share.
+    /// Returns the next tick of the clock that all batches share.
     func tick() -> Int {
         state.withLock { state in
             state.tick += 1
@@ -27,12 +28,12 @@ final class OutsideLog: Sendable {
         }
     }
 
-    /// Before a batch is sent for the first time.
+    /// Notes a batch before it is sent for the first time.
     func begin(_ batch: ZoneNotes.Batch, in zone: String) {
         state.withLock { $0.sent.append((zone, batch)) }
     }
 
-    /// A batch has its answer.
+    /// Notes that a batch is answered.
     func end(_ batch: ZoneNotes.Batch, in zone: String) {
         let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.histories[zone]?.batches.append(batch)
@@ -46,7 +47,7 @@ final class OutsideLog: Sendable {
 
     var acknowledged: Int { state.withLock { $0.acknowledged } }
 
-    /// Waits until so many batches have their answers, or until there will be no more.
+    /// Waits until so many batches are answered, or no more will be.
     func acknowledged(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -60,7 +61,7 @@ final class OutsideLog: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// All writers are done.
+    /// Notes that all writers are done.
     func close() {
         let woken = state.withLock { state in
             state.isClosed = true
@@ -70,7 +71,7 @@ final class OutsideLog: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// One of the latest batches, answered or not.
+    /// Returns one of the latest batches, answered or not.
     func recent(_ seed: inout SeededRandom) -> (zone: String, batch: ZoneNotes.Batch)? {
         state.withLock { $0.sent.suffix(12) }.randomElement(using: &seed)
     }

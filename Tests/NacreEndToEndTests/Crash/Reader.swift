@@ -1,7 +1,8 @@
 import Foundation
 import NacreCloudTestSupport
 
-/// Follows the feeds of all zones from token to token, begins anew now and then, and looks at batches while they are being written.
+/// Follows the feeds of all zones from token to token, begins anew at times, and looks up batches while they are
+/// written.
 struct Reader: Sendable {
     private let zones: [String]
     private let client: SurvivingClient
@@ -21,7 +22,7 @@ struct Reader: Sendable {
         while !log.isClosed {
             _ = try await step()
             try await look()
-            // The next turn comes with news.
+            // The next step waits for an acknowledgement.
             let known = log.acknowledged
             await log.acknowledged(known + 1)
         }
@@ -29,8 +30,8 @@ struct Reader: Sendable {
         for zone in zones { end(zone) }
     }
 
-    /// One request for all zones.
-    /// - Returns: whether any has more.
+    /// Sends one request for all zones.
+    /// - Returns: Whether any has more.
     private mutating func step() async throws -> Bool {
         if seed.chance(12), let zone = zones.randomElement(using: &seed), readings[zone]?.last?.moreComing == false { end(zone) }
         let asked = zones.map { zone in
@@ -49,7 +50,7 @@ struct Reader: Sendable {
         return moreComing
     }
 
-    /// Keeps what was read, and lets the next turn begin without a token.
+    /// Keeps the pages of a zone, and lets the next step begin without a token.
     private mutating func end(_ zone: String) {
         if let reading = readings.removeValue(forKey: zone) { log.add(reading, in: zone) }
     }
@@ -64,8 +65,9 @@ struct Reader: Sendable {
 }
 
 extension ZoneNotes.Page {
+    /// Makes a page of an answer.
     /// - Parameters:
-    ///   - begun: when it was asked; of a page that is asked when all is over it does not matter.
+    ///   - begun: The tick of the request; irrelevant for a page after the last write.
     init(_ zone: RawZoneChanges, after token: String?, begun: Int = 0, ended: Int = 0) throws {
         guard let next = zone.syncToken, let records = zone.records, let moreComing = zone.moreComing else {
             throw UnexpectedAnswer(status: 200, body: "changes/zone: \(zone.serverErrorCode ?? "no token")")

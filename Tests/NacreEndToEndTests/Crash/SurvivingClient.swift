@@ -1,18 +1,18 @@
 import Foundation
 
-/// A client that outlives its server: what the network lost it sends again, the same bytes, once the server is back.
+/// A client that outlives its server: it sends lost requests again with the same bytes, once the server is back.
 struct SurvivingClient: Sendable {
     let client: WebServicesClient
     let server: RunningServer
 
-    /// How often one request may meet a dying server. Each round kills once; more means that it never gets through.
+    /// Attempts of one request at most. Each round kills once; more attempts mean that it never succeeds.
     private static let attemptsMax = 200
 
     func post<Message: Decodable>(_ path: String, _ message: some Encodable, as type: Message.Type = Message.self) async throws -> Message {
         let bytes = try WebServicesClient.bytes(message)
         for _ in 0..<Self.attemptsMax {
             await server.whenUp()
-            // Whatever the network says, the answer is unknown.
+            // After any network error the outcome is unknown.
             guard let answer = try? await client.post(path, bytes) else { continue }
             do {
                 return try answer.read(type)
@@ -25,7 +25,7 @@ struct SurvivingClient: Sendable {
 }
 
 extension ZoneNotes.Sighting {
-    /// An entry of an answer as what it says of the record's version.
+    /// Makes a sighting of a record in an answer.
     init?(_ record: RawRecord) {
         guard let name = record.recordName else { return nil }
         self.init(record: name, version: record.text("version"), tag: record.recordChangeTag)

@@ -3,9 +3,10 @@ import NacreCloudTestSupport
 
 /// Writes atomic batches, one after the other, and notes each with its answer.
 ///
-/// A batch is 5 to 40 records. Each carries the batch's ID, its size and its own version; one of them, the seal, is never written again and
-/// carries a checksum over the others. Records of the writer are made, replaced (with their tag or without), deleted and made again; one record
-/// of each zone belongs to all writers and counts, by compare-and-set.
+/// A batch has 5 to 40 records, each with the batch's ID, its size and its own version. One of them, the seal, is
+/// never written again and has a checksum over the others. Records of the writer are made, replaced (with their tag
+/// or without), deleted and made again. One record of each zone belongs to all writers and counts, by
+/// compare-and-set.
 struct Writer: Sendable {
     static let counter = "counter"
     private static let sealPrefix = "seal."
@@ -95,7 +96,7 @@ struct Writer: Sendable {
         draft.writes.append(ZoneNotes.Write(record: record, version: version, follows: follows, isDeletion: isDeletion))
     }
 
-    /// One more in the record that all writers share: made once, and from then on replaced by whoever knows its tag.
+    /// Adds one to the record that all writers share: it is made once, and later replaced over its known tag.
     private func addCounter(to draft: inout Draft, in zone: String) async throws {
         let found = try await client.post("records/lookup", RawLookup([Self.counter], in: zone), as: RawRecords.self).records[0]
         let number = (found.number("number") ?? 0) + 1

@@ -1,13 +1,15 @@
 import NacreCloudTorture
 
-/// What writers and readers of one zone noted outside of the server, for a judge that knows nothing of how the server works.
+/// Notes of the writers and readers of one zone, made outside of the server, for a check that knows nothing of its
+/// implementation.
 struct ZoneNotes: Sendable {
     /// One record of a batch, as its writer knows it.
     struct Write: Hashable, Sendable {
         var record: String
-        /// Nobody else writes this version; a deletion is a version too.
+        /// Unique to this write; a deletion has a version too.
         var version: String
-        /// The version that it replaces, by the record's change tag or because the record is the writer's own; nil makes the record.
+        /// The version that it replaces, by the record's change tag or because the record is the writer's own; nil
+        /// makes the record.
         var follows: String?
         var isDeletion = false
     }
@@ -21,13 +23,13 @@ struct ZoneNotes: Sendable {
     }
 
     enum Outcome: Sendable {
-        /// With what the answer said of each record.
+        /// Done, with the records in the answer.
         case acknowledged([Sighting])
-        /// All of it, by a conflict.
+        /// Refused as a whole, by a conflict.
         case refused
     }
 
-    /// One atomic request, with the moments of its first sending and of its answer, in ticks of one clock for all.
+    /// One atomic request, with the ticks of its first sending and of its answer, on one clock for all.
     struct Batch: Sendable {
         var id: String
         var writes: [Write]
@@ -36,13 +38,13 @@ struct ZoneNotes: Sendable {
         var outcome: Outcome
     }
 
-    /// One answer of the zone's feed, with the moments of its asking.
+    /// One page of the zone's feed, with the ticks of its request.
     struct Page: Sendable {
         var begun: Int
         var ended: Int
         /// The token that was sent; nil: from the beginning.
         var after: String?
-        /// The token that came.
+        /// The token of the answer.
         var token: String
         var sightings: [Sighting]
         var moreComing: Bool
@@ -57,19 +59,19 @@ struct ZoneNotes: Sendable {
 
     var zone: String
     var batches: [Batch] = []
-    /// What each reader got, in order, each page after the last one's token.
+    /// The pages of each reader, in order, each after the last one's token.
     var readings: [[Page]] = []
     var looks: [Look] = []
-    /// Every record that was ever written, when all was over.
+    /// Every record that was ever written, after the last write.
     var final: [Sighting] = []
-    /// When all was over: the page after each token that was ever given, and after each that those pages gave.
+    /// After the last write: the page after each token ever given, and after each token of these pages.
     var replays: [String: Page] = [:]
 }
 
-// MARK: For the judge
+// MARK: Conversion to a history
 
 extension ZoneNotes {
-    /// The notes as the judge of histories reads them, and what it finds.
+    /// Converts the notes to a history, and returns its violations.
     func violations() -> [Violation] {
         var history = History()
         let keys = keys()
@@ -77,7 +79,7 @@ extension ZoneNotes {
         for batch in batches {
             for write in batch.writes { versions[write.version] = Version(batch.key) }
         }
-        // Nobody wrote it: no batch has this number.
+        // A version that no batch wrote.
         let strange = Version(BatchID(writer: BatchID.writersMax, number: 1))
         func sights(_ sightings: [Sighting], missing: Version) -> [History.Sight] {
             sightings.compactMap { sighting in
@@ -139,7 +141,7 @@ extension ZoneNotes {
         }
     }
 
-    /// A key for each record that was ever named.
+    /// Returns a key for each record that was ever named.
     private func keys() -> [String: RecordKey] {
         let written = batches.flatMap { $0.writes.map(\.record) }
         let seen = [final, looks.flatMap(\.sightings), readings.joined().flatMap(\.sightings), replays.values.flatMap(\.sightings)].joined()
@@ -155,7 +157,7 @@ extension ZoneNotes {
 }
 
 extension ZoneNotes.Batch {
-    /// "w3.12" is the twelfth of the writer 3.
+    /// The batch's ID: "w3.12" is the twelfth of writer 3.
     fileprivate var key: BatchID {
         let parts = id.drop { $0 == "w" }.split(separator: ".").compactMap { Int($0) }
         return parts.count == 2 ? BatchID(writer: parts[0], number: parts[1]) : BatchID(writer: 0, number: parts.first ?? 0)

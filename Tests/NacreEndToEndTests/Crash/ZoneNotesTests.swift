@@ -1,9 +1,10 @@
 import NacreCloudTorture
 import Testing
 
-/// What is noted beside a dying server is judged: each kind of wrong history is called by its name, and a right one is not.
+/// Tests of the check of the notes: each kind of wrong history gives its violation, and a correct one none.
 struct ZoneNotesTests {
-    /// Two batches: the first makes `a`, `b` and `c`, the second replaces `b` and deletes `c`. A reader followed, and all tokens replay.
+    /// Returns two batches: the first makes `a`, `b` and `c`, the second replaces `b` and deletes `c`. A reader
+    /// followed, and all tokens replay.
     private static func soundHistory() -> ZoneNotes {
         let a1 = ZoneNotes.Sighting(record: "a", version: "1a", tag: "1")
         let b1 = ZoneNotes.Sighting(record: "b", version: "1b", tag: "1")

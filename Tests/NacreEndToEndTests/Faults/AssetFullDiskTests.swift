@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// A disk that has no room for a file that is sent.
+/// Tests of a disk without room for an uploaded file.
 struct AssetFullDiskTests {
     @Test(.enabled(if: mayRun(MountedDisk.isAllowedInMemory), "needs root, to mount a small disk"))
     func `a file that finds no room is refused for a while, nothing of it stays, and the service goes on`() async throws {
@@ -17,7 +17,7 @@ struct AssetFullDiskTests {
             try await files.zone("create")
             let bytes = RawFiles.bytes(2) + RawFiles.bytes(5)
             try await files.save(bytes, in: "before")
-            // It ends in the middle of the file: some of its chunks find room.
+            // The disk is full in the middle of the file: some of its chunks find room.
             try DiskFiller.fill(server.data + "/filler")
             truncate(server.data + "/filler", off_t(try #require(Self.size(server.data + "/filler")) - 600_000))
             let large = (10..<20).flatMap { RawFiles.bytes($0 * 3 + 2) }

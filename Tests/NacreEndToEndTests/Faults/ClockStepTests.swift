@@ -2,10 +2,10 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// The real server under a system clock that is set by a day, either way, while it runs.
+/// Tests of the real server under a system clock that jumps by a day, either way, while it runs.
 struct ClockStepTests {
-    /// Debian: `faketime`. Put before the C library it answers for the clock, by a file that may change. ThreadSanitizer puts itself there too, and a
-    /// server with both does not start.
+    /// The library of Debian's `faketime`. Loaded before the C library it provides the clock, by a file that may
+    /// change. ThreadSanitizer loads itself there too, and a server with both does not start.
     private static var library: String? {
         #if THREAD_SANITIZER
             return nil
@@ -67,7 +67,7 @@ struct ClockStepTests {
                 try await Self.follow(cloud, &token, &seen)
                 #expect(seen == latest, "step \(step)")
             }
-            // The server did see the clock jump: new records bear its time.
+            // The server did see the clock jump: new records have its time.
             #expect(times[1] - times[0] > 80_000_000 && times[2] - times[1] < -160_000_000)
             let pid = try server.process.pid
             #expect(try await server.stop() == 0)
@@ -75,7 +75,7 @@ struct ClockStepTests {
         }
     }
 
-    /// In one piece, so that nobody reads half of it.
+    /// Writes the offset atomically, so that it is never read half.
     private static func set(_ path: String, _ offset: String) throws {
         try Data((offset + "\n").utf8).write(to: URL(filePath: path), options: .atomic)
     }

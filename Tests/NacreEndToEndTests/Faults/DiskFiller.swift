@@ -1,9 +1,9 @@
 import Glibc
 import NacreCloudTestSupport
 
-/// Leaves a disk without room.
+/// Fills a disk.
 enum DiskFiller {
-    /// Takes every block that is left.
+    /// Takes every free block.
     static func fill(_ path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXFault(call: "open", code: errno) }

@@ -3,9 +3,10 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// The real server on a disk that does not keep what it is given.
+/// Tests of the real server on a disk whose syncs fail.
 struct FailedSyncTests {
-    /// Put before the C library: while the file that `NACRE_TEST_FAILED_SYNC` names is there, no sync succeeds, and each failure adds a byte to it.
+    /// The source of a library loaded before the C library. While the file named by `NACRE_TEST_FAILED_SYNC` exists,
+    /// no sync succeeds, and each failure adds a byte to it.
     private static let library = """
         #define _GNU_SOURCE
         #include <errno.h>
@@ -34,7 +35,7 @@ struct FailedSyncTests {
         }
         """
 
-    /// A C compiler: Swift brings one.
+    /// A C compiler: Swift includes one.
     private static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang", "/usr/local/swift/usr/bin/clang"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -54,14 +55,14 @@ struct FailedSyncTests {
                 kept.append(name)
             }
             try Data().write(to: URL(filePath: trigger))
-            // Several at once: none of them may hear that it was saved.
+            // Several at once: none may be acknowledged.
             let said = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<6 { group.addTask { await cloud.isCreated("lost\(number)") } }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(!said.contains(true))
             let process = try server.process
-            // One that does not stop is stopped, and has failed.
+            // A process that does not stop is killed, which fails the test.
             let patience = Task {
                 try await Task.sleep(for: .seconds(RunningServer.patienceSeconds))
                 process.signal(SIGKILL)

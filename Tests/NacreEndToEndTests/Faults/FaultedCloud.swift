@@ -1,14 +1,14 @@
 import Foundation
 import FoundationNetworking
 
-/// One zone, one client, and records of which each is sent once: what these tests do while something fails.
+/// One zone, one client, and records that are each sent once, for tests with faults.
 struct FaultedCloud: Sendable {
     static let zone = "Notes"
 
     let server: RunningServer
     let client: WebServicesClient
 
-    /// Signs a user in on a server that is up, and makes the zone.
+    /// Signs a user in on a running server, and makes the zone.
     init(_ server: RunningServer) async throws {
         self.server = server
         let cloud = try await NewCloud(server)
@@ -18,14 +18,14 @@ struct FaultedCloud: Sendable {
         guard made.zones.allSatisfy({ $0.serverErrorCode == nil }) else { throw UnexpectedAnswer(status: 200, body: "no zone") }
     }
 
-    /// An answer with what its head says.
+    /// An answer with its relevant headers.
     struct Answer: Sendable {
         var status: Int
         var retryAfter: String?
         var body: Data
     }
 
-    /// One request on a connection of its own; nil when no answer came.
+    /// Sends one request on a connection of its own; nil when no answer came.
     func create(_ name: String, _ text: String = "") async -> Answer? {
         let record = RawRecord(recordName: name, recordType: "Note", fields: ["text": RawField(value: .text(text))])
         let message = RawModify(
@@ -44,13 +44,13 @@ struct FaultedCloud: Sendable {
         return Answer(status: http.statusCode, retryAfter: http.value(forHTTPHeaderField: "Retry-After"), body: data)
     }
 
-    /// Whether the record was saved, and said to be.
+    /// Returns whether the record was saved and acknowledged.
     func isCreated(_ name: String, _ text: String = "") async -> Bool {
         guard let answer = await create(name, text), answer.status == 200 else { return false }
         return (try? JSONDecoder().decode(RawRecords.self, from: answer.body))?.records.allSatisfy { $0.serverErrorCode == nil } ?? false
     }
 
-    /// The text of each record that is there, by name.
+    /// texts[name]: the text of each record that exists.
     func texts(of names: [String]) async throws -> [String: String] {
         var texts: [String: String] = [:]
         for start in stride(from: 0, to: names.count, by: 200) {

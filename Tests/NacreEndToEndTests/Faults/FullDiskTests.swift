@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// A disk without room under the whole server.
+/// Tests of the whole server on a disk without room.
 struct FullDiskTests {
     private static let text = String(repeating: "no room for this; ", count: 2000)
     private static let diskMebibytes = 6
@@ -19,7 +19,7 @@ struct FullDiskTests {
             try DiskFiller.fill(server.data + "/filler")
             var kept: [String] = ["before"]
             var refusal: FaultedCloud.Answer?
-            // What the log holds already it may fill; then there is no more.
+            // Blocks that the log already has can be reused; then the disk is full.
             for number in 0..<100 where refusal == nil {
                 let name = "r\(number)"
                 let answer = try #require(await cloud.create(name, Self.text))
@@ -29,7 +29,8 @@ struct FullDiskTests {
             let error = try JSONDecoder().decode(RawError.self, from: answer.body)
             #expect(answer.status == 503 && error.serverErrorCode == "TRY_AGAIN_LATER")
             #expect(Int(answer.retryAfter ?? "") ?? 0 > 0 && error.retryAfter == Int(answer.retryAfter ?? ""))
-            // On a slow machine the log may be cut meanwhile, and then there is room again: what is said to be kept is kept.
+            // On a slow machine the log may be truncated meanwhile, which makes room: acknowledged records must be
+            // kept.
             var refused: [String] = []
             for name in (0..<5).map({ "more\($0)" }) {
                 let status = await cloud.create(name, Self.text)?.status

@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A small disk of a test's own, mounted over a folder. Only root may have one, and not everywhere.
+/// A small disk of a test, mounted over a folder. Only root may mount one, and not on every machine.
 final class MountedDisk: Sendable {
     private let folder: String
     private let isMounted = Locked(true)
@@ -12,31 +12,32 @@ final class MountedDisk: Sendable {
         self.folder = folder
     }
 
-    /// A disk of so many MiB in memory.
+    /// Mounts a disk of `mebibytes` MiB in memory.
     static func inMemory(mebibytes: Int, at folder: String) throws -> MountedDisk {
         try Tool.run("/bin/mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m,mode=0700", "nacre-test", folder)
         return MountedDisk(folder)
     }
 
-    /// The ext4 file system in the file `image`. The kernel writes by itself only after five minutes: what was not synced is not in the image.
+    /// Mounts the ext4 file system in the file `image`. The kernel itself writes only after five minutes: unsynced
+    /// data is not in the image.
     static func ext4(_ image: String, at folder: String) throws -> MountedDisk {
         try Tool.run("/bin/mount", "-t", "ext4", "-o", "loop,commit=300", image, folder)
         return MountedDisk(folder)
     }
 
-    /// Makes the file `image`, an empty ext4 file system of so many MiB.
+    /// Makes the file `image`, an empty ext4 file system of `mebibytes` MiB.
     static func makeExt4(_ image: String, mebibytes: Int) throws {
         try Data().write(to: URL(filePath: image))
         guard truncate(image, off_t(mebibytes) << 20) == 0 else { throw POSIXFault(call: "truncate", code: errno) }
         try Tool.run("/sbin/mkfs.ext4", "-q", "-F", image)
     }
 
-    /// `ro` or `rw`. Files that are open for writing keep the first from happening.
+    /// Remounts as `ro` or `rw`. Files open for writing prevent the first.
     func remount(_ mode: String) throws {
         try Tool.run("/bin/mount", "-o", "remount,\(mode)", folder)
     }
 
-    /// Nobody may have a file open there.
+    /// Unmounts the disk. No file may be open there.
     func unmount() throws {
         try Tool.run("/bin/umount", folder)
         isMounted.withLock { $0 = false }
@@ -47,12 +48,12 @@ final class MountedDisk: Sendable {
         if isMounted.withLock({ $0 }) { _ = umount2(folder, Int32(MNT_DETACH)) }
     }
 
-    // MARK: Whether this machine lets us
+    // MARK: Permissions of this machine
 
-    /// Tried once: mounts a disk in memory and takes it away again.
+    /// Whether a disk in memory can be mounted: tried once.
     static let isAllowedInMemory = isAllowed { try inMemory(mebibytes: 1, at: $0) }
 
-    /// Tried once: makes a small ext4 file system, mounts it, and takes it away again.
+    /// Whether a small ext4 file system can be made and mounted: tried once.
     static let isAllowedExt4 = isAllowed { folder in
         let image = folder + ".image"
         defer { unlink(image) }

@@ -4,7 +4,7 @@ import Glibc
 import NacreCloudTestSupport
 import Testing
 
-/// Starts on a disk without room, and on one that cannot be written.
+/// Tests of starts on a disk without room, and on one that cannot be written.
 struct NoRoomAtStartTests {
     /// Waits for the answer of a route that needs no store.
     private func isUp(_ server: RunningServer, _ process: Launched) async throws {
@@ -20,7 +20,7 @@ struct NoRoomAtStartTests {
             ["serve", "--data", server.data, "--listen", "127.0.0.1:\(server.port)", "--log-format", "json"], named: name, in: server.scratch)
     }
 
-    /// Saves again and again until it succeeds: without a restart, and without anybody's help.
+    /// Saves again and again until it succeeds: without a restart or any other intervention.
     private func isCreatedAgain(_ cloud: FaultedCloud, _ name: String, while process: Launched) async -> Bool {
         while process.isRunning {
             if await cloud.isCreated(name, "olives") { return true }
@@ -53,7 +53,7 @@ struct NoRoomAtStartTests {
             let appearance = try FileAppearance(of: "admin.json", in: server.data)
             unlink(server.data + "/filler")
             #expect(await isCreatedAgain(cloud, "after", while: process))
-            // Reads see what was written since, and not the file as it stood.
+            // Reads see later writes, and not the file as it was at the start.
             #expect(try await cloud.texts(of: ["before", "refused", "after"]) == ["before": "bread", "after": "olives"])
             #expect(await appearance.wait(while: process, seconds: 30))
             process.signal(SIGTERM)

@@ -4,9 +4,9 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// The power goes while the server works: what the disk has at that moment is all that is left.
+/// Tests of power cuts while the server works: only the data on the disk at that moment survives.
 struct PowerCutTests {
-    /// `NACRE_POWER_CUTS`: more of them for a longer look.
+    /// `NACRE_POWER_CUTS` sets another number of rounds.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_POWER_CUTS"].flatMap { Int($0) } ?? 2
     private static let writers = 4
     private static let numbersPerWriter = 10_000
@@ -25,13 +25,13 @@ struct PowerCutTests {
     func `every file that was acknowledged before a power cut reads back whole after it, and what was left by half is mended by who sends it again`()
         async throws
     {
-        // The database has another disk: on one, ext4 brings chunks to it with the database's own syncs.
+        // The database has another disk: on a shared one, ext4 would write chunks with the database's own syncs.
         try await cutting("/assets", mebibytes: 256, answersMax: 16) { cloud, number in
             let files = RawFiles(client: cloud.client, zone: FaultedCloud.zone)
             return (try? await files.save(Self.file(number), in: "\(number)")) != nil
         } lost: { cloud, numbers in
             let files = RawFiles(client: cloud.client, zone: FaultedCloud.zone)
-            // What each writer was at, acknowledged or not.
+            // The last file of each writer, acknowledged or not.
             let next = Set(numbers.map { $0 / Self.numbersPerWriter }).compactMap { writer in
                 numbers.filter { $0 / Self.numbersPerWriter == writer }.max().map { $0 + 1 }
             }
@@ -44,19 +44,20 @@ struct PowerCutTests {
         }
     }
 
-    /// In one round of some chunks, which are synced one by one, and in the next of so many that all of the disk is. Most share some with files that are on
-    /// their way.
+    /// Returns a file: in one round of few chunks, which are synced one by one, and in the next of so many that the
+    /// whole disk is synced. Most files share chunks with files that are being sent.
     private static func file(_ number: Int) -> [UInt8] {
         let isLong = number / (writers * numbersPerWriter) % 2 == 1
         return isLong ? (0..<4).flatMap { RawFiles.bytes(number + $0) } : RawFiles.bytes(number)
     }
 
-    /// Cuts the power in the middle of what four writers do, starts the server on what the disk has, and looks for what was acknowledged.
+    /// Cuts the power while four writers work, starts the server on the disk's state, and checks for acknowledged
+    /// items.
     /// - Parameters:
-    ///   - folder: what of the server's data is on the disk that loses its power.
-    ///   - answersMax: before each cut, at most.
-    ///   - write: whether what has this number was acknowledged.
-    ///   - lost: which of those that were are not there as they were written.
+    ///   - folder: The part of the server's data on the disk that loses its power.
+    ///   - answersMax: Answers before each cut, at most.
+    ///   - write: Writes the item of a number, and returns whether it was acknowledged.
+    ///   - lost: Returns which of the acknowledged items are missing or damaged.
     private func cutting(
         _ folder: String, mebibytes: Int, answersMax: Int, write: @escaping @Sendable (FaultedCloud, Int) async -> Bool,
         lost: (FaultedCloud, [Int]) async throws -> [Int]
@@ -79,7 +80,7 @@ struct PowerCutTests {
                 try await Self.write(round, acknowledged, atLeast: count) {
                     await write(cloud, $0)
                 } cut: {
-                    // What the kernel has not given to the disk by now is gone.
+                    // Data that the kernel has not written to the disk by now is lost.
                     process.signal(SIGSTOP)
                     try Tool.run("/bin/cp", "--sparse=always", loaded, next)
                     process.signal(SIGKILL)
@@ -100,7 +101,7 @@ struct PowerCutTests {
         }
     }
 
-    /// Writers at work until so many answers have come; then `cut`, in the middle of what they do.
+    /// Runs writers until `count` answers have come; then runs `cut` in the middle of their work.
     private static func write(
         _ round: Int, _ acknowledged: Locked<[Int]>, atLeast count: Int, _ one: @escaping @Sendable (Int) async -> Bool,
         cut: @escaping @Sendable () throws -> Void
@@ -124,7 +125,7 @@ struct PowerCutTests {
                 answers += 1
                 if answers >= count { break }
             }
-            // An answer that comes after the copy began may be of a commit that it does not have: none is counted from here on.
+            // An answer after the copy began may be of a commit that the copy lacks: none is counted from here on.
             let before = acknowledged.withLock { $0 }
             defer { goesOn.withLock { $0 = false } }
             try cut()

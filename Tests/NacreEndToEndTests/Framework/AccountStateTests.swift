@@ -3,7 +3,7 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// What an app sees of an account whose state an administrator sets.
+/// Tests of an account whose state an administrator sets, as an app sees it.
 @Suite(.serialized)
 struct AccountStateTests {
     private static func set(_ state: String, of email: String, _ cloud: NewCloud) async throws {
@@ -38,7 +38,7 @@ struct AccountStateTests {
                         await #expect(throws: CKError.self) { try await device.database.allRecordZones() },
                         await #expect(throws: CKError.self) { try await device.container.userRecordID() },
                     ] { #expect(attempt?.code == refusal, "\(name)") }
-                    // The world still reads the public database, and nobody writes there who is nobody.
+                    // Users without an account still read the public database, and cannot write there.
                     let seen = try await device.container.publicCloudDatabase.record(for: sign.recordID)
                     let changed = await #expect(throws: CKError.self) { try await device.container.publicCloudDatabase.save(seen) }
                     #expect(changed?.code == refusal, "\(name)")
@@ -63,7 +63,7 @@ struct AccountStateTests {
         }
     }
 
-    /// Others of this process post too: that nothing more is posted, `AccountWatchTests` say.
+    /// Other tests of this process post too; `AccountWatchTests` checks that nothing more is posted.
     @Test func `an answer that shows another status posts CKAccountChanged`() async throws {
         try await Device.pair { a, _, cloud in
             let posts = Posts()
@@ -84,7 +84,7 @@ struct AccountStateTests {
     }
 }
 
-/// Counts notifications, which come on queues of their own.
+/// Counts notifications, which are posted on different queues.
 private final class Posts: Sendable {
     private struct State {
         var count = 0

@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Who is signed in, who is not, and what each may see.
+/// Tests of signed-in and signed-out users, and what each can see.
 struct AccountTests {
     private static let bob = "bob@example.com"
 
@@ -127,7 +127,7 @@ struct AccountTests {
             try await a.database.deleteRecordZone(withID: Device.zoneID)
             #expect(try await second.changes().records.count == 1)
 
-            // The token of one container is none in the other.
+            // A token of one container is not valid in the other.
             let crossed = try Device(other, token: try await cloud.device(of: Device.ada))
             #expect(try await crossed.container.accountStatus() == .noAccount)
         }
@@ -158,7 +158,7 @@ struct AccountTests {
 
     @Test func `two apps on one container share its data and know the user by one name`() async throws {
         try await Device.pair { a, _, cloud in
-            // Another app: an API token of its own for the same container.
+            // Another app: another API token for the same container.
             let otherApp = try await NewCloud(cloud.server, container: cloud.container)
             #expect(otherApp.apiToken != cloud.apiToken)
             let b = try await Device(of: Device.ada, otherApp)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Files in records, from one device to the other over a server of its own process.
+/// Tests of files in records, from one device to the other over a server in its own process.
 struct AssetTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,7 @@ struct AssetTests {
         folder = try TemporaryFolder()
     }
 
-    /// A device of Ada's, whose fetched files go into a folder of the test.
+    /// Returns a device of Ada's, whose fetched files go into a folder of the test.
     private func device(_ name: String, _ cloud: NewCloud) async throws -> CKDatabase {
         let server = CloudKitServer(
             url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken,
@@ -27,7 +27,7 @@ struct AssetTests {
 
     private func staged(_ name: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path + "/" + name)) ?? [] }
 
-    /// A file of bytes that do not repeat.
+    /// Makes a file of bytes that do not repeat.
     private func file(_ name: String, bytes: Int, seed: UInt64 = 1) throws -> CKAsset {
         var state = seed
         var data = Data(capacity: bytes + 8)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CloudKit
 
-/// Large files of the framework over a connection that counts bytes and breaks: no more travels than has to.
+/// Tests of large files over a connection that counts bytes and breaks: only necessary bytes are sent.
 struct AssetTransferTests {
-    /// A database whose files go through the proxy, while all else goes straight to the server.
+    /// Runs a database whose files go through the proxy, while all other requests go straight to the server.
     private func withDatabase(
         _ options: [String] = [], _ body: (CKDatabase, CuttingProxy, TemporaryFolder, RunningServer) async throws -> Void
     ) async throws {
@@ -37,10 +37,10 @@ struct AssetTransferTests {
         return data.prefix(count)
     }
 
-    /// More than the heads of a test's requests take, and a piece that the proxy had in its hands.
+    /// An upper bound of the bytes of a test's request heads, and one buffer of the proxy.
     private static let headBytes = 200_000
 
-    /// Bytes of whole chunks in the server's folder.
+    /// Returns the bytes of complete chunks in the server's folder.
     private func kept(by server: RunningServer) throws -> Int {
         try server.assetChunks().reduce(0) { $0 + (try FileManager.default.attributesOfItem(atPath: $1)[.size] as? Int ?? 0) }
     }
@@ -66,7 +66,7 @@ struct AssetTransferTests {
             _ = try await database.save(saved)
             #expect(proxy.sent > 0 && proxy.sent <= content.count / 50, "\(proxy.sent)")
             #expect(try await fetched(note, from: database) == content)
-            // What is there already travels not at all.
+            // Existing chunks are not sent again.
             proxy.reset()
             let copy = Device.note("two", "olives")
             copy["photo"] = CKAsset(fileURL: url)
@@ -92,7 +92,7 @@ struct AssetTransferTests {
                 database.add(operation)
             }
             _ = try saved.get()
-            // What lay in sockets is lost with each connection, and how much that is depends on the machine.
+            // Bytes in socket buffers are lost with each connection; their number depends on the machine.
             #expect(proxy.sent >= content.count && proxy.sent < cuts[2] + content.count, "\(proxy.sent)")
             #expect(try await fetched(note, from: database) == content)
         }
@@ -111,7 +111,7 @@ struct AssetTransferTests {
             let (lost, kept) = (proxy.sent, try kept(by: server))
             try await server.start()
             _ = try await saving
-            // What is kept is not sent again: only the rest.
+            // Kept chunks are not sent again: only the rest.
             #expect(kept >= 8_000_000 && lost >= kept)
             #expect(proxy.sent >= content.count && proxy.sent <= lost + content.count - kept + Self.headBytes, "\(proxy.sent), \(lost), \(kept)")
             #expect(try await fetched(note, from: database) == content)
@@ -132,7 +132,7 @@ struct AssetTransferTests {
             await server.kill()
             try await server.start()
             #expect(try await fetching == content)
-            // What lay in sockets is sent again, and no more.
+            // Only bytes in socket buffers are sent again.
             #expect(proxy.back >= content.count && proxy.back <= content.count + 12_000_000, "\(proxy.back)")
         }
     }
@@ -147,7 +147,8 @@ struct AssetTransferTests {
             _ = try await database.save(note)
             proxy.reset(endBack: 16_000_000)
             let fetching = Task { [self] in try await fetched(note, from: database) }
-            // A part and its tag, copied while the app waits for the network: what a killed one leaves, apart from its locks.
+            // A part and its tag, copied while the app waits for the network: what a killed app leaves, without its
+            // locks.
             let (staged, next) = (folder.path + "/staged", folder.path + "/next")
             func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: staged)) ?? []).sorted() }
             func size(_ path: String) -> Int { (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0 }
@@ -156,7 +157,7 @@ struct AssetTransferTests {
             for name in names() { try FileManager.default.copyItem(atPath: "\(staged)/\(name)", toPath: "\(next)/\(name)") }
             fetching.cancel()
             _ = try? await fetching.value
-            // A download that is cancelled leaves nothing, once its connection has let go of it.
+            // A cancelled download leaves no files, once its connection has ended.
             while !names().isEmpty { await Task.yield() }
             let kept = try FileManager.default.contentsOfDirectory(atPath: next).filter { $0.hasSuffix(".part") }.map { size("\(next)/\($0)") }
             try #require(kept.count == 1 && kept[0] >= 1_000_000 && kept[0] <= 16_000_000)

@@ -3,11 +3,12 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// `CKFetchRecordZoneChangesOperation` and its relative for databases, with every callback, against the server.
+/// Tests of `CKFetchRecordZoneChangesOperation` and its counterpart for databases, with every callback, against the
+/// server.
 struct ChangeOperationTests {
     private static let names = (0..<3).map { "note-\($0)" }
 
-    /// Notes what is called, in the order in which it is.
+    /// Notes the calls of blocks in their order.
     private final class Calls: Sendable {
         private let lines = Locked<[String]>([])
 

@@ -4,22 +4,22 @@ import Glibc
 import NacreCloudTestSupport
 import NacreLocks
 
-/// Passes bytes on between clients and a server, counts what clients send, and cuts the connection over which a certain byte would go: its client hears
-/// of it when the server has ended its side. Two threads a connection, blocking. Ends with `close`.
+/// Passes bytes between clients and a server, counts the clients' bytes, and cuts the connection at a given byte. The
+/// client is cut off once the server has ended its side. Two blocking threads per connection. Ends with `close`.
 final class CuttingProxy: Sendable {
     private struct State {
         var server = 0
         var sent = 0
         var back = 0
         var cuts: [Int] = []
-        /// After so many bytes of answers there is no server any more.
+        /// After so many bytes of answers no connection is passed on.
         var endBack = Int.max
     }
 
     let port: Int
     private let listener: Int32
     private let state = Locked(State())
-    /// Is passed by each connection before anything goes over it.
+    /// Passed by each connection before its first byte.
     private let gate = DispatchSemaphore(value: 1)
 
     init() throws {
@@ -36,21 +36,22 @@ final class CuttingProxy: Sendable {
     }
 
     var url: String { "http://127.0.0.1:\(port)" }
-    /// Bytes that clients have sent and that were passed on.
+    /// Bytes of clients that were passed on.
     var sent: Int { state.withLock { $0.sent } }
 
-    /// Bytes that the server has sent and that were passed on.
+    /// Bytes of the server that were passed on.
     var back: Int { state.withLock { $0.back } }
 
     func lead(to port: Int) { state.withLock { $0.server = port } }
 
-    /// Counts from nought, and cuts connections after so many bytes in all.
-    /// - Parameter endBack: after so many bytes of answers their connection ends, and no other is passed on until `lead`.
+    /// Resets the counts, and cuts connections after so many bytes in all.
+    /// - Parameter endBack: After so many bytes of answers their connection ends, and no other is passed on until
+    ///   `lead`.
     func reset(cuts: [Int] = [], endBack: Int = .max) {
         state.withLock { ($0.sent, $0.back, $0.cuts, $0.endBack) = (0, 0, cuts.sorted(), endBack) }
     }
 
-    /// Runs `body` while new connections are taken, but nothing goes over them.
+    /// Runs `body` while new connections are accepted, but their bytes are held back.
     func holding<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         hold()
         defer { gate.signal() }
@@ -75,7 +76,7 @@ final class CuttingProxy: Sendable {
         let isOver = Locked(false)
         Thread.detachNewThread { [state] in
             Self.pump(server, client) { count in
-                // What the server says of the cut does not arrive.
+                // The server's answer to the cut is dropped.
                 if isOver.withLock({ $0 }) { return 0 }
                 return state.withLock { state in
                     let passed = min(count, state.endBack - state.back)
@@ -115,8 +116,9 @@ final class CuttingProxy: Sendable {
         for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
-    /// - Parameter allowed: how many of the bytes are passed on; fewer than all cut the connection.
-    /// - Returns: whether it was cut; false: it has ended.
+    /// Passes bytes on.
+    /// - Parameter allowed: Returns how many of the bytes are passed on; fewer than all cut the connection.
+    /// - Returns: Whether it was cut; false: it has ended.
     @discardableResult
     private static func pump(_ source: Int32, _ target: Int32, _ allowed: (Int) -> Int) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)

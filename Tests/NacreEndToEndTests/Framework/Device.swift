@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// One device: a container of the framework with an account token of its own, or without an account.
+/// One device: a container of the framework with its own account token, or without an account.
 struct Device: Sendable {
     let container: CKContainer
     var database: CKDatabase { container.privateCloudDatabase }
@@ -29,7 +29,7 @@ struct Device: Sendable {
         return record
     }
 
-    /// A server on which Ada has two devices and a zone.
+    /// Runs a server on which Ada has two devices and a zone.
     static func pair(_ body: (_ a: Device, _ b: Device, _ cloud: NewCloud) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)
@@ -41,7 +41,7 @@ struct Device: Sendable {
         }
     }
 
-    /// All changes of the zone after a token, page by page.
+    /// Fetches all changes of the zone after a token, page by page.
     func changes(
         in zoneID: CKRecordZone.ID = zoneID, since token: CKServerChangeToken? = nil, pageSize: Int? = nil
     ) async throws -> (records: [CKRecord.ID: CKRecord], deleted: [CKRecord.ID], token: CKServerChangeToken, pages: Int) {

@@ -3,11 +3,11 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// Users who look users up, as an app meets them on a real server.
+/// Tests of user lookups in an app on a real server.
 @Suite(.serialized) struct DiscoveryTests {
     private static let bob = "bob@example.com"
 
-    /// As an app asks that shows its user the question, whose answer is `answer`.
+    /// Requests the permission, as an app whose user gives `answer`.
     private func ask(_ device: Device, answer: Bool) async throws -> CKContainer.ApplicationPermissionStatus {
         CloudKitServer.setPermissionPrompt({ _, _ in answer }, forContainer: "iCloud.dev.nacre.e2e")
         defer { CloudKitServer.setPermissionPrompt(nil, forContainer: "iCloud.dev.nacre.e2e") }
@@ -22,7 +22,7 @@ import Testing
             #expect(try await bob.container.userIdentity(forEmailAddress: Device.ada) == nil)
             #expect(try await a.container.applicationPermissionStatus(for: .userDiscoverability) == .initialState)
             #expect(try await ask(a, answer: true) == .granted)
-            // Asked once: the other device knows.
+            // The question is asked once: the other device has the answer.
             #expect(try await ask(b, answer: false) == .granted)
             let found = try #require(try await bob.container.userIdentity(forEmailAddress: "ADA@example.com"))
             #expect(found.userRecordID == ada && found.hasiCloudAccount && found.nameComponents == nil)
@@ -34,11 +34,11 @@ import Testing
             #expect(try await bob.container.userIdentities(forUserRecordIDs: [ada, own]).mapValues(\.userRecordID) == [ada: ada])
             #expect(try await bob.container.userIdentity(forPhoneNumber: "+44 20") == nil)
             #expect(try await bob.container.allUserIdentitiesFromContacts().isEmpty)
-            // An account without the token is nobody.
+            // A device without an account token finds nobody.
             let nobody = try Device(cloud, token: nil)
             let refused = await #expect(throws: CKError.self) { _ = try await nobody.container.userIdentity(forEmailAddress: Device.ada) }
             #expect(refused?.code == .notAuthenticated)
-            // In another container the same two are strangers.
+            // In another container the same two users cannot find each other.
             let other = try await NewCloud(cloud.server, container: "iCloud.dev.nacre.other")
             let elsewhere = try await Device(of: Device.ada, other)
             #expect(try await elsewhere.container.applicationPermissionStatus(for: .userDiscoverability) == .initialState)

@@ -5,11 +5,12 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// Subscriptions from end to end: the framework saves them on a running server, and `CloudKitPush` hears what they tell.
+/// Tests of subscriptions from end to end: the framework saves them on a running server, and `CloudKitPush` gets
+/// their notifications.
 struct PushTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Atlas")
 
-    /// Two devices of one user.
+    /// Returns two devices of one user.
     private func devices(_ server: RunningServer) async throws -> (a: CKContainer, b: CKContainer) {
         let administrator = Administrator(server: server)
         let token = try await administrator.preparedWithUser()
@@ -68,7 +69,7 @@ struct PushTests {
             #expect(kept.subscriptionID == "creole" && kept.notificationInfo?.alertBody == "A creole language")
             #expect(try await b.privateCloudDatabase.allSubscriptions().map(\.subscriptionID) == ["creole"])
             let heard = await listen(b)
-            // Does not match, and B's own: neither is told.
+            // A record that does not match, and a save of B itself: no notification for either.
             _ = try await a.privateCloudDatabase.save(language("deu", "hallo"))
             _ = try await b.privateCloudDatabase.save(language("own", "bonjou"))
             _ = try await a.privateCloudDatabase.save(language("hat", "bonjou"))
@@ -164,7 +165,7 @@ struct PushTests {
                 (Self.query(id: ""), .private, .invalidArguments, "ID"),
                 (Self.query(options: []), .private, .invalidArguments, "firesOnRecordCreation"),
                 (Self.query(options: .firesOnce), .private, .invalidArguments, "firesOnRecordCreation"),
-                // In a database that does not take its kind.
+                // A database that does not support its kind.
                 (Self.query(), .shared, .invalidArguments, "query subscriptions are not supported in the shared database"),
                 (atlas, .public, .invalidArguments, "zone subscriptions are not supported in the public database"),
                 (atlas, .shared, .invalidArguments, "zone subscriptions are not supported in the shared database"),

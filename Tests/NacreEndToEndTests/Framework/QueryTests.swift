@@ -5,7 +5,8 @@ import FoundationNetworking
 import NacreCloudServer
 import Testing
 
-/// Queries of the framework over a real server: each predicate that CloudKit documents, orders, pages and refusals.
+/// Tests of queries of the framework over a real server: each predicate that CloudKit documents, orders, pages and
+/// refusals.
 @Suite(.timeLimit(.minutes(5)))
 struct QueryTests {
     private static let epoch = Date(timeIntervalSinceReferenceDate: 700_000_000.123_456)
@@ -50,7 +51,7 @@ struct QueryTests {
         }
     }
 
-    /// The names that a query finds, as letters: "A B" for Aachen and Berlin. Sorted unless the query sorts.
+    /// Returns the names that a query finds, as letters: "A B" for Aachen and Berlin. Sorted unless the query sorts.
     private static func found(_ predicate: NSPredicate, _ device: Device, sort: [NSSortDescriptor]? = nil) async throws -> String {
         let query = CKQuery(recordType: "City", predicate: predicate)
         query.sortDescriptors = sort
@@ -186,7 +187,7 @@ struct QueryTests {
             #expect(rest.matchResults.map(\.0.zoneID) == [.default] && rest.queryCursor == nil)
             let one = try await b.database.records(matching: query, inZoneWith: other)
             #expect(one.matchResults.map(\.0) == [CKRecord.ID(recordName: "one", zoneID: other)])
-            // What was found can be edited and saved where it is.
+            // Found records can be edited and saved in their zone.
             let found = try #require(try one.matchResults.first?.1.get())
             found["text"] = "in it again"
             try await b.database.save(found)
@@ -233,7 +234,7 @@ struct QueryTests {
             let created = try #require(first.creationDate)
             #expect(try await Self.found(NSPredicate(format: "creationDate = %@ AND name = 'Bonn'", created), b) == "Bo")
             #expect(try await Self.found(NSPredicate(format: "creationDate > %@", created.addingTimeInterval(3600)), b) == "")
-            // Either name is the user.
+            // Either name means the user.
             for id in [CKRecord.ID(recordName: CKCurrentUserDefaultName), try await b.container.userRecordID()] {
                 #expect(try await Self.found(NSPredicate(format: "creatorUserRecordID = %@", id), b) == "A Be Bo C D")
                 let reference = CKRecord.Reference(recordID: id, action: .none)
@@ -243,7 +244,7 @@ struct QueryTests {
         }
     }
 
-    /// Marks a system field of cities queryable, as an administrator does, and waits until it can be used.
+    /// Makes a system field of cities queryable, as an administrator does, and waits until it is.
     private func index(_ field: String, _ cloud: NewCloud) async throws {
         let admin = try cloud.server.admin
         var request = URLRequest(url: try WebServicesClient.url("\(admin.url)/admin/1/schema/indexes"))

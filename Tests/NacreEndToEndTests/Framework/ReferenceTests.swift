@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// References of the framework over a real server: what goes with a target, and what a missing one is called.
+/// Tests of references over a real server: the records deleted with a target, and the error for a missing one.
 @Suite(.timeLimit(.minutes(5)))
 struct ReferenceTests {
     private static func child(_ name: String, of target: String) -> CKRecord {

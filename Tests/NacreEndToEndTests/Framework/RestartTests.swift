@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What an app keeps on its disk goes on working after it, and the server, started anew.
+/// Tests that an app's saved state works after restarts of the app and of the server.
 struct RestartTests {
     private func archived<Value: NSObject & NSSecureCoding>(_ value: Value, as type: Value.Type) throws -> Value {
         let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
@@ -37,7 +37,7 @@ struct RestartTests {
             #expect(try await after.changes(since: zoneToken).records[Device.recordID("one")]?["text"] as? String == "olives")
             #expect(try await after.database.databaseChanges(since: databaseToken).modifications.map(\.zoneID) == [Device.zoneID])
 
-            // And the same fields once more are stale now.
+            // The same fields are stale the second time.
             let stale = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
             stale.requiresSecureCoding = true
             let old = try #require(CKRecord(coder: stale))

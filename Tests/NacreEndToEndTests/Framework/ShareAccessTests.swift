@@ -3,7 +3,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// Ways into a share for who was not invited by name, as the apps of Ada, Ben and Cleo see them.
+/// Tests of access to a share for users who were not invited by name, in the apps of Ada, Ben and Cleo.
 struct ShareAccessTests {
     private static let ben = "ben@example.com"
     private static let cleo = "cleo@example.com"
@@ -22,8 +22,8 @@ struct ShareAccessTests {
             return try #require(try await ada.database.save(share) as? CKShare)
         }
 
-        /// Asks for access.
-        /// - Returns: why not; nil: it was asked for.
+        /// Requests access.
+        /// - Returns: The error; nil: it was requested.
         func refusal(of device: Device, at url: URL) async -> CKError? {
             do {
                 try await device.container.requestShareAccess(for: [url])[url]?.get()
@@ -34,7 +34,8 @@ struct ShareAccessTests {
         }
     }
 
-    /// - Parameter benSignsUp: Ben has made his account himself, and only claims its address.
+    /// Runs the scene.
+    /// - Parameter benSignsUp: Whether Ben has made his account himself, and only claims its address.
     private static func with(benSignsUp: Bool = false, _ body: (Scene) async throws -> Void) async throws {
         try await RunningServer.with(benSignsUp ? ["--open-sign-up"] : []) { server in
             let cloud = try await NewCloud(server)
@@ -132,7 +133,7 @@ struct ShareAccessTests {
             let accepted = try await scene.ben.container.accept(try await scene.ben.container.shareMetadata(for: url))
             #expect(accepted.currentUserParticipant?.isApprovedRequester == true && accepted.requesters.isEmpty)
 
-            // A participant decides nothing.
+            // A participant cannot decide on requests.
             let shared = CKRecordZone.ID(zoneName: Self.zoneID.zoneName, ownerName: try await scene.ada.container.userRecordID().recordName)
             let id = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: shared)
             let seen = try #require(try await scene.ben.container.sharedCloudDatabase.record(for: id) as? CKShare)
@@ -161,7 +162,7 @@ struct ShareAccessTests {
     }
 }
 
-/// What an operation tells on its callback queue.
+/// The results that an operation passes on its callback queue.
 private final class Collected: @unchecked Sendable {
     // Sendable: touched on the callback queue alone.
     var results: [URL: Result<Void, any Error>] = [:]

@@ -3,7 +3,7 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// A zone that Ada shares, as the apps of Ada, Ben and Cleo see it.
+/// Tests of a zone that Ada shares, in the apps of Ada, Ben and Cleo.
 struct SharingTests {
     private static let ben = "ben@example.com"
     private static let cleo = "cleo@example.com"
@@ -68,7 +68,7 @@ struct SharingTests {
             #expect(seen.share?.recordID == CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: try await scene.zoneSeenByOthers()))
             try await database.deleteRecord(withID: share.recordID)
             #expect(try await database.recordZone(for: Self.zoneID).share == nil)
-            // A share of a record is its root's.
+            // A share of a record belongs to its root, not to the zone.
             let root = try await database.record(for: Self.trip("one", "").recordID)
             _ = try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
             #expect(try await database.recordZone(for: Self.zoneID).share == nil)
@@ -145,7 +145,7 @@ struct SharingTests {
             #expect(try await shared.allRecordZones().isEmpty)
             var deletions: [CKRecordZone.ID] = []
             var since = token
-            // The row of the feed is made behind the commit.
+            // The feed's row is made after the commit.
             for _ in 0..<1000 where deletions.isEmpty {
                 let changes = try await shared.databaseChanges(since: since)
                 deletions += changes.deletions.map(\.zoneID)
@@ -170,7 +170,7 @@ struct SharingTests {
             #expect(try await shared.allRecordZones().isEmpty)
             let kept = try #require(try await scene.ada.database.record(for: share.recordID) as? CKShare)
             #expect(kept.participants.map(\.role) == [.owner] && kept.publicPermission == .readOnly)
-            // The owner ends it for everybody, and shared again it has the URL it had.
+            // The owner ends the share for all; shared again it has the same URL.
             try await scene.ada.database.deleteRecord(withID: share.recordID)
             let ended = await #expect(throws: CKError.self) { try await scene.accept(saved, by: scene.ben) }
             #expect(ended != nil)
@@ -233,7 +233,7 @@ struct SharingTests {
             try await scene.ada.database.save(current)
             let gone = await #expect(throws: CKError.self) { try await shared.record(for: seen.recordID) }
             #expect(gone?.code == .zoneNotFound)
-            // The share goes, and the root is nobody's any more; shared again it has the URL it had.
+            // The share is deleted, and the root is private again; shared again it has the same URL.
             _ = try await scene.ada.database.deleteRecord(withID: share.recordID)
             let bare = try await scene.ada.database.record(for: root.recordID)
             #expect(bare.share == nil)
@@ -255,7 +255,7 @@ struct SharingTests {
                 scene.ada.container.add(none)
             }
 
-            // Ben is invited to a zone, and Cleo to another one, which Ben knows the URL of.
+            // Ben is invited to a zone, and Cleo to another one, whose URL Ben knows.
             let first = try await scene.sharedWithBen(.readOnly)
             let other = CKRecordZone.ID(zoneName: "Other")
             try await scene.ada.database.save(CKRecordZone(zoneID: other))
@@ -297,7 +297,7 @@ struct SharingTests {
             let data = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
             let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data))
             #expect(back.url == share.url && back.participants.map(\.permission) == [.readWrite, .readWrite])
-            // What was changed before is saved after.
+            // The earlier change is saved now.
             let saved = try #require(try await scene.ada.database.save(back) as? CKShare)
             #expect(saved.participants.map(\.permission) == [.readWrite, .readWrite])
             let metadata = try await scene.ben.container.shareMetadata(for: try #require(share.url))

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// Two devices of one user over a server of its own process: what one does the other learns.
+/// Tests of two devices of one user over a server in its own process: each sees the other's changes.
 struct TwoDeviceTests {
     @Test func `a save on one device arrives on the other by the changes of the database and of the zone`() async throws {
         try await Device.pair { a, b, _ in
@@ -134,7 +134,7 @@ struct TwoDeviceTests {
             #expect(results.saveResults.count == 400)
             for result in results.saveResults.values { _ = try result.get() }
             try await a.database.save(Device.note("last", "alone"))
-            // A commit is never torn: the page of 50 is one of 400.
+            // A commit is never split: the page of 50 has all 400.
             let changes = try await b.changes(pageSize: 50)
             #expect(Set(changes.records.keys.map(\.recordName)) == Set(names + ["last"]))
             #expect(changes.pages == 2)

@@ -3,7 +3,7 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// A user's record in the public and in the private database, as an app meets it.
+/// Tests of a user's record in the public and in the private database, in an app.
 struct UserRecordTests {
     private static let bob = "bob@example.com"
 
@@ -60,7 +60,7 @@ struct UserRecordTests {
             let nobody = try Device(cloud, token: nil)
             #expect(try await nobody.container.publicCloudDatabase.record(for: post.recordID).creatorUserRecordID == userID)
 
-            // Either name is the user, in fetches, references and predicates.
+            // Either name means the user, in fetches, references and predicates.
             let own = try await mine.record(for: me)
             #expect(own.recordID == me && own.recordType == CKRecord.SystemType.userRecord)
             own["motto"] = "Analyse"
@@ -72,7 +72,7 @@ struct UserRecordTests {
             #expect(post["author"] as? CKRecord.Reference == reference && post["readers"] as? [CKRecord.Reference] == [reference])
             let byAuthor = CKQuery(recordType: "Post", predicate: NSPredicate(format: "author == %@", me))
             #expect(try await mine.records(matching: byAuthor).matchResults.count == 1)
-            // The feed names the current user too.
+            // The feed, too, uses the name of the current user.
             try await a.database.save(Device.note("n", "x"))
             #expect(try await b.changes().records[Device.recordID("n")]?.creatorUserRecordID == me)
         }
@@ -85,7 +85,7 @@ struct UserRecordTests {
             let made = await refusal { try await database.save(CKRecord(recordType: "Users")) }
             #expect(made?.code == .permissionFailure)
             #expect(made.map { "\($0)" }?.contains("CREATE operation not permitted") == true)
-            // A new object of the same name is a new record that exists already.
+            // A new object with this name is the creation of a record that exists.
             let twin = await refusal { try await database.save(CKRecord(recordType: "Users", recordID: userID)) }
             #expect(twin?.code == .serverRecordChanged)
             for place in [database, a.database] {

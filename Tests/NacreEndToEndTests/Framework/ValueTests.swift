@@ -3,7 +3,7 @@ import CoreLocation
 import Foundation
 import Testing
 
-/// Values come back as they went, bit by bit, through framework, wire, store and back.
+/// Tests that values come back bit by bit, through framework, wire and store.
 struct ValueTests {
     private static let dates = [
         Date(timeIntervalSinceReferenceDate: 0), Date(timeIntervalSinceReferenceDate: 789_012_345.678_901_2), Date(timeIntervalSince1970: 0.1),
@@ -58,7 +58,7 @@ struct ValueTests {
         }
         for (place, integer) in Self.integers.enumerated() { #expect(record["integer\(place)"] as? Int64 == integer) }
         for (place, text) in Self.texts.enumerated() {
-            // By scalars: canonically equal is not the same.
+            // By scalars: canonically equivalent texts are different.
             let seen = record["text\(place)"] as? String
             #expect(seen.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
         }

@@ -2,7 +2,7 @@ import Foundation
 import NacreLocks
 import Testing
 
-/// `waitSeconds`: a request for changes that is answered when there are some.
+/// Tests of `waitSeconds`: a request for changes that is answered when there are some.
 struct WaitingTests {
     private func with(_ body: (_ a: WebServicesClient, _ b: WebServicesClient, _ server: RunningServer) async throws -> Void) async throws {
         try await RunningServer.with { server in
@@ -30,7 +30,7 @@ struct WaitingTests {
                 isAnswered.withLock { $0 = true }
                 return answer
             }()
-            // Several trips of others that change nothing here.
+            // Several requests of others that change nothing here.
             for _ in 0..<5 { _ = try await changes(a, after: token) }
             #expect(!isAnswered.withLock { $0 })
             let record = RawRecord(recordName: "one", recordType: "Note", fields: ["text": RawField(value: .text("bread"))])
@@ -56,7 +56,7 @@ struct WaitingTests {
         try await with { _, b, server in
             let token = try await changes(b, after: nil).syncToken
             async let waiting = changes(b, after: token, waiting: 30)
-            // The request is under way once others that came after it are answered.
+            // The request is under way once later requests are answered.
             for _ in 0..<5 { _ = try await changes(b, after: token) }
             #expect(try await server.stop() == 0)
             #expect(try await waiting.zones.isEmpty)

@@ -5,12 +5,13 @@ import NacreLocks
 
 /// Stands between a client and the server, and loses answers after the server has given them.
 ///
-/// One thread a connection, blocking; a request goes on to the server over a connection of its own. Every answer ends its connection: when one
-/// that was used before dies under a request, URLSession on Linux cannot send the body again and waits for its timeout. Ends with `close`.
+/// One thread a connection, blocking; a request goes on to the server over a connection of its own. Every answer ends
+/// its connection: when one that was used before dies under a request, URLSession on Linux cannot send the body again
+/// and waits for its timeout. Ends with `close`.
 final class LossyProxy: Sendable {
     enum Fate: Sendable {
         case deliver
-        /// The client's connection ends without a byte of the answer, which has come from the server whole.
+        /// The client's connection ends without a byte of the answer, which the server has sent completely.
         case lose
     }
 
@@ -27,9 +28,11 @@ final class LossyProxy: Sendable {
     private let fate: @Sendable (_ line: String, _ earlier: Int) -> Fate
     private let passedRequests = Locked<[Passed]>([])
 
+    /// Makes the proxy.
     /// - Parameters:
-    ///   - server: the port of the server.
-    ///   - fate: what becomes of an answer, by the request's first line and the number of requests with the same line before it.
+    ///   - server: The port of the server.
+    ///   - fate: Returns the fate of an answer, by the request's first line and the number of earlier requests with
+    ///     the same line.
     init(to server: Int, fate: @escaping @Sendable (_ line: String, _ earlier: Int) -> Fate) throws {
         self.server = server
         self.fate = fate
@@ -71,7 +74,7 @@ final class LossyProxy: Sendable {
         shutdown(client, Int32(SHUT_RDWR))
     }
 
-    /// The server's whole answer; nil when it gives none.
+    /// Returns the server's whole answer; nil when it gives none.
     private func ask(_ request: HTTPMessage) -> HTTPMessage? {
         guard let socket = try? LoopbackSocket.make() else { return nil }
         defer { Glibc.close(socket) }
@@ -82,18 +85,18 @@ final class LossyProxy: Sendable {
     }
 }
 
-/// Head and body of a request or an answer, as they came.
+/// The head and body of a request or an answer, unchanged.
 struct HTTPMessage {
     var head: Data
     var body: Data
 
     var bytes: Data { head + body }
-    /// The same, with the word that no other request may follow.
+    /// The bytes with a header that no other request follows.
     var lastOfItsConnection: Data { head.dropLast(2) + Data("Connection: close\r\n\r\n".utf8) + body }
     var firstLine: String { String(decoding: head.prefix { $0 != 13 }, as: UTF8.self) }
 }
 
-/// Cuts what comes over a socket into messages with a Content-Length; nothing here speaks in chunks.
+/// Splits a socket's bytes into messages with a Content-Length; nothing here uses chunks.
 private struct SocketStream {
     private let socket: Int32
     private var buffer = Data()

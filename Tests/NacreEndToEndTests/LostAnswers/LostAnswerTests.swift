@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// The answer gets lost after the commit: whoever asks again gets the answer, and nothing happens twice.
+/// Tests of answers lost after the commit: a retry gets the answer, and nothing happens twice.
 struct LostAnswerTests {
     private static let zone = "Notes"
     private static let user = "ada@example.com"
@@ -10,13 +10,14 @@ struct LostAnswerTests {
     private struct Setting {
         var cloud: NewCloud
         var proxy: LossyProxy
-        /// Speaks to the server itself.
+        /// A client of the server itself.
         var direct: WebServicesClient
-        /// Speaks through the proxy.
+        /// A client through the proxy.
         var through: WebServicesClient
     }
 
-    /// A server with a zone, and a proxy that loses what `isLost` says of answers to `records/modify`, by how many went before.
+    /// Runs a server with a zone, and a proxy that loses answers to `records/modify` for which `isLost` returns true,
+    /// by the number of earlier ones.
     private func with(losing isLost: @escaping @Sendable (Int) -> Bool, _ body: (Setting) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)
@@ -44,7 +45,7 @@ struct LostAnswerTests {
             recordName: "counter", recordType: "Counter", recordChangeTag: tag, fields: ["number": RawField(value: .number(number))])
     }
 
-    /// Everything that the zone's feed shows after a token.
+    /// Returns all changes in the zone's feed after a token.
     private func feed(_ client: WebServicesClient, after token: String? = nil) async throws -> (records: [RawRecord], token: String) {
         let asked = RawZoneChanges(zoneID: RawZoneID(zoneName: Self.zone), syncToken: token)
         let answer: RawZones = try await client.post("changes/zone", RawZones(zones: [asked]))

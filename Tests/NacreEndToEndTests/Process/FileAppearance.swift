@@ -2,17 +2,18 @@ import Dispatch
 import Glibc
 import NacreCloudTestSupport
 
-/// Waits, without asking again and again, until a name appears in a folder. Watches from its making on, so that nothing is missed between.
+/// Waits, without polling, until a name appears in a folder. Watches from its creation on, so that nothing is missed.
 final class FileAppearance: Sendable {
     private let descriptor: Int32
     private let isIt: @Sendable (String) -> Bool
 
+    /// Waits for a name.
     /// - Throws: `POSIXFault` when the folder cannot be watched.
     convenience init(of name: String, in folder: String) throws {
         try self.init(in: folder) { $0 == name }
     }
 
-    /// Any name with this end.
+    /// Waits for any name with this suffix.
     /// - Throws: `POSIXFault` when the folder cannot be watched.
     convenience init(suffix: String, in folder: String) throws {
         try self.init(in: folder) { $0.hasSuffix(suffix) }
@@ -22,7 +23,7 @@ final class FileAppearance: Sendable {
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         self.isIt = isIt
         guard descriptor >= 0 else { throw POSIXFault(call: "inotify_init1", code: errno) }
-        // A link gives a file its name here, and so may a rename.
+        // A link gives a file its name here, and a rename may.
         guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
             throw POSIXFault(call: "inotify_add_watch", code: errno)
         }
@@ -30,10 +31,11 @@ final class FileAppearance: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Waits for the name.
     /// - Returns: false when `process` ended, or the time was up, before the name appeared.
     func wait(while process: Launched, seconds: Int) async -> Bool {
         await withCheckedContinuation { continuation in
-            // Blocks a thread of Dispatch, none of Swift's.
+            // Blocks a thread of Dispatch, none of Swift's pool.
             DispatchQueue.global().async { continuation.resume(returning: self.block(while: process, seconds: seconds)) }
         }
     }
@@ -43,7 +45,7 @@ final class FileAppearance: Sendable {
         let end = clock.now + .seconds(seconds)
         while clock.now < end {
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // The kernel ends the wait at the event; the turn of 100 ms is for the end of the process alone.
+            // The kernel ends the wait at the event; the timeout of 100 ms is for the end of the process alone.
             _ = poll(&event, 1, 100)
             if names().contains(where: isIt) { return true }
             if !process.isRunning { return names().contains(where: isIt) }

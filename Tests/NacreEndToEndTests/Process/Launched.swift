@@ -20,19 +20,20 @@ final class Launched: Sendable {
 
     /// Starts an executable of this build.
     /// - Parameters:
-    ///   - program: its name.
-    ///   - folder: takes its output: `NAME.out` and `NAME.err`.
-    ///   - input: what it reads; nothing when nil.
-    ///   - environment: added to the test's own, without any setting of CloudKit.
-    ///   - isOnTerminal: it speaks to a terminal, of which both its outputs go to the first file; the process is that of `script`, whose child it is.
+    ///   - program: Its name.
+    ///   - folder: The folder for its output: `NAME.out` and `NAME.err`.
+    ///   - input: The text of its standard input; nil: empty.
+    ///   - environment: Added to the test's own, without any setting of CloudKit.
+    ///   - isOnTerminal: Whether it runs on a terminal, whose output goes to the first file; the process is then
+    ///     `script`, and the program its child.
     init(
         _ arguments: [String], program: String = "nacre", named name: String = UUID().uuidString, in folder: String, input: String? = nil,
         environment: [String: String] = [:], isOnTerminal: Bool = false
     ) throws {
         output = folder + "/" + name + ".out"
         errors = folder + "/" + name + ".err"
-        // A library that goes before the C library may set variables of its process, and then Swift, which looks for its arguments beside
-        // them, finds none. `env` takes that upon itself, and becomes `nacre`.
+        // A library loaded before the C library may set variables of its process, and then Swift, which expects its
+        // arguments beside them, finds none. `env` is started first, and becomes `nacre`.
         let isDirect = environment["LD_PRELOAD"] == nil
         let read = folder + "/" + name + ".in"
         try Data((input ?? "").utf8).write(to: URL(filePath: read))
@@ -45,7 +46,7 @@ final class Launched: Sendable {
         Thread.detachNewThread { [pid, ending] in
             Program.awaitEnd(of: pid)
             let (status, waiting) = ending.withLock { state -> (Ending, [CheckedContinuation<Ending, Never>]) in
-                // Here, so that `signal` never reaches another process with the same number.
+                // Reaped under the lock, so that `signal` never reaches another process with the same ID.
                 let status = Program.reap(pid)
                 guard case .running(let waiting) = state else { return (status, []) }
                 state = .ended(status)
@@ -55,7 +56,7 @@ final class Launched: Sendable {
         }
     }
 
-    /// `nacre` beside the test bundle.
+    /// The path of `nacre` beside the test bundle.
     static let executable = path(of: "nacre")
 
     private static func path(of program: String) -> String {
@@ -67,7 +68,7 @@ final class Launched: Sendable {
         ending.withLock { if case .running = $0 { true } else { false } }
     }
 
-    /// Does nothing once the process has ended.
+    /// Sends a signal. Does nothing once the process has ended.
     func signal(_ signal: Int32) {
         ending.withLock { if case .running = $0 { _ = kill(pid, signal) } }
     }

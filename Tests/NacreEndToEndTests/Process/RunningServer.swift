@@ -5,11 +5,11 @@ import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
-/// `nacre serve` as a process of its own, on a folder and a port that stay the same over its restarts.
+/// `nacre serve` as a separate process, on a folder and a port that stay the same over its restarts.
 ///
-/// `RunningServer.with` is the way to have one: it ends the process and removes the folder whatever happens.
+/// Use `RunningServer.with`: it ends the process and removes the folder in any case.
 final class RunningServer: Sendable {
-    /// How long a server may take until it answers, or to end. A debug build on a busy machine needs a second.
+    /// Seconds that a server may take until it answers, or to end. A debug build on a busy machine needs a second.
     static let patienceSeconds = 30
 
     let data: String
@@ -26,11 +26,11 @@ final class RunningServer: Sendable {
         var isUp = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var starts = 0
-        /// It could not be started again: nobody needs to wait.
+        /// Whether it could not be started again, so that waiting is useless.
         var isOver = false
     }
 
-    /// Whether something around the server fails, so that it has reason to log errors.
+    /// Whether faults around the server give it reason to log errors.
     enum Faults: Sendable {
         case none
         case expected
@@ -47,7 +47,7 @@ final class RunningServer: Sendable {
     }
 
     /// Starts a server, runs the body, and cleans up.
-    /// - Parameter environment: what the process finds beside the test's own.
+    /// - Parameter environment: Variables of the process besides the test's own.
     static func with<Value>(
         _ arguments: [String] = [], environment: [String: String] = [:], faults: Faults = .none,
         _ body: (RunningServer) async throws -> Value
@@ -65,8 +65,8 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// Whatever clients do, and however often it is killed, a server logs no error of its own. The time that a write takes is no error here: a debug build
-    /// beside other tests is slow.
+    /// Checks that the server logged no error, whatever clients did, and however often it was killed. Slow writes do
+    /// not count: a debug build beside other tests is slow.
     private func expectCleanLogs() {
         for number in 1...state.withLock({ $0.starts }) {
             let text = (try? String(contentsOf: URL(filePath: "\(scratch)/serve-\(number).err"), encoding: .utf8)) ?? ""
@@ -78,9 +78,9 @@ final class RunningServer: Sendable {
     }
 
     var url: String { "http://127.0.0.1:\(port)" }
-    /// By which answers lead to it: another where something stands before it.
+    /// The URL in its answers: another one where a proxy stands before it.
     private var publicURL: String { arguments.firstIndex(of: "--public-url").map { arguments[$0 + 1] } ?? url }
-    /// Where other processes of the test may leave their output.
+    /// A folder for the output of other processes of the test.
     var scratch: String { folder.path }
 
     var admin: AdminFile {
@@ -129,7 +129,7 @@ final class RunningServer: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns at once while the server is up, or else when it is again, or when it cannot be started any more.
+    /// Returns at once while the server is up; otherwise when it is up again, or cannot be started any more.
     func whenUp() async {
         await withCheckedContinuation { continuation in
             let isSettled = state.withLock { state in
@@ -141,7 +141,8 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// The paths of the chunks of assets in the data folder, or in another, in the order of their names; none before the first.
+    /// Returns the paths of asset chunks in the data folder, or in another, in the order of their names; empty before
+    /// the first.
     func assetChunks(in folder: String? = nil) throws -> [String] {
         let (manager, root) = (FileManager.default, (folder ?? data) + "/assets")
         let parts = manager.fileExists(atPath: root) ? try manager.contentsOfDirectory(atPath: root) : []
@@ -150,13 +151,13 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// SIGKILL, and waits until the process is gone. Does nothing when there is none.
+    /// Sends SIGKILL, and waits until the process is gone. Does nothing when there is none.
     func kill() async {
         _ = await end(by: SIGKILL)
     }
 
-    /// SIGTERM.
-    /// - Returns: the exit code.
+    /// Sends SIGTERM, and waits until the process is gone.
+    /// - Returns: The exit code.
     func stop() async throws -> Launched.Ending {
         try #require(await end(by: SIGTERM))
     }
@@ -179,9 +180,11 @@ struct ServerDidNotStart: Error, CustomStringConvertible {
     var description: String { "nacre serve ended with \(status) before it listened: \(errors)" }
 }
 
-/// Free ports below those that the kernel gives to outgoing connections: between two starts nobody takes one by chance.
+/// Free ports below those that the kernel gives to outgoing connections, so that none is taken by chance between two
+/// starts.
 enum QuietPort {
-    /// Those that this process was given: one that is free now may be another server's that has not started yet, or starts again.
+    /// The ports given to this process: a free one may belong to another server that has not started yet, or
+    /// restarts.
     private static let given = Locked<Set<Int>>([])
 
     static func any() throws -> Int {

@@ -2,13 +2,14 @@ import Foundation
 import FoundationNetworking
 import NacreCloudServer
 
-/// What an administrator prepares before apps come: a container with an API token, and users with tokens of their devices.
+/// An administrator's preparation for apps: a container with an API token, and users with tokens of their devices.
 struct NewCloud: Sendable {
     let server: RunningServer
     let container: String
     let apiToken: String
 
-    /// - Parameter container: another test's cloud on the same server takes another name.
+    /// Makes the container.
+    /// - Parameter container: Another test's cloud on the same server needs another name.
     init(_ server: RunningServer, container: String = "iCloud.dev.nacre.e2e") async throws {
         self.server = server
         self.container = container
@@ -23,18 +24,19 @@ struct NewCloud: Sendable {
         _ = try await Self.admin(server, "users", ["email": email, "password": Self.password])
     }
 
-    /// Makes an account as anybody may where sign-up is open.
+    /// Makes an account, as anybody may where sign-up is open.
     func signUp(_ email: String) async throws {
         _ = try await Self.post("\(server.url)/account/1/sign-up", ["email": email, "password": Self.password], bearer: nil)
     }
 
-    /// Signs a user in on one more device.
-    /// - Returns: an account token.
+    /// Signs a user in on another device.
+    /// - Returns: An account token.
     func device(of email: String) async throws -> String {
         try Self.member("token", of: try await signIn(email, kind: "account"))
     }
 
-    /// - Returns: the answer to the sign-in: `token` and `userRecordName`.
+    /// Signs a user in.
+    /// - Returns: The answer: `token` and `userRecordName`.
     func signIn(_ email: String, kind: String) async throws -> [String: String] {
         let asked = [
             "email": email, "password": Self.password, "apiToken": apiToken, "container": container, "environment": "development", "kind": kind,

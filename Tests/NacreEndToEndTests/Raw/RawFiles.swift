@@ -1,7 +1,7 @@
 import Foundation
 import FoundationNetworking
 
-/// Files of records, as a client of any maker sends and fetches them.
+/// Files of records, which a client sends and fetches by the wire alone.
 struct RawFiles: Sendable {
     let client: WebServicesClient
     let zone: String
@@ -13,7 +13,7 @@ struct RawFiles: Sendable {
     }
 
     /// Sends a file for a field of a record.
-    /// - Returns: the dictionary that a save carries.
+    /// - Returns: The dictionary that a save carries.
     func send(_ bytes: [UInt8], for record: String) async throws -> [String: Any] {
         let places = try await ask(
             "assets/upload",
@@ -40,7 +40,7 @@ struct RawFiles: Sendable {
         }
     }
 
-    /// The bytes of a record's file; nil: there is no such record.
+    /// Returns the bytes of a record's file; nil: there is no record of this name.
     func bytes(of record: String) async throws -> [UInt8]? {
         let answer = try await ask("records/lookup", ["zoneID": ["zoneName": zone], "records": [["recordName": record]]])
         guard let found = (answer["records"] as? [[String: Any]])?.first, let fields = found["fields"] as? [String: [String: Any]],
@@ -53,7 +53,7 @@ struct RawFiles: Sendable {
         return Array(file.body)
     }
 
-    /// Makes the zone, or takes it and all its records away.
+    /// Makes the zone, or deletes it with all its records.
     func zone(_ operation: String) async throws {
         _ = try await ask("zones/modify", ["operations": [["operationType": operation, "zone": ["zoneID": ["zoneName": zone]]]]])
     }
@@ -70,7 +70,8 @@ struct RawFiles: Sendable {
         return object
     }
 
-    /// Bytes of which the first part is one of a few, so that files share chunks, and the rest is the number's own.
+    /// Returns bytes whose first part is one of a few, so that files share chunks, and whose rest depends on the
+    /// number.
     static func bytes(_ number: Int) -> [UInt8] {
         func run(_ count: Int, _ seed: UInt64) -> [UInt8] {
             var state = seed

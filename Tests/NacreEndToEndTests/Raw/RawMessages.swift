@@ -1,6 +1,6 @@
 import Foundation
 
-// The wire as a stranger reads it: these types share nothing with the server's own codecs, so that a mistake in those shows.
+// Messages of the wire, independent of the server's own codecs, so that mistakes in those show.
 
 /// One value of a record's field, of the three types that these tests write.
 enum RawValue: Codable, Hashable, Sendable {
@@ -37,7 +37,7 @@ struct RawZoneID: Codable, Hashable, Sendable {
     var zoneName: String
 }
 
-/// A record of a request or an answer, what is left of one, or the error in its place.
+/// A record of a request or an answer, the remains of one, or the error in its place.
 struct RawRecord: Codable, Hashable, Sendable {
     var recordName: String?
     var recordType: String?

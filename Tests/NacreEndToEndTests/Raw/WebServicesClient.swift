@@ -1,12 +1,13 @@
 import Foundation
 import FoundationNetworking
 
-/// One device that speaks CloudKit Web Services by hand.
+/// One device that uses CloudKit Web Services directly.
 struct WebServicesClient: Sendable {
     struct Answer: Sendable {
         var status: Int
         var body: Data
 
+        /// Decodes the body.
         /// - Throws: `RawError` for an error of the whole request.
         func read<Message: Decodable>(_ type: Message.Type = Message.self) throws -> Message {
             guard status == 200 else { throw try JSONDecoder().decode(RawError.self, from: body) }
@@ -21,8 +22,9 @@ struct WebServicesClient: Sendable {
     var token: String
     private let session: URLSession
 
-    /// Whether a connection serves more than one request. When such a connection dies under a request with a body, URLSession on Linux does not
-    /// fail: it waits for its timeout. Clients of a server that dies again and again take a new one for each.
+    /// Whether a connection serves more than one request. When a reused connection dies under a request with a body,
+    /// URLSession on Linux does not fail: it waits for its timeout. Clients of a server that is often killed use a
+    /// new one for each.
     private let keepsConnections: Bool
 
     init(server: String, container: String, token: String, keepsConnections: Bool = true) {
@@ -35,12 +37,13 @@ struct WebServicesClient: Sendable {
         session = URLSession(configuration: configuration)
     }
 
-    /// The bytes of a request; a retry sends the same.
+    /// Encodes a request; a retry sends the same bytes.
     static func bytes(_ message: some Encodable) throws -> Data {
         try JSONEncoder().encode(message)
     }
 
-    /// - Throws: what the network says.
+    /// Sends a request.
+    /// - Throws: The network's error.
     func post(_ path: String, _ body: Data) async throws -> Answer {
         var request = URLRequest(url: try Self.url("\(server)/database/1/\(container)/development/private/\(path)"))
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
@@ -70,8 +73,9 @@ struct WebServicesClient: Sendable {
 }
 
 extension URLSession {
-    /// Out of reach of cancellation: URLSession on Linux stops the process when a task is cancelled in the moment in which it fails.
-    /// - Throws: what the network says.
+    /// Sends a request, shielded from cancellation: URLSession on Linux stops the process if a task is cancelled at
+    /// the moment of its failure.
+    /// - Throws: The network's error.
     func answer(to request: URLRequest) async throws -> (body: Data, response: HTTPURLResponse?) {
         let (body, response) = try await Task { try await data(for: request) }.value
         return (body, response as? HTTPURLResponse)

@@ -3,16 +3,17 @@ import NacreLocks
 
 @testable import CloudKit
 
-/// The app under the tests of `CKSyncEngine`, and its disk: notes that are sets of words, merged by their union; a deletion wins over everything.
+/// The app for tests of `CKSyncEngine`, and its disk: notes are sets of words, merged by their union; a deletion wins
+/// over everything.
 ///
-/// It keeps its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has told of what the user did; what is
-/// not kept by then is gone when the app dies.
+/// It stores its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has
+/// handled a user's change. Anything not stored by then is lost when the app dies.
 final class NoteApp: CKSyncEngineDelegate {
     struct Note: Equatable, Sendable {
         var words: Set<String> = []
-        /// The system fields of the version that the server had.
+        /// The system fields of the server's version.
         var system: Data?
-        /// The note goes with this one.
+        /// The note that this note is deleted with.
         var parent: CKRecord.ID?
         /// A field of newer versions of the app.
         var colour: String?
@@ -28,7 +29,7 @@ final class NoteApp: CKSyncEngineDelegate {
         var notes: [CKRecord.ID: Note]
         var log: [String] = []
         var waiting: [(line: String, count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        /// Events until the app dies; nil: it lives.
+        /// Events until the app dies; nil: it does not die.
         var eventsLeft: Int?
         var isDead = false
     }
@@ -41,13 +42,13 @@ final class NoteApp: CKSyncEngineDelegate {
     private let memory: Locked<Memory>
     /// Called after the app has handled an event.
     let hook = Locked<Hook?>(nil)
-    /// Instead of the app's own.
+    /// Used instead of the app's own batch.
     let batch = Locked<Batch?>(nil)
     let options = Locked<Options?>(nil)
     let isAtomic = Locked(false)
-    /// Whether a conflict, a missing zone and a lost batch are mended as a good app does.
+    /// Whether the app resolves a conflict, a missing zone and a lost batch as a good app does.
     let mends = Locked(true)
-    /// A newer version of the app, which has notes with colours.
+    /// Whether it is a newer version of the app, which has notes with colours.
     let knowsColours: Bool
 
     init(
@@ -58,17 +59,17 @@ final class NoteApp: CKSyncEngineDelegate {
         memory = Locked(Memory(disk: disk, notes: disk.notes, eventsLeft: events))
     }
 
-    // MARK: What the test sees
+    // MARK: State for tests
 
-    /// What the engine told, a line an event.
+    /// The engine's events, a line each.
     var log: [String] { memory.withLock(\.log) }
-    /// The same without states.
+    /// The log without state updates.
     var events: [String] { log.filter { $0 != "state" } }
     func clearLog() { memory.withLock { $0.log = [] } }
     func note(_ line: String) { memory.withLock { $0.log.append(line) } }
 
     var disk: Disk { memory.withLock(\.disk) }
-    /// Does nothing for the dead.
+    /// Stores the notes; does nothing once the app is dead.
     func keepNotes() { memory.withLock { if !$0.isDead { $0.disk.notes = $0.notes } } }
     var isDead: Bool { memory.withLock(\.isDead) }
     var notes: [CKRecord.ID: Note] { memory.withLock(\.notes) }
@@ -87,7 +88,7 @@ final class NoteApp: CKSyncEngineDelegate {
         }
     }
 
-    // MARK: What the user does
+    // MARK: The user's changes
 
     func write(_ name: String, _ word: String, _ engine: CKSyncEngine, in zoneID: CKRecordZone.ID? = nil) {
         change(CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID), engine) { $0.words.insert(word) }
@@ -173,7 +174,7 @@ final class NoteApp: CKSyncEngineDelegate {
                 merge(modification.record, keepsOwn: pending.contains(.saveRecord(modification.record.recordID)))
             }
             for deletion in changes.deletions {
-                // What this device has made again since, the server has not seen.
+                // The server has not seen the note that this device has made again since.
                 if pending.contains(.saveRecord(deletion.recordID)), let note = notes[deletion.recordID], note.system == nil { continue }
                 memory.withLock { $0.notes[deletion.recordID] = nil }
                 engine.state.remove(pendingRecordZoneChanges: [.saveRecord(deletion.recordID)])
@@ -214,7 +215,7 @@ final class NoteApp: CKSyncEngineDelegate {
 
     private func mend(_ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) async {
         let recordID = failure.record.recordID
-        // Deleted since.
+        // The note was deleted since.
         guard notes[recordID] != nil else { return }
         switch failure.error.code {
         case .serverRecordChanged:
@@ -227,10 +228,11 @@ final class NoteApp: CKSyncEngineDelegate {
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         case .batchRequestFailed: engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         case .unknownItem: memory.withLock { $0.notes[recordID] = nil }
-        // What it goes with is gone: so is it.
+        // Its parent is gone, so the note is deleted too.
         case .referenceViolation: memory.withLock { $0.notes[recordID] = nil }
         case .permissionFailure:
-            // Back to what the server has. The feed does not tell of it again: while the server cannot be asked, the refused change stays pending.
+            // Returns to the server's version. The feed does not show it again: while the server cannot be reached,
+            // the refused change stays pending.
             do {
                 merge(try await engine.database.record(for: recordID), keepsOwn: false)
             } catch let error as CKError where error.code == .unknownItem {

@@ -16,7 +16,9 @@ final class SyncDevice: Sendable {
     var engine: CKSyncEngine { running.withLock(\.engine) }
     var database: CKDatabase { container.database(with: scope) }
 
-    /// - Parameter token: an account token; nil: whatever `CloudKitServer.configure` says for the cloud's container.
+    /// Makes a device.
+    /// - Parameter token: An account token; nil: the one that `CloudKitServer.configure` sets for the cloud's
+    ///   container.
     init(
         _ cloud: NewCloud, token: String?, scope: CKDatabase.Scope = .private, app: NoteApp = NoteApp(), automatically: Bool = false,
         clock: SyncClock = SyncClock(jumps: true)
@@ -39,14 +41,14 @@ final class SyncDevice: Sendable {
         return CKSyncEngine(configuration)
     }
 
-    /// The app dies, and begins again with what its disk has.
+    /// Kills the app, and starts it again with the contents of its disk.
     func restart(diesAfter events: Int? = nil) {
         let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events, knowsColours: app.knowsColours)
         let engine = Self.engine(app, database)
         running.withLock { $0 = (app, engine) }
     }
 
-    /// Returns when the engine has told of what was changed before, and the app has kept it, or has died of it.
+    /// Returns when the engine has handled earlier changes, and the app has stored them, or has died.
     func told() async {
         await withCheckedContinuation { continuation in engine.turns.queue.add { continuation.resume() } }
         app.keepNotes()
@@ -55,7 +57,8 @@ final class SyncDevice: Sendable {
     func write(_ name: String, _ word: String) { app.write(name, word, engine) }
     func delete(_ name: String) { app.delete(name, engine) }
 
-    /// - Returns: the code with which it failed.
+    /// Sends changes.
+    /// - Returns: The code of its failure.
     @discardableResult
     func send(_ scope: CKSyncEngine.SendChangesOptions.Scope = .all) async -> CKError.Code? {
         do {
@@ -66,7 +69,8 @@ final class SyncDevice: Sendable {
         }
     }
 
-    /// - Returns: the code with which it failed.
+    /// Fetches changes.
+    /// - Returns: The code of its failure.
     @discardableResult
     func fetch(_ scope: CKSyncEngine.FetchChangesOptions.Scope = .all) async -> CKError.Code? {
         do {
@@ -77,7 +81,7 @@ final class SyncDevice: Sendable {
         }
     }
 
-    /// Texts of all notes of a zone that the server has, by the names of the records.
+    /// served[recordName]: the texts of all notes of a zone that the server has.
     func served(_ zoneID: CKRecordZone.ID? = nil) async throws -> [String: Set<String>] {
         var words: [String: Set<String>] = [:]
         var token: CKServerChangeToken?
@@ -91,7 +95,7 @@ final class SyncDevice: Sendable {
         }
     }
 
-    /// A server with Ada on it.
+    /// Runs a server with Ada on it.
     static func cloud(_ body: (_ cloud: NewCloud) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)
@@ -100,7 +104,7 @@ final class SyncDevice: Sendable {
         }
     }
 
-    /// A server on which Ada has two devices; neither has done anything.
+    /// Runs a server on which Ada has two unused devices.
     static func pair(_ body: (_ a: SyncDevice, _ b: SyncDevice, _ cloud: NewCloud) async throws -> Void) async throws {
         try await cloud { cloud in
             let a = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, Accounts. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`, Accounts. The numbers are that page's.
 @Suite(.serialized)
 struct SyncEngineAccountTests {
     private static let ben = "ben@example.com"
@@ -13,7 +13,7 @@ struct SyncEngineAccountTests {
         _ = try await NewCloud.admin(cloud.server, "users/state", ["email": email, "state": state])
     }
 
-    /// A container whose account is what `CloudKitServer.configure` says last, with an engine that goes on from the disk of `app`.
+    /// Returns a container whose account is the last one set by `CloudKitServer.configure`.
     private func ambient(_ cloud: NewCloud, token: String?) throws -> CKContainer {
         let server = CloudKitServer(
             url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
@@ -96,7 +96,7 @@ struct SyncEngineAccountTests {
             await a.app.heard("state", 4)
             a.app.clearLog()
             try await Self.set(state, of: Device.ada, cloud)
-            // What the server refuses in the middle, and what is refused at once.
+            // The refusal in the middle of a send, and the immediate one.
             for _ in 0..<2 {
                 let code = await a.send()
                 #expect(code == .notAuthenticated || code == .accountTemporarilyUnavailable || code == .managedAccountRestricted)

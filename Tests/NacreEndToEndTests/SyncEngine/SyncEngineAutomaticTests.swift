@@ -5,7 +5,8 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, By itself. The numbers are that page's. The clock stands still unless a test moves it.
+/// Tests of `docs/sync-engine.md`, By itself. The numbers are that page's. The clock stands still unless a test moves
+/// it.
 struct SyncEngineAutomaticTests {
     private func device(_ cloud: NewCloud) async throws -> SyncDevice {
         try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), automatically: true, clock: SyncClock())
@@ -141,12 +142,12 @@ struct SyncEngineAutomaticTests {
             await a.app.heard("didSend")
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "temporarilyUnavailable"])
             a.write("one", "bread")
-            // The engine meets it by its own request, or by the question that it holds open.
+            // The engine learns it from its own request, or from its open request for changes.
             while a.engine.turns.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
             while a.engine.turns.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
             #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "available"])
-            // Nothing is tried while the clock stands still, until somebody hears of it: here the app asks.
+            // Nothing is retried while the clock stands still, until the status is known: here the app asks.
             #expect(try await a.container.accountStatus() == .available)
             await a.app.heard("sent +one")
             #expect(!a.app.events.contains("signOut"))

@@ -4,9 +4,10 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`: what fails, what of it stays pending, and what is told. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`: failures, the changes that stay pending, and the events. The numbers are that
+/// page's.
 struct SyncEngineErrorTests {
-    /// A device whose zone is there, and whose log is empty.
+    /// Runs devices whose zone exists, and whose log is empty.
     private func with(_ body: (_ a: SyncDevice, _ b: SyncDevice) async throws -> Void) async throws {
         try await SyncDevice.pair { a, b, _ in
             a.write("zero", "bread")
@@ -129,7 +130,7 @@ struct SyncEngineErrorTests {
             #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
             await b.fetch()
             let before = try await b.database.record(for: a.app.recordID("one")).recordChangeTag
-            // The server has it: what is sent again is a conflict, and the merge of the same words.
+            // The server has it: the repeated send is a conflict, merged from the same words.
             #expect(await a.send() == .partialFailure)
             #expect(a.app.events.contains("sent !one serverRecordChanged") && a.app.events.suffix(2) == ["sent +one", "didSend"])
             #expect(before != nil && a.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -253,7 +254,7 @@ struct SyncEngineErrorTests {
         }
     }
 
-    /// A page of the zone on which a record could not be had.
+    /// Returns a page of the zone with the error of one record.
     private static func page(without name: String, _ code: CKError.Code) -> SyncTransport.Fault {
         let record = "{\"recordName\":\"\(name)\",\"serverErrorCode\":\"INTERNAL_ERROR\",\"reason\":\"gone\",\"nacre\":{\"code\":\(code.rawValue)}}"
         return .answer(

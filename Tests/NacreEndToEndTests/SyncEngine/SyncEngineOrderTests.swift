@@ -4,7 +4,8 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, Turns, State, Sending and Fetching: what is told, and in which order. The numbers are that page's.
+/// Tests of `docs/sync-engine.md`, Turns, State, Sending and Fetching: the events and their order. The numbers are
+/// that page's.
 struct SyncEngineOrderTests {
     @Test func `a first send and a first fetch tell exactly this, and nothing twice (8, 9, 14, 15, 27, 34)`() async throws {
         try await SyncDevice.pair { a, b, _ in
@@ -65,7 +66,7 @@ struct SyncEngineOrderTests {
             await a.send()
             a.app.clearLog()
             let engine = a.engine
-            // The first one is inside the delegate when the others are asked for.
+            // The first one is inside the delegate when the others are requested.
             let asked = Locked<[Task<Void, any Error>]>([])
             a.app.hook.withLock { hook in
                 let counted = hook
@@ -116,7 +117,7 @@ struct SyncEngineOrderTests {
             async let running = a.send()
             await arrival
             async let waiting = a.fetch()
-            // The second waits for its turn once its call has been made; cancelling asks both.
+            // The second waits for its turn once its call has been made; the cancellation ends both.
             while a.engine.turns.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
             await a.engine.cancelOperations()
             #expect(await running == .operationCancelled)
@@ -177,7 +178,7 @@ struct SyncEngineOrderTests {
         try await SyncDevice.pair { a, _, _ in
             await a.fetch()
             a.app.clearLog()
-            // The engine is inside the delegate while the app adds.
+            // The engine is inside the delegate while the app adds changes.
             a.app.hook.withLock {
                 $0 = { event, engine in
                     guard case .willFetchChanges = event else { return }
@@ -200,7 +201,7 @@ struct SyncEngineOrderTests {
             a.app.batch.withLock {
                 $0 = { [app = a.app] context, engine in
                     let batch = await app.ownBatch(context, engine)
-                    // Between the reading of the record and the answer of the server, the user writes on.
+                    // The user writes on between the read of the record and the answer of the server.
                     if app.words["one"] == ["bread"] { app.write("one", "wine", engine) }
                     return batch
                 }
@@ -314,7 +315,7 @@ struct SyncEngineOrderTests {
             #expect(order == ["willFetch Red", "willFetch Blue", "willFetch Notes"])
             #expect(b.app.words.count == 1001 && b.engine.state.zoneIDsWithUnfetchedServerChanges == [zones[1]])
             #expect(b.app.events.count { $0.hasPrefix("fetched") } >= 6, "page by page")
-            // Those that were left out come when they are asked for, and the database's feed tells of nothing.
+            // Excluded changes come when they are requested, although the database's feed has no change.
             b.app.clearLog()
             #expect(await b.fetch() == nil)
             #expect(b.app.events == ["willFetch", "willFetch Green", "fetched +one", "didFetch Green", "didFetch"])
@@ -328,7 +329,7 @@ struct SyncEngineOrderTests {
             #expect(await b.fetch() == nil)
             b.delete("old")
             #expect(await b.send() == nil)
-            // It begins here, with a zone that has forgotten nothing yet: what was gone before is not told.
+            // It begins here, with a zone that has forgotten nothing yet: earlier deletions are not reported.
             let c = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
             for name in ["one", "two", "three"] { c.write(name, "wine") }
             #expect(await c.send() == nil)
@@ -343,7 +344,7 @@ struct SyncEngineOrderTests {
             #expect(c.app.events.contains("fetched +three +two -one") && c.app.words == ["two": ["wine", "salt"], "three": ["wine"]])
             #expect(await a.fetch() == nil)
             #expect(a.app.events.contains("fetched +three +two -old -one") && a.app.words == c.app.words)
-            // Who has sent nothing has nothing to be told of.
+            // A device that has sent nothing needs no deletions.
             let d = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
             #expect(await d.fetch() == nil)
             #expect(d.app.events.contains("fetched +three +two") && d.app.words == c.app.words)

@@ -5,9 +5,10 @@ import Testing
 
 @testable import CloudKit
 
-/// Devices that write, send, fetch, fail and die in an order that a seed draws; and then, without faults, come to rest.
+/// Devices that write, send, fetch, fail and die in an order that a seed draws; then they come to rest without
+/// faults.
 struct SyncHistory {
-    /// What a user does now; the device has told of it to its disk when this returns, or has died.
+    /// An action of a user; when it returns, the device has stored it, or has died.
     typealias Act = (_ device: SyncDevice, _ random: inout SeededRandom) async throws -> Void
 
     static let steps = 40
@@ -20,7 +21,7 @@ struct SyncHistory {
         self.random = random
     }
 
-    /// Seeds of this run of tests, of which each is a history.
+    /// The seeds of this test run; each gives a history.
     static var seeds: [UInt64] { (0..<3).map { HistorySeed.value &+ $0 } }
 
     mutating func run(_ act: Act) async throws {
@@ -38,7 +39,7 @@ struct SyncHistory {
         try await rest()
     }
 
-    /// Dies at once, or in the middle of what comes then.
+    /// Kills a device at once, or in the middle of its next work.
     private mutating func die(_ device: SyncDevice) async {
         device.restart(diesAfter: random.chance(3) ? nil : Int.random(in: 0..<12, using: &random))
         if random.chance(2) { await device.send() }
@@ -46,7 +47,7 @@ struct SyncHistory {
         device.restart()
     }
 
-    /// Sends and fetches until nothing moves any more.
+    /// Sends and fetches until nothing changes any more.
     private func rest() async throws {
         for device in devices { device.restart() }
         for _ in 0..<12 {
@@ -71,7 +72,7 @@ struct SyncHistory {
             case 4: SyncTransport.refusal(.serviceUnavailable, "TRY_AGAIN_LATER", status: 503, retryAfter: 1)
             case 5: SyncTransport.refusal(.requestRateLimited, "THROTTLED", status: 429, retryAfter: 2)
             case 6 where path.hasPrefix("records/"): SyncTransport.refusal(.zoneBusy, "TRY_AGAIN_LATER", status: 503, retryAfter: 1)
-            // Not of a zone: what was deleted before its feed begins again is not told by it.
+            // Only for the database: if a zone's feed begins again, it does not report earlier deletions.
             case 7 where path == "changes/database": SyncTransport.refusal(.changeTokenExpired, "BAD_REQUEST")
             default: nil
             }
@@ -79,7 +80,7 @@ struct SyncHistory {
     }
 }
 
-/// What must be true in the end, said without looking at any engine: words that were written and kept are there, and notes that were deleted are
+/// The expected end, independent of any engine: words that were written and stored are there, and deleted notes are
 /// not.
 struct NoteOracle {
     private(set) var words: [String: Set<String>] = [:]
@@ -89,7 +90,8 @@ struct NoteOracle {
 
     var expected: [String: Set<String>] { words.filter { !deleted.contains($0.key) } }
 
-    /// A user writes a word into a new note, or one that is on the device; or deletes one that they made and that the server has.
+    /// Lets a user write a word into a new note or one on the device, or delete one that they made and that the
+    /// server has.
     mutating func act(_ device: SyncDevice, _ place: Int, _ random: inout SeededRandom, deletes: Bool = true) async {
         let notes = device.app.notes.keys.filter { $0.zoneID == device.app.zoneID }.map(\.recordName).sorted()
         let own = notes.filter { creators[$0] == place && device.app.disk.notes[device.app.recordID($0)]?.system != nil }

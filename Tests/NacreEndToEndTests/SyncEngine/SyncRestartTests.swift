@@ -4,9 +4,9 @@ import Testing
 
 @testable import CloudKit
 
-/// `docs/sync-engine.md`, 9: an engine goes on from any state that was told.
+/// Tests of `docs/sync-engine.md`, 9: an engine goes on from any state that it reported.
 struct SyncRestartTests {
-    /// What is still pending in a state that the app has kept; nil: it has kept none.
+    /// Returns the number of pending changes in the state that the app has stored; nil: it has stored none.
     private func pending(_ disk: NoteApp.Disk) throws -> Int? {
         try disk.state.map { try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0).state.records.count }
     }
@@ -40,8 +40,8 @@ struct SyncRestartTests {
                 points = events
                 if !isDead { break }
             }
-            // signIn, state, willSend, sentZones, state, sent, state, didSend: at two of these the server has the records, and the app has not
-            // kept that.
+            // signIn, state, willSend, sentZones, state, sent, state, didSend: at two of these the server has the
+            // records, and the app has not stored that.
             #expect(points == 8 && repeated == 2)
         }
     }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import CloudKit
 
-/// Eight situations that apps that sync meet, each with two devices that do things, fail and die in an order that a seed draws: `NACRE_SEED=… swift
-/// test --filter SyncScenarioTests` draws the same again.
+/// Tests of eight situations of syncing apps, each with two devices that act, fail and die in an order that a seed
+/// draws: `NACRE_SEED=… swift test --filter SyncScenarioTests` draws the same again.
 struct SyncScenarioTests {
     private static let ben = "ben@example.com"
 
     private func random(_ seed: UInt64) -> SeededRandom { SeededRandom(seed: seed) }
 
-    /// Both devices have what the server has, and that is what the oracle says.
+    /// Checks that both devices have the server's notes, and that these are the oracle's.
     private func agree(_ devices: [SyncDevice], with expected: [String: Set<String>]?, _ seed: UInt64) async throws {
         let served = try await devices[0].served()
         if let expected { #expect(served == expected, "NACRE_SEED=\(seed)") }
@@ -39,7 +39,7 @@ struct SyncScenarioTests {
             var history = SyncHistory([a, b], random(seed))
             var children: [String: CKRecord.ID] = [:]
             try await history.run { device, random in
-                // The child first in the list, and sent alone as often as not.
+                // The child is first in the list, and is often sent alone.
                 let name = "parent-\(children.count)"
                 let (parent, child) = (device.app.recordID(name), device.app.recordID("child-of-\(name)"))
                 device.app.change(child, device.engine) { $0.parent = parent }
@@ -54,7 +54,7 @@ struct SyncScenarioTests {
                 #expect(Dictionary(notes.map { ($0.key.recordName, $0.value.words) }) { $1 } == served, "NACRE_SEED=\(seed)")
                 for (recordID, note) in notes { #expect(note.parent == children[recordID.recordName] || children[recordID.recordName] == nil) }
             }
-            // A child whose parent was refused is dropped by the app; nothing else is missing.
+            // The app drops a child whose parent was refused; nothing more is missing.
             for (name, words) in oracle.expected where children[name] == nil { #expect(served[name] == words, "NACRE_SEED=\(seed)") }
         }
     }
@@ -116,10 +116,10 @@ struct SyncScenarioTests {
             }
             defer { CloudKitServer.configure(nil, forContainer: cloud.container) }
             try configure(tokens[0])
-            // One device that changes hands, and one that stays Ada's.
+            // One device that is handed over, and one that stays Ada's.
             let shared = try SyncDevice(cloud, token: nil)
             let adas = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
-            // What is written before anybody is known is of whoever signs in first.
+            // Changes before the first sign-in belong to the first user.
             while await shared.fetch() != nil {}
             var holder = 0
             var count = 0
@@ -127,7 +127,7 @@ struct SyncScenarioTests {
             try await history.run { device, random in
                 if device === shared, random.chance(4) {
                     try configure(nil)
-                    // Without a network the app does not hear of it, and goes on under the next user.
+                    // Without a network the app does not notice it, and goes on under the next user.
                     if random.chance(2) { await shared.fetch() }
                     holder = 1 - holder
                     try configure(tokens[holder])
@@ -157,11 +157,11 @@ struct SyncScenarioTests {
     private struct Shared {
         let ada: SyncDevice
         let ben: SyncDevice
-        /// As Ada and as Ben know them.
+        /// Each zone as Ada and as Ben name it.
         let zones: [(CKRecordZone.ID, CKRecordZone.ID)]
     }
 
-    /// Zones of Ada's that Ben takes part in, with an engine of each.
+    /// Runs zones of Ada's that Ben participates in, with an engine for each.
     private func shared(_ names: [String], _ permission: CKShare.ParticipantPermission, _ body: (Shared) async throws -> Void) async throws {
         try await SyncDevice.cloud { cloud in
             try await cloud.addUser(Self.ben)
@@ -188,8 +188,9 @@ struct SyncScenarioTests {
 
     private static let last = "the-last"
 
-    /// Participants are told of a change a moment after it: when Ben has the last note of each zone, he has been told of all before it.
-    /// - Returns: what the server has in Ada's zones, without the shares and the last notes.
+    /// Waits until Ben has the last note of each zone. Participants get a change a moment later, and then they have
+    /// all earlier ones.
+    /// - Returns: The server's notes in Ada's zones, without the shares and the last notes.
     private func met(_ scene: Shared) async throws -> [[String: Set<String>]] {
         for (zoneID, _) in scene.zones { scene.ada.app.write(Self.last, "bread", scene.ada.engine, in: zoneID) }
         try #require(await scene.ada.send() == nil)
@@ -282,7 +283,7 @@ struct SyncScenarioTests {
                 }
                 let (from, to) = (scene.zones[here].0, scene.zones[1 - here].0)
                 guard let note = ada.app.notes[CKRecord.ID(recordName: name, zoneID: from)] else { return }
-                // One step of the app: what is told of it, is told of the whole.
+                // One action of the app: the state covers both changes.
                 ada.app.change(CKRecord.ID(recordName: name, zoneID: to), ada.engine) { $0.words.formUnion(note.words) }
                 ada.app.delete(name, ada.engine, in: from)
                 await ada.told()

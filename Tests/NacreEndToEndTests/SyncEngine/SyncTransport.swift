@@ -3,16 +3,16 @@ import NacreLocks
 
 @testable import CloudKit
 
-/// Stands between the framework and the network, notes what is asked, and fails on demand.
+/// A transport between the framework and the network that notes requests, and fails on demand.
 final class SyncTransport: Transport {
     enum Fault: Sendable {
         /// Nothing reaches the server.
         case notSent
-        /// The server does it, and its answer gets lost.
+        /// The server carries it out, and its answer is lost.
         case answerLost
-        /// The server does not hear of it, and this is the answer.
+        /// The server does not get it, and this is the answer.
         case answer(status: Int, body: String)
-        /// Nothing comes until the request is cancelled.
+        /// No answer comes until the request is cancelled.
         case hangs
     }
 
@@ -26,17 +26,17 @@ final class SyncTransport: Transport {
     private let state = Locked(State())
     private let network: any Transport = NetworkTransport.shared
 
-    /// The next requests to this path fail so, in this order.
+    /// Makes the next requests to this path fail, in this order.
     func failNext(_ path: String, _ faults: Fault...) {
         for fault in faults { state.withLock { $0.faults.append((path, fault)) } }
     }
 
-    /// Decides of each request that no fault was ordered for; nil: none fails.
+    /// Sets the function that decides on each request without an ordered fault; nil: none fails.
     func fail(_ draw: (@Sendable (_ path: String) -> Fault?)?) {
         state.withLock { $0.draw = draw }
     }
 
-    /// What was asked so far: "records/modify".
+    /// The paths of the requests so far: "records/modify".
     var paths: [String] { state.withLock(\.paths) }
 
     func count(_ path: String) -> Int { paths.count { $0 == path } }
@@ -46,7 +46,7 @@ final class SyncTransport: Transport {
         await withCheckedContinuation { continuation in state.withLock { $0.arrivals.append((path, continuation)) } }
     }
 
-    /// The error of a whole request.
+    /// Returns the error of a whole request.
     static func refusal(_ code: CKError.Code, _ word: String, status: Int = 400, retryAfter: Int? = nil) -> Fault {
         let retry = retryAfter.map { ",\"retryAfter\":\($0)" } ?? ""
         return .answer(
@@ -54,7 +54,7 @@ final class SyncTransport: Transport {
             body: "{\"uuid\":\"0\",\"serverErrorCode\":\"\(word)\",\"reason\":\"on demand\"\(retry),\"nacre\":{\"code\":\(code.rawValue)}}")
     }
 
-    /// The error of each record of a request.
+    /// Returns the error of each record of a request.
     static func itemRefusal(_ names: [String], _ code: CKError.Code, _ word: String, retryAfter: Int? = nil) -> Fault {
         let retry = retryAfter.map { ",\"retryAfter\":\($0)" } ?? ""
         let records = names.map {
@@ -98,7 +98,7 @@ final class SyncTransport: Transport {
     }
 }
 
-/// A clock that stands still until somebody moves it on.
+/// A clock that stands still until it is moved on.
 final class SyncClock: Sendable {
     private struct Sleeper {
         var id: Int
@@ -115,7 +115,7 @@ final class SyncClock: Sendable {
     }
 
     private let state = Locked(State())
-    /// Pauses do not wait: the clock jumps.
+    /// Whether pauses do not wait, and the clock jumps instead.
     private let jumps: Bool
 
     init(jumps: Bool = false) {
@@ -137,7 +137,7 @@ final class SyncClock: Sendable {
         for sleeper in woken { sleeper.continuation.resume(returning: true) }
     }
 
-    /// Returns once somebody sleeps for so long from now.
+    /// Returns once a task sleeps for `seconds` from now.
     func sleeper(of seconds: Double) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
