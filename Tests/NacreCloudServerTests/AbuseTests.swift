@@ -8,7 +8,8 @@ import Testing
 
 @testable import NacreHTTPServer
 
-/// Short forms of attacks of `make soak`: who is where is counted, and others are answered meanwhile. Nothing is timed.
+/// Short forms of the attacks of `make soak`: requests are counted in each stage, and others are answered meanwhile.
+/// Nothing is timed.
 @Suite(.timeLimit(.minutes(5))) struct AbuseTests {
     private struct Running {
         let server: TestServer
@@ -27,13 +28,13 @@ import Testing
             AbuseTests.question(server, "private/\(endpoint)", body, user)
         }
 
-        /// Returns once the loop has looked at all that was sent before.
+        /// Returns once the loop has processed all earlier bytes.
         func settle() async throws {
             for _ in 0..<2 { #expect(try await ask(Question(method: "GET", target: "/healthz"), port: port).status == 200) }
         }
     }
 
-    /// Reads of one lane wait in it until they are let go, so that a test sees who is where.
+    /// Holds the reads of one lane until they are released, so that a test can count them.
     private final class ReadHold: LayeredStore {
         private struct State {
             var isHolding = true
@@ -50,7 +51,7 @@ import Testing
             self.lane = lane
         }
 
-        /// The most reads that were here at the same time.
+        /// The most reads held at the same time.
         var most: Int { state.withLock { $0.most } }
 
         func release() {
@@ -105,7 +106,7 @@ import Testing
         await running.server.server.shutdown()
     }
 
-    /// Asks the same as one user on 16 connections, and waits for no answer.
+    /// Sends the same request as one user on 16 connections, and waits for no answer.
     private static func sixteen(_ path: String, _ body: String, of running: Running) async throws -> [RawClient] {
         var clients: [RawClient] = []
         for _ in 0..<16 {
@@ -117,7 +118,7 @@ import Testing
 
     private static let inZone = #""zoneID":{"zoneName":"Z"}"#
 
-    /// Records of 700 KB each: two of them are more than is decided at the writer.
+    /// Returns a request with records of 700 KB each: two of them are more than the writer decides.
     private static func large(_ names: [String], _ type: String, tag: String? = nil) -> String {
         let title = String(repeating: "x", count: 700_000)
         let fields = type == "create" ? #""fields":{"title":{"value":"\#(title)"}}"# : #""fields":{"pages":{"value":1}}"#
@@ -201,6 +202,7 @@ import Testing
         #expect(await modify(stale).status == 200)
     }
 
+    /// Makes a request.
     /// - Parameter user: nil: the API token alone.
     private static func question(_ server: TestServer, _ path: String, _ body: String, _ user: String?) -> Question {
         var question = Question(
@@ -210,7 +212,8 @@ import Testing
         return question
     }
 
-    /// - Parameter account: has the answer's bytes until `endAnswer`, which comes when the client has read it.
+    /// Sends a request.
+    /// - Parameter account: Is charged for the answer's bytes until `endAnswer`, as if the client had then read it.
     private static func answer(_ server: TestServer, _ question: Question, _ account: RequestAccount) async -> Answer {
         Answer(
             await server.router.respond(

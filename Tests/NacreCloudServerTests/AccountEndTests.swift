@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Another address, and the end of an account: what users and administrators ask, and what they hear.
+/// Tests of new addresses, and of the end of an account, for users and administrators.
 @Suite(.timeLimit(.minutes(5))) struct AccountEndTests {
     private static let password = TestServer.password
 

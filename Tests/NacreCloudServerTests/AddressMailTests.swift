@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Addresses that are verified by a link in a mail, with an SMTP server of the tests.
+/// Tests of addresses that are verified by a link in a mail, with an SMTP server of the tests.
 @Suite(.timeLimit(.minutes(5))) struct AddressMailTests {
     private static let signUp = #"{"email":"eve@example.com","password":"correct horse battery"}"#
 
@@ -27,7 +27,7 @@ import Testing
         await server.respond(Question(method: "POST", target: "/account/1/\(path)", body: Array(body.utf8)))
     }
 
-    /// What the account says of its address.
+    /// Returns the state of the account's address.
     private func state(_ server: TestServer, _ email: String, sends: Bool = false) async -> Answer {
         await ask(server, "verify-email", #"{"email":"\#(email)","password":"\#(TestServer.password)","sends":\#(sends)}"#)
     }
@@ -48,14 +48,14 @@ import Testing
             #expect(sink.mails.count == 1 && mail.to == "<eve@example.com>" && mail.text.contains("Subject: Is this your address at cloud.example?"))
             #expect(mail.text.matches(of: /https?:\/\//).count == 1 && mail.text.contains("https://cloud.example/verify-address?link="))
             let link = try #require(mail.link)
-            // A scanner opens it, many times.
+            // A mail scanner opens the link, many times.
             for _ in 0..<3 {
                 let page = await browser.go("/verify-address" + link)
                 #expect(page.status == 200 && page.text.contains("eve@example.com") && page.text.contains("It is my account"))
             }
             #expect(try await isVerified(server, "eve@example.com") == false)
             let form = browser
-            // Who reads the mail and has not made the account cannot verify it for somebody else.
+            // A reader of the mail who has not made the account cannot verify it for another user.
             for wrong in [[:], ["password": "a wrong one"]] as [[String: String]] {
                 browser = form
                 let refused = await browser.post(browser.hidden.merging(wrong) { $1 }, path: "/verify-address")
@@ -69,7 +69,7 @@ import Testing
                 #expect(try await isVerified(server, "eve@example.com"))
             }
             #expect(!server.log.texts.contains { $0.contains("eve@example.com") || $0.contains(link) })
-            // It is verified: nobody sends another.
+            // The address is verified: no other mail is sent.
             #expect(await state(server, "eve@example.com", sends: true).json?["isSent"] == .bool(false))
             try await deliver(server)
             #expect(sink.mails.count == 1)
@@ -94,7 +94,7 @@ import Testing
             await browser.go("/verify-address" + (mail.link ?? ""))
             #expect(await browser.post(browser.hidden.merging(["password": TestServer.password]) { $1 }, path: "/verify-address").status == 200)
             #expect(try await isVerified(server, "eva@example.com"))
-            // And back: that it was verified once is over.
+            // Back to the first address: its earlier verification is void.
             let back = Self.signUp.replacing("eve@", with: "eva@").dropLast() + #","newEmail":"eve@example.com"}"#
             #expect(await ask(server, "change-email", String(back)).status == 200)
             #expect(try await isVerified(server, "eve@example.com") == false)
@@ -113,7 +113,7 @@ import Testing
             let ada = try #require(try await server.cloud.registry.account(email: "ada@example.com"))
             #expect(try await server.cloud.registry.verifyEmail("ada@example.com", of: ada.id))
             try await deliver(server)
-            // Ada's address was verified meanwhile, so no letter says anything to her.
+            // Ada's address was verified meanwhile, so she gets no mail.
             #expect(sink.mails.map(\.to) == ["<eve@example.com>"])
         }
     }
@@ -127,7 +127,7 @@ import Testing
             try await deliver(server)
             let verifies = try #require(sink.mails.first { $0.text.contains("verify-address") }?.link)
             let resets = try #require(sink.mails.first { $0.text.contains("new-password") }?.link)
-            // Neither opens what the other does.
+            // Neither link works for the other purpose.
             #expect(await browser.go("/verify-address" + resets).status == 401)
             await browser.go("/new-password" + verifies)
             #expect(await browser.post(browser.hidden.merging(["password": "another horse"]) { $1 }, path: "/new-password").status == 401)
@@ -157,7 +157,7 @@ import Testing
             #expect(await browser.post(["email": "ada@example.com"], path: "/forgotten-password").status == 429)
             #expect(await ask(server, "sign-up", Self.signUp.replacing("eve@example.com", with: "ada@example.com")).status == 200)
             try await deliver(server)
-            // All of them wait as one.
+            // Together they wait as one mail.
             #expect(sink.mails.count == 1)
         }
     }

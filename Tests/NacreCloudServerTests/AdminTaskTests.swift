@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// The outbox as an administrator sees it: `GET /admin/1/tasks`, `POST /admin/1/tasks/retry`.
+/// Tests of the outbox for administrators: `GET /admin/1/tasks`, `POST /admin/1/tasks/retry`.
 @Suite struct AdminTaskTests {
     private struct Scene {
         private let administered: AdministeredServer

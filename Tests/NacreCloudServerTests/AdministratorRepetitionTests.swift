@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// `Idempotency-Key` on the admin API.
+/// Tests of `Idempotency-Key` on the admin API.
 struct AdministratorRepetitionTests {
     private static let newToken = #"{"container":"\#(TestServer.container)","environment":"development","kind":"api","name":"twice"}"#
 
@@ -100,7 +100,7 @@ struct AdministratorRepetitionTests {
         let long = Self.newToken.dropLast() + #","more":"\#(String(repeating: "x", count: Limits.accountBodyBytes))"}"#
         #expect(await post(server, "tokens", String(long), key: "long").status == 413)
         #expect(await post(server, "tokens", Self.newToken, key: "long").status == 201)
-        // A key is of one endpoint: another one with the same body is another request.
+        // A key belongs to one endpoint: another endpoint makes another request.
         #expect(await post(server, "tokens/rotate", Self.newToken.replacing("{", with: #"{"id":"x","#), key: "k").status == 422)
     }
 
@@ -138,6 +138,6 @@ struct AdministratorRepetitionTests {
 }
 
 extension String {
-    /// How often a text stands in it.
+    /// Returns how often a text occurs in it.
     fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }

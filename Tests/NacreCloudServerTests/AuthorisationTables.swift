@@ -1,4 +1,5 @@
-/// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
+/// The authorisation tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts"
+/// and "Signed requests".
 extension AuthorisationTable {
     static let all = [databases, assets, push, accounts, others, signIn, administration, faults]
 
@@ -6,7 +7,7 @@ extension AuthorisationTable {
     private static let signedInElsewhere: [Credential] = [
         .sessionOfOtherContainer, .sessionOfOtherEnvironment, .deviceOfOtherContainer, .deviceOfOtherEnvironment,
     ]
-    /// Who must sign in (again): a web auth token that is none beside an API token that is good.
+    /// Credentials whose users must sign in (again): an invalid web auth token beside a valid API token.
     private static let signedOut: [Credential] = [
         .endedSession, .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
     ]
@@ -14,13 +15,14 @@ extension AuthorisationTable {
         .nothing, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .revokedAPIToken, .apiTokenAsBearer, .webAuthTokenAsBearer,
         .keyOfOtherContainer, .keyOfOtherEnvironment, .revokedKey,
     ]
-    /// What a sign-in of Ada's gave, and the account knows or has known.
+    /// Results of Ada's sign-ins that her account knows or has known.
     static let signIns = Set(signedIn + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice])
     private static let keys: [Credential] = [.key, .administratorKey]
 
-    /// CloudKit Web Services. A credential of another container or environment is none, and so is the administrator's of the other listener. A signed
-    /// request is refused everywhere but in the public database. A query asks for no zone, which the shared
-    /// database refuses (400): it has no default zone, so neither is one found there (404).
+    /// CloudKit Web Services. A credential of another container or environment is invalid, and so is the
+    /// administrator's of the other listener. A signed request is refused everywhere but in the public database. A
+    /// query names no zone, which the shared database refuses (400): it has no default zone, so none is found there
+    /// (404).
     static let databases = AuthorisationTable(
         name: "databases", listener: .public, roots: ["database", "device"],
         columns: [
@@ -109,7 +111,7 @@ extension AuthorisationTable {
             POST /device/1/:container/:environment/notifications      -  401  421  421  404  401
             """)
 
-    /// A URL of an asset tells whose it is; no credential beside it counts, and this one is nobody's.
+    /// A URL of an asset identifies its owner; other credentials do not count, and this one is nobody's.
     static let assets = AuthorisationTable(
         name: "assets", listener: .public, roots: ["assets"], columns: [("anybody", Credential.allCases)],
         text: """
@@ -119,15 +121,16 @@ extension AuthorisationTable {
             GET  /assets/1/download/:token/:name  -  404
             """)
 
-    /// A push token tells whose it is; no credential beside it counts, and here is none.
+    /// A push token identifies its owner; other credentials do not count, and here is none.
     static let push = AuthorisationTable(
         name: "push", listener: .public, roots: ["push"], columns: [("anybody", Credential.allCases)],
         text: """
             GET /push/1/aps  -  404
             """)
 
-    /// Accounts have no container: a sign-in to any of them is one. A password is asked for where it counts, and no token is one (400: it is missing).
-    /// What can only end is ended with what is no longer good for more: a device that has ended, a session whose API token was revoked.
+    /// Accounts have no container: a sign-in to any container is valid. Where a password counts, no token replaces it
+    /// (400: it is missing). Endpoints that only end credentials accept expired ones: a device that has ended, a
+    /// session whose API token was revoked.
     static let accounts = AuthorisationTable(
         name: "accounts", listener: .public, roots: ["account"],
         columns: [
@@ -157,7 +160,7 @@ extension AuthorisationTable {
             POST /account/1/passkeys/remove      -  400  400  400  400  400
             """)
 
-    /// What tells nothing of anybody is told to everybody.
+    /// Routes without private data answer everybody.
     static let others = AuthorisationTable(
         name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", ""],
         columns: [("anybody", Credential.allCases)],
@@ -173,7 +176,8 @@ extension AuthorisationTable {
             GET /openapi.json  -  200
             """)
 
-    /// The page asks for an app that is known, and for nothing else. A form comes from the page itself: another one is refused before it is looked at.
+    /// The page needs a known app, and nothing more. Its form must come from the page itself: another one is refused
+    /// before it is read.
     static let signIn = AuthorisationTable(
         name: "signIn", listener: .public, roots: ["sign-in"],
         columns: [
@@ -193,8 +197,9 @@ extension AuthorisationTable {
 
     private static let managers: [Credential] = [.manager, .managerOfOtherContainer, .revokedManager]
 
-    /// The administrator's token opens all of it; a management token opens the schema of its container, and nothing else opens any. 400: what was asked is
-    /// nothing in particular. 403 of the container's manager: a message that names no container, or a route that is about something else.
+    /// The administrator's token opens all of it; a management token opens the schema of its container; no other
+    /// credential opens any. 400: an empty request. 403 for the container's manager: a message without a container,
+    /// or a route that is not about schemas.
     static let administration = AuthorisationTable(
         name: "administration", listener: .admin, roots: ["admin", "metrics"],
         columns: [
@@ -265,7 +270,7 @@ extension AuthorisationTable {
             DELETE /admin/1/backup                -  401  403  403  200
             """)
 
-    /// Of an emulator: who administrates it orders what goes wrong, and nobody else.
+    /// Routes of an emulator: only its administrator orders faults.
     static let faults = AuthorisationTable(
         name: "faults", listener: .emulator, roots: ["admin"],
         columns: [
@@ -279,9 +284,9 @@ extension AuthorisationTable {
             POST   /admin/1/faults/clear  -  401  403  200
             """)
 
-    // MARK: What is sent
+    // MARK: Bodies
 
-    /// By pattern: small, and good where the credential is. `{}` to all others.
+    /// bodies[pattern]: small, and valid for a good credential; `{}` for all others.
     static let bodies: [String: String] = {
         let inCellar = #""zoneID":{"zoneName":"Cellar"}"#
         let ofDatabases = [
@@ -328,6 +333,6 @@ extension AuthorisationTable {
         "/admin/1/schema/indexes": ["container": TestServer.container, "environment": "development"],
     ]
 
-    /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.
+    /// Routes that end sign-ins: each of `signIns` is tested there on a server of its own.
     static let ending: Set = ["/account/1/sign-out", "/account/1/sessions/end-others"]
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Every route of both listeners × every credential × every database, against `AuthorisationTable`.
+/// Tests every route of both listeners with every credential and every database, against `AuthorisationTable`.
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
     private static func router(_ table: AuthorisationTable, _ server: AdministeredServer) -> Router {
         table.listener == .public ? server.server.router : server.admin
@@ -19,7 +19,7 @@ import Testing
                 asked.insert(place)
                 var given: [Credential: String] = [:]
                 for credential in Credential.allCases {
-                    // What ends a sign-in ends other credentials too.
+                    // A route that ends a sign-in ends other credentials too.
                     let ends = AuthorisationTable.ending.contains(place.pattern) && AuthorisationTable.signIns.contains(credential)
                     let credentials = ends ? try await CredentialServer() : shared
                     given[credential] = try await Self.given(credential, place, by: credentials, Self.router(table, credentials.server))
@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    /// What is given for a credential at a place. `HEAD` must give what `GET` does, and a refusal nothing of what is kept there.
+    /// Returns the outcome of a credential at a place. `HEAD` must give the same as `GET`, and a refusal must not
+    /// show stored data.
     private static func given(
         _ credential: Credential, _ place: AuthorisationTable.Place, by credentials: CredentialServer, _ router: Router
     ) async throws -> String {
@@ -104,7 +105,8 @@ import Testing
                 for credential in Credential.allCases {
                     let question = try credentials.question(credential, place.method, place.path, place.method == "POST" ? "{}" : "")
                     let outcome = AuthorisationTable.outcome(Answer(await other.respond(to: question.inProcess)))
-                    // Who does not administer is told nothing of what there is on the admin listener, and who manages a schema nothing of the rest.
+                    // Non-administrators get the same answer for every path on the admin listener, and a schema's
+                    // manager for every other path.
                     let isManager = credential == .manager || credential == .managerOfOtherContainer
                     let expected = listener == .admin || credential == .administrator ? "404" : isManager ? "403" : "401"
                     #expect(outcome == expected, "\(place.route) on the other listener, by \(credential)")

@@ -10,7 +10,7 @@ import Testing
     private let clock = TestClock()
     private let database = DatabaseID(rawValue: 1)
 
-    /// Counts reads, and finds something from a certain one on.
+    /// Counts reads, and finds a change from a certain one on.
     private final class Feed: Sendable {
         private let reads = Locked(0)
         private let enough: Int
@@ -55,7 +55,7 @@ import Testing
         let feed = Feed(enough: 2)
         let value = try await hub.read(database, waiting: 30, until: feed.isEnough) {
             let value = feed.read()
-            // Nobody waits yet: it is known all the same.
+            // No request waits yet, but the signal is noticed.
             if value == 1 { hub.signal(database) }
             return value
         }

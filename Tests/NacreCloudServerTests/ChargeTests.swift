@@ -5,16 +5,17 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// What a request of a stranger counts for in the rates: `Scripts/soak/costs.py` holds it against what the request costs.
+/// Tests of a stranger's charges in the rates: `Scripts/soak/costs.py` compares them with the real costs.
 @Suite struct ChargeTests {
-    /// Units beside `Limits.requestCost` and the bytes, by route, for a stranger with the public API token. A number stands for work that was measured.
+    /// work[units]: routes that cost a stranger with the public API token so many units beside `Limits.requestCost`
+    /// and the bytes. A number stands for measured work.
     private static let work: [Int: [String]] = [
         0: [
             "GET /", "GET /healthz", "GET /readyz", "GET /limits", "GET /version", "GET /errors", "GET /openapi", "GET /openapi.json", "GET /sign-in",
             "POST /sign-in", "GET /forgotten-password", "POST /forgotten-password", "GET /new-password", "POST /new-password", "GET /verify-address",
             "POST /verify-address", "POST /assets/1/upload/:token", "PATCH /assets/1/upload/:token", "HEAD /assets/1/upload/:token",
             "GET /assets/1/download/:token/:name", "GET /push/1/aps", "POST /account/1/sign-out",
-            // These want a user.
+            // These need a user.
             "POST …/records/modify", "POST …/records/changes", "POST …/records/resolve", "POST …/records/accept", "POST …/records/request-access",
             "POST …/zones/modify", "POST …/zones/changes", "POST …/changes/database", "POST …/changes/zone", "GET …/users/caller",
             "GET …/users/current", "GET …/users/discover", "POST …/users/discover", "POST …/users/lookup/email", "POST …/users/lookup/id",
@@ -24,14 +25,14 @@ import Testing
             "POST device/tokens/register", "GET device/tokens/web-push", "POST device/tokens/web-push", "GET device/notifications",
             "POST device/notifications", "POST container/tokens/create", "POST container/tokens/register", "POST …/records/query",
             "GET …/zones/list", "POST …/zones/list",
-            // Ten names of nothing count as a record.
+            // Ten names without a record count as a record.
             "POST …/records/lookup",
         ],
         1: ["POST …/zones/lookup"],
         // Mails a link that verifies the address.
         Limits.passwordCost + Limits.letterCost: ["POST /account/1/sign-up"],
         Limits.codeCost: ["GET /share/:shortGUID"],
-        // A password is made, or held against that of the account or of none.
+        // A password is hashed, or compared with the account's or a dummy hash.
         Limits.passwordCost: [
             "POST /account/1/sign-in", "POST /account/1/change-password", "POST /account/1/reset-password",
             "POST /account/1/change-email", "POST /account/1/delete", "POST /account/1/change-name", "POST /account/1/discoverability",
@@ -55,7 +56,7 @@ import Testing
         return try await TestServer(opensSignUp: true, publicURL: "https://cloud.example", doesTasks: false, mail: mail)
     }
 
-    /// All that an endpoint of accounts may ask for, of an account that nobody has.
+    /// Returns all members that an endpoint of accounts may read, for an account that does not exist.
     private static func account(_ number: Int, _ server: TestServer) -> String {
         """
         {"email":"nobody\(number)@example.com","password":"wrong wrong wrong","newPassword":"another wrong horse","newEmail":"other@example.com","apiToken":"\
@@ -64,7 +65,7 @@ import Testing
         """
     }
 
-    /// The cost of a request as the log tells it.
+    /// Returns the cost of a request from the log.
     private static func charged(_ answer: Answer, _ server: TestServer) throws -> Int {
         let line = try #require(server.log.objects("request").last { $0["request_id"]?.text == answer.header("X-Request-Id") })
         guard case .number(let cost)? = line["cost"] else { return 0 }
@@ -89,7 +90,7 @@ import Testing
             let answer = await server.respond(
                 Question(method: route.method.rawValue, target: target, headers: ["Host": "localhost"], body: Array(body.utf8)))
             let cost = try Self.charged(answer, server)
-            // A body is paid for where it is read.
+            // A body is charged where it is read.
             let least = Limits.requestCost + work + answer.body.count / 1000
             #expect(cost >= least && cost <= least + 4, "\(name): \(cost), and at least \(least) is due: \(answer.status) \(answer.text.prefix(200))")
         }
@@ -114,7 +115,7 @@ import Testing
             #expect(answer.status == 200, "\(answer.text)")
             return try Self.charged(answer, server)
         }
-        // One with a query may have been signed without it.
+        // A request with a query may have been signed without it: two signatures are checked.
         let (once, twice) = (try await cost(""), try await cost("a=b"))
         #expect(once >= Limits.requestCost + Limits.signatureCost && twice == once + Limits.signatureCost, "\(once), \(twice)")
     }

@@ -6,11 +6,12 @@ import Testing
 @testable import NacreCloudServer
 @testable import NacreHTTPServer
 
-/// Devices with an open event stream that take nothing of it, as an app that was suspended, or little, as one on a bad link.
+/// Tests of devices with an open event stream that read nothing, like a suspended app, or little, like one on a bad
+/// link.
 @Suite(.timeLimit(.minutes(5))) struct DeafListenerTests {
     private static let saves = 200
     private static let notesASave = 50
-    /// What the system's sockets take of a stream on their own, on both sides: Linux lets the sender's grow to 4 MB.
+    /// Bytes of a stream that the sockets of both sides buffer: Linux lets the sender's grow to 4 MB.
     private static let socketBytes = 6 * 1024 * 1024
 
     private static func rows(_ scene: NotificationScene, _ kind: EntryKind) async throws -> [EntryRow] {
@@ -19,13 +20,14 @@ import Testing
         }
     }
 
-    /// Whether a save is left of which devices are to be told.
+    /// Returns whether notifications of a save are still due.
     private static func isTelling(_ scene: NotificationScene) async throws -> Bool {
         let end = Timestamp(secondsSince2001: 1e12)
         return try await !scene.server.store.read { try $0.tasks(of: [.fireSubscriptions], dueThrough: end, limit: 1) }.isEmpty
     }
 
-    /// The number and the rest of each event, in the order in which they came. An event has no carriage return, what frames chunks has.
+    /// Returns the number and the rest of each event, in their order. An event has no carriage return, but chunk
+    /// framing has.
     private static func events(_ text: String) -> [(number: Int64, text: Substring)] {
         let frame = /\r\n[0-9A-Fa-f]+\r\n/.matchingSemantics(.unicodeScalar)
         return text.replacing(frame, with: "").split(separator: "\n\nid: ").compactMap { part in
@@ -49,13 +51,13 @@ import Testing
             try await scene.save((0..<Self.notesASave).map { "n\(save)-\($0)" }, as: "ada")
             heard += try await slow.text(through: "}}}\n\n")
         }
-        // Until all is told that is to be told.
+        // Until all notifications are delivered.
         while try await Self.isTelling(scene) {}
         let kept = try await Self.rows(scene, .notification)
         #expect(kept.count <= 2 * Limits.notificationsPerDevice)
 
         for (name, stream, before) in [("deaf", deaf, ""), ("slow", slow, heard)] {
-            // Its next stream ends it: what comes of it until then was made, and not taken.
+            // Its next stream ends it: events of it until then were made, and not read.
             let next = try await scene.stream(clientID: name)
             let untaken = String(decoding: try await stream.rest(), as: UTF8.self)
             let bytes = untaken.utf8.count
@@ -67,7 +69,7 @@ import Testing
             }
             let first = try await next.text(through: "}}\n\n")
             #expect(first.contains(#""met""#) && !first.contains(#""sid""#), "\(name): \(first)")
-            // The word names its device by the beginning of the key of its row, and each device counts by itself.
+            // The notice names its device by the beginning of its row's key, and each device counts by itself.
             let own = kept.filter { row in first.contains(row.key.key.prefix { $0 != " " }) }
             let newest = try #require(own.compactMap { try? QueuedNotification($0).number }.max(), "\(first)")
             let answer = try await scene.post(NotificationScene.path, #"{"heard":\#(newest),"clientId":"\#(name)"}"#)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Every kind of error, as a client hears it.
+/// Tests of every kind of error, as a client gets it.
 @Suite struct ErrorAnswerTests {
     private struct Unforeseen: Error {
         var secret = "secret"
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `where too many passwords wait the sign-in is put off`() async throws {
-        // One hash at a time and nobody waits: of many that come while the first takes its 70 ms, most are put off.
+        // One hash at a time and no queue: of many requests during the first one's 70 ms, most are put off.
         let server = try await TestServer(passwords: PasswordHasher(threadsMaximum: 1, waitingMaximum: 0))
         let body =
             #"{"email":"ada@example.com","password":"\#(TestServer.password)","apiToken":"\#(server.names["api"] ?? "")","#

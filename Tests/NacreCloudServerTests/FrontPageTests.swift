@@ -2,7 +2,7 @@ import NacreCloudServer
 import NacreCloudWire
 import Testing
 
-/// What a server says of itself at its root, and of errors.
+/// Tests of a server's pages at its root, and of its pages of errors.
 @Suite struct FrontPageTests {
     @Test func `a browser gets a page at the root, and a program JSON whose links all lead somewhere`() async throws {
         let server = try await TestServer()

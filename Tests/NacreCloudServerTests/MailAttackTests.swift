@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What somebody tries who wants the server to mail what it does not mean, to whom it does not mean, or without end.
+/// Tests of attacks that want the server to send false mails, mails to others, or mails without end.
 @Suite(.timeLimit(.minutes(5))) struct MailAttackTests {
     private func withMail(_ body: (TestServer, MailSink, inout TestBrowser) async throws -> Void) async throws {
         let sink = try MailSink()
@@ -70,7 +70,7 @@ import Testing
             #expect(try await signUp(server, "eve@example.com", name: "<b>Win $1000</b> https://evil.example", headers: lies).status == 200)
             await browser.open()
             #expect(await browser.post(["email": "eve@example.com"], path: "/forgotten-password", headers: lies).status == 200)
-            // A host that is not the server's is not answered, so no mail names it.
+            // A request with a foreign host is refused, so no mail names it.
             let foreign = await browser.post(["email": "eve@example.com"], path: "/forgotten-password", headers: ["Host": "evil.example"])
             #expect(foreign.status == 403)
             try await deliver(server)
@@ -105,7 +105,7 @@ import Testing
             #expect(paused?.status == 429 && paused?.header("Retry-After") != nil)
             try await deliver(server)
             #expect(sink.attempts == 0)
-            // Others have filled the outbox.
+            // Other users have filled the outbox.
             for number in 0..<Limits.lettersWaiting {
                 try await server.cloud.registry.post(Letter(.newPassword, to: "x\(number)@example.com", at: server.clock.now))
             }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// A forgotten password by a link in a mail, with an SMTP server of the tests.
+/// Tests of a forgotten password with a link in a mail, with an SMTP server of the tests.
 @Suite(.timeLimit(.minutes(5))) struct MailTests {
-    /// A server at `https://cloud.example` that sends mail, and where it arrives.
+    /// Runs a server at `https://cloud.example` that sends mail, with the receiving SMTP server.
     private func withMail(_ body: (TestServer, MailSink, inout TestBrowser) async throws -> Void)
         async throws
     {
@@ -55,7 +55,7 @@ import Testing
                     && !mail.text.contains("<html"))
             #expect(mail.text.contains("Date: Sat, 09 May 2026 06:13:20 +0000\n"))
             let link = try #require(mail.link)
-            // A scanner opens it, many times.
+            // A mail scanner opens the link, many times.
             for _ in 0..<3 {
                 #expect(await browser.go("/new-password" + link).text.contains("Set the password"))
             }
@@ -171,7 +171,7 @@ import Testing
             let paused = await browser.post(
                 ["email": "ada@example.com"], path: "/forgotten-password")
             #expect(paused.status == 429 && paused.header("Retry-After") == "1")
-            // They wait as one.
+            // Together they wait as one.
             let left = try await waiting(server)
             #expect(left == 1)
             #expect(await browser.signIn().status != 429)
@@ -252,7 +252,7 @@ import Testing
         ] {
             #expect(MailConfiguration(url: url, password: nil, from: "a@b.example")?.wantsTLS == wantsTLS, "\(url)")
         }
-        // This one does not speak TLS.
+        // This SMTP server does not support TLS.
         let sink = try MailSink()
         defer { sink.close() }
         for (wantsTLS, count) in [(true, 0), (false, 1)] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Management tokens, and what is kept of the use of tokens and keys.
+/// Tests of management tokens, and of the recorded use of tokens and keys.
 struct ManagementTokenTests {
     private static let here = "container=\(TestServer.container)&environment=development"
     private static let schema = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING QUERYABLE);"
@@ -16,7 +16,7 @@ struct ManagementTokenTests {
         ).status
     }
 
-    /// All pages of the list: one for each kind here.
+    /// Returns all pages of the list: one for each kind here.
     private func list(_ server: AdministeredServer) async -> [Answer] {
         var pages = [await server.administrate("GET", "/admin/1/tokens")]
         while let next = pages.last?.json?["next"]?.text { pages.append(await server.administrate("GET", "/admin/1/tokens?after=\(next)")) }
@@ -45,7 +45,7 @@ struct ManagementTokenTests {
         let audit = await server.administrate("GET", "/admin/1/audit")
         #expect(audit.json?.at("entries[1].action")?.text == "POST /admin/1/schema/import")
         #expect(audit.json?.at("entries[1].author")?.text == "\(id) nightlybuild" && audit.json?.at("entries[0].author") == nil)
-        // What it was refused is not in the log: nothing was begun.
+        // Refused requests are not in the log, as nothing was begun.
         #expect(audit.json?.at("entries[2].action")?.text == "POST /admin/1/tokens")
         #expect(!audit.text.contains(token) && !audit.text.contains(token.suffix(64)))
     }

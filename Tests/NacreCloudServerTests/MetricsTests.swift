@@ -3,7 +3,7 @@ import NacreCloudServer
 import NacreCloudTestSupport
 import Testing
 
-/// `GET /metrics` on the admin listener, over a socket.
+/// Tests of `GET /metrics` on the admin listener, over a socket.
 @Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     private func running(_ body: (TestServer, _ publicPort: Int, _ admin: AdminFile, _ adminPort: Int) async throws -> Void) async throws {
         let server = try await TestServer()

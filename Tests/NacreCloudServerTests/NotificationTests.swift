@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// The web courier and the event stream over a socket, on a clock that only the test moves.
+/// Tests of the web courier and the event stream over a socket, on a clock that only the test moves.
 @Suite(.timeLimit(.minutes(5))) struct NotificationTests {
     private typealias Scene = NotificationScene
 
@@ -81,7 +81,7 @@ import Testing
         try await scene.subscribe(Self.loud)
         try await scene.save("a")
         for courier in [second, other] { #expect(try await scene.get(courier).json?.at("ck.qry.rid")?.text == "a") }
-        // One that was altered is none.
+        // An altered URL is invalid.
         let altered = second.replacing("tok=", with: "tok=0")
         #expect(try await scene.get(altered).status == 404)
         _ = try await scene.server.cloud.registry.endSession(scene.server.names["ada.id"] ?? "", of: scene.server.names["ada.account"] ?? "")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Change tokens and markers are good for who got them, where they were got, and for nothing else.
+/// Tests that change tokens and markers are valid only for their user and their place.
 @Suite(.timeLimit(.minutes(5))) struct OpaqueValueTests {
-    /// Somebody in a container and environment, with a zone and records of their own that have the same names as everybody else's.
+    /// A user in a container and environment, with a zone and records whose names are the same everywhere.
     private struct Place: Sendable {
         var name: String
         var container = TestServer.container
@@ -54,7 +54,8 @@ import Testing
         return places
     }
 
-    /// Where a value is sent, and what its owner and others get. `database`, `zone` and `marker` name what kind fits.
+    /// Endpoints that take a value, with the outcome for its owner and for others. `database`, `zone` and `marker`
+    /// name the kind that fits.
     private static let rows: [(path: String, fits: String, body: @Sendable (String) -> String, refusal: String)] = [
         ("changes/database", "database", { #"{"syncToken":"\#($0)"}"# }, "400"),
         ("zones/changes", "database", { #"{"metaSyncToken":"\#($0)"}"# }, "400"),

@@ -4,7 +4,7 @@ import Testing
 @testable import NacreCloudServer
 
 struct OpenAPITests {
-    /// As the document has them.
+    /// Returns methods and paths in the document's form.
     private static func names(_ routes: [(method: HTTPMethod, pattern: String)]) -> Set<String> {
         Set(routes.filter { !OpenAPIPage.pages.contains($0.pattern) }.map { "\($0.method) \(OpenAPIDocument.path($0.pattern))" })
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What an issuer that lies, and who stands between it and the server, try.
+/// Tests of attacks by a lying issuer, and by a man in the middle.
 @Suite(.timeLimit(.minutes(5))) struct OpenIDAttackTests {
     private func withIssuer(_ body: (TestServer, TestIssuer) async throws -> Void) async throws {
         let clock = TestClock()
@@ -20,7 +20,7 @@ import Testing
         await issuer.close()
     }
 
-    /// The status of the link to the issuer, and where it leads.
+    /// Follows the link to the issuer, and returns the answer.
     private func leave(_ browser: inout TestBrowser) async throws -> Answer {
         let link = try #require(await browser.open().text.firstMatch(of: /href="(sign-in-openid\?[^"]*)"/)?.1)
         return await browser.go("/" + TestBrowser.unescaped(String(link)))
@@ -28,7 +28,7 @@ import Testing
 
     private func path(_ url: String) -> String { String(url.dropFirst("http://localhost".count)) }
 
-    /// What the user is shown who has agreed at the issuer.
+    /// Returns the page after the user has agreed at the issuer.
     private func signIn(_ server: TestServer, _ issuer: TestIssuer) async throws -> Answer {
         var browser = TestBrowser(server)
         let location = try #require(try await leave(&browser).header("Location"))
@@ -125,7 +125,7 @@ import Testing
                     #expect(answer.status == 403, "\(field) \(step)")
                 }
             }
-            // What comes back is for the app that the browser left from, whatever the address says.
+            // The result is for the app that the browser left from, whatever the address says.
             let back = path(try issuer.agree(location)) + "&ckAPIToken=\(server.names["api.other"] ?? "")"
             #expect(await browser.go(back).text.contains("Allow access?"))
             await browser.send(["step": "allow"])
@@ -139,7 +139,7 @@ import Testing
         try await withIssuer { server, issuer in
             let first = try await signIn(server, issuer)
             #expect(first.text.contains("Allow access?"))
-            // A name with a blank behind it is another's.
+            // A name with a trailing blank is another user's.
             for subject in ["sub-2", "sub-1 "] {
                 issuer.say { $0.subject = subject }
                 let answer = try await signIn(server, issuer)

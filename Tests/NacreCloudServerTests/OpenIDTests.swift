@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Signing in with a team's own accounts, with an issuer of the tests.
+/// Tests of sign-ins with a team's own accounts, with an issuer of the tests.
 @Suite(.timeLimit(.minutes(5))) struct OpenIDTests {
-    /// A server and its issuer, for the time of a body.
+    /// Runs a server and its issuer during a body.
     private func withIssuer(
         opensSignUp: Bool = true, publicURL: String? = nil, mail: MailConfiguration? = nil,
         _ body: (TestServer, TestIssuer) async throws -> Void
@@ -26,7 +26,7 @@ import Testing
         await issuer.close()
     }
 
-    /// Clicks on the link to the issuer. Where it leads.
+    /// Follows the link to the issuer, and returns its location.
     private func leave(_ browser: inout TestBrowser, keep: Bool = false) async throws -> String {
         let page = await browser.open(more: "&state=mine")
         let link = try #require(page.text.firstMatch(of: /href="(sign-in-openid\?[^"]*)"/)?.1)
@@ -185,7 +185,7 @@ import Testing
             issuer.say { $0.forgivesReplay = true }
             var browser = TestBrowser(server)
             let answer = path(try issuer.agree(try await leave(&browser)))
-            // Somebody has the user's browser bring an answer that is the other's.
+            // An attacker has the user's browser submit the attacker's own answer.
             var victim = TestBrowser(server)
             #expect(await victim.go(answer).status == 403)
             await victim.open()

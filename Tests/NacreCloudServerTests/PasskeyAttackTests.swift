@@ -7,13 +7,13 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What somebody tries with passkeys who has one of its own, or none.
+/// Tests of attacks with passkeys, by users with a passkey and without.
 @Suite(.timeLimit(.minutes(5))) struct PasskeyAttackTests {
     private func passkeys(_ server: TestServer, of user: String) async throws -> [PasskeyEntry] {
         try await server.cloud.registry.passkeys(of: server.names[user + ".account"] ?? "")
     }
 
-    /// A browser on the page where Ada adds a passkey.
+    /// Returns a browser on the page where Ada adds a passkey.
     private func adding(_ server: TestServer) async -> TestBrowser {
         var browser = TestBrowser(server)
         await browser.open()
@@ -32,7 +32,7 @@ import Testing
             [0x9b, 0x7f] + [UInt8](repeating: 0xff, count: 7), [0x5b] + [UInt8](repeating: 0xff, count: 8), [0xbb, 0, 0, 0, 1, 0, 0, 0, 0],
             attestation + [0], Array(attestation.dropLast()),
         ]
-        // Each byte changed; what is signed over is not looked at, so some are still right.
+        // Each byte changed; the attestation's signature is not checked, so some are still accepted.
         for place in stride(from: 0, to: attestation.count, by: 3) {
             var changed = attestation
             changed[place] ^= 0xff
@@ -41,7 +41,7 @@ import Testing
         for bytes in tried {
             var browser = form
             let answer = await browser.send(right.merging(["attestation": Base64URL.encode(bytes)]) { $1 })
-            // 409: a change of what is not looked at, once the passkey is there.
+            // 409: a change of an unchecked part, once the passkey is there.
             #expect([200, 400, 401, 409].contains(answer.status), "\(bytes.prefix(8)) \(answer.status)")
         }
         // One challenge adds one passkey, whatever was sent for it.
@@ -83,7 +83,7 @@ import Testing
         var browser = TestBrowser(server)
         #expect(try await browser.add(&ada).status == 200)
         #expect(try await browser.add(&bob, for: "bob").status == 200)
-        // Bob's authenticator says that it is Ada's.
+        // Bob's authenticator claims Ada's user.
         await browser.open()
         var mixed = bob
         mixed.user = ada.user
@@ -121,7 +121,7 @@ import Testing
         await browser.open()
         let form = browser
         var fields = try authenticator.assertion(form.challenge)
-        // The data with a higher counter, or with a flag more, under the old signature.
+        // The data with a higher counter, or with another flag, under the old signature.
         let data = try #require(Base64URL.decode(fields["data"] ?? ""))
         for place in [32, 33, 36] {
             var changed = data
@@ -129,7 +129,7 @@ import Testing
             browser = form
             #expect(await browser.send(fields.merging(["data": Base64URL.encode(changed)]) { $1 }).status == 401, "\(place)")
         }
-        // The signature in another form of the same numbers, and with bytes behind it.
+        // Another encoding of the signature, and one with trailing bytes.
         let signature = try #require(Base64URL.decode(fields["signature"] ?? ""))
         for other in [signature + [0], Array(signature.dropLast()), [0x30, 0x06, 2, 1, 0, 2, 1, 0], [], [UInt8](repeating: 0x30, count: 8_000)] {
             browser = form
@@ -139,7 +139,7 @@ import Testing
         #expect(await browser.send(fields.merging(["step": "add-passkey"]) { $1 }).status == 403)
         browser = form
         #expect(await browser.send(fields).text.contains("Allow access?"))
-        // Used up, also with a counter that goes on.
+        // The challenge is used up, even with a higher counter.
         fields = try authenticator.assertion(form.challenge)
         browser = form
         #expect(await browser.send(fields).status == 401)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Passkeys on the sign-in page, with an authenticator of the tests.
+/// Tests of passkeys on the sign-in page, with an authenticator of the tests.
 @Suite(.timeLimit(.minutes(5))) struct PasskeyTests {
-    /// A server, a browser whose user has added a passkey, and the authenticator that keeps it.
+    /// Returns a server, a browser whose user has added a passkey, and the authenticator with it.
     private func added(counter: UInt32 = 0) async throws -> (
         TestServer, TestBrowser, TestAuthenticator
     ) {
@@ -102,9 +102,9 @@ import Testing
                 "Allow access?"))
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    /// What differs from page to page by itself.
+    /// Returns a page without the parts that differ each time.
     private func steady(_ answer: Answer) -> String {
         answer.text.replacing(/nonce="[^"]*"/, with: "").replacing(
             /name="flow" value="[^"]*"/, with: "")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// A new password: by the old one, and by an administrator's code.
+/// Tests of a new password: by the old one, and by an administrator's code.
 @Suite(.timeLimit(.minutes(5))) struct PasswordTests {
     private static let next = "a better horse"
     private static let old = TestServer.password

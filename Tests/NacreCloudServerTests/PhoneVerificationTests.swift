@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Phone numbers that are verified by a code in a text message, with a service of the tests that sends them.
+/// Tests of phone numbers that are verified by a code in a text message, with a text service of the tests.
 @Suite(.timeLimit(.minutes(5))) struct PhoneVerificationTests {
     private func withTexts(_ body: (TestServer, PushService) async throws -> Void) async throws {
         let service = try PushService()

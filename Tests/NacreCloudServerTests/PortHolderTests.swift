@@ -3,9 +3,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Who listens on a port, as a start that failed says it.
+/// Tests of the process that a failed start names as the holder of its port.
 @Suite struct PortHolderTests {
-    /// A socket of this process that listens on a free port of loopback.
+    /// Makes a socket of this process that listens on a free port of loopback.
     private func listening() throws -> (socket: Int32, port: Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(listener >= 0)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `each of two hundred ports that are listened on has its holder, and a free one has none`() throws {
-        // The kernel's table of so many is several of its pieces long.
+        // The kernel's table of so many sockets takes several reads.
         let listeners = try (0..<200).map { _ in try listening() }
         defer { for listener in listeners { close(listener.socket) } }
         for port in [listeners.first, listeners[100], listeners.last].compactMap({ $0?.port }) {

@@ -4,7 +4,8 @@ import Testing
 @testable import NacreCloudServer
 
 struct QRCodeTests {
-    /// SHA-256 of the rows, `1` for a dark module, as another implementation draws them: the Python package `qrcode` 8.2, with error correction M.
+    /// SHA-256 of the rows, `1` for a dark module, as another implementation draws them: the Python package `qrcode`
+    /// 8.2, with error correction M.
     @Test(arguments: [
         ("HTTP", 0, 21, "c0b79d18eff0e39817ba69b707feeeb9588ecd2c9b47df22fcf198725f1b39a9"),
         (String(repeating: "q", count: 14), 1, 21, "39b2c7397c567a0f918f098d96abaf4e97afabb3f87349cd69171f0ee679413b"),

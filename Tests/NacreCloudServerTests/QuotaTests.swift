@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What users and containers may store: what the operator sets and sees, what a user is refused and sees.
+/// Tests of quotas of users and containers: the operator's settings and views, and users' refusals and views.
 @Suite(.timeLimit(.minutes(5))) struct QuotaTests {
     private static let place = "container=\(TestServer.container)&environment=development"
 
@@ -44,7 +44,7 @@ import Testing
         let refused = try await modify(scene, "ada", "create", "b", bytes: 2000)
         #expect(refused?["serverErrorCode"] == .string("QUOTA_EXCEEDED") && refused?["reason"] == .string("Quota exceeded"))
         #expect(refused?["recordName"] == .string("b") && refused?["fields"] == nil)
-        // Another user has as much of his own, and the public database is another matter.
+        // Another user has his own quota, and the public database has another.
         #expect(try await modify(scene, "bob", "create", "b", bytes: 2000)?["serverErrorCode"] == nil)
         #expect(try await modify(scene, "ada", "create", "b", bytes: 5000, in: "public")?["serverErrorCode"] == nil)
         #expect(try await modify(scene, "ada", "forceUpdate", "a", bytes: 1500)?["serverErrorCode"] == nil)

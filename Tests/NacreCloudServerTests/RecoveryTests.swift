@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Accounts that somebody else has prepared, or has had, and that their owners get back by mail or by a code.
+/// Tests of accounts that an attacker has prepared or taken, and that their owners recover by mail or by a code.
 @Suite(.timeLimit(.minutes(5))) struct RecoveryTests {
     private func withMail(_ body: (TestServer, MailSink, inout TestBrowser) async throws -> Void) async throws {
         let sink = try MailSink()
@@ -29,7 +29,7 @@ import Testing
         try #require(try await server.cloud.registry.account(email: email))
     }
 
-    /// A device of the account, signed in with its password.
+    /// Signs a device of the account in with its password.
     private func addDevice(_ server: TestServer, _ email: String, name: String) async throws -> Answer {
         try await ask(
             server, "sign-in",
@@ -45,7 +45,7 @@ import Testing
         return authenticator
     }
 
-    /// The page behind the link of the last mail for a new password, opened.
+    /// Opens the link in the last mail for a new password, and returns the page.
     private func openLink(_ server: TestServer, _ sink: MailSink, _ email: String, _ browser: inout TestBrowser) async throws -> Answer {
         await browser.open()
         await browser.post(["email": email], path: "/forgotten-password")
@@ -80,7 +80,7 @@ import Testing
             try await server.cloud.registry.sendPhoneCode(to: "+493012345", of: entry)
             entry = try await account(server, email)
             _ = try await server.cloud.registry.confirmPhone("+493012345", code: entry.phoneDigits ?? "", of: entry)
-            // The owner.
+            // The owner's page.
             let page = try await openLink(server, sink, email, &browser)
             #expect(page.text.contains("attacker&#39;s") && page.text.contains("The passkey") && page.text.contains("A phone number"))
             #expect(!page.text.contains("name=\"keep\""), "nothing of it can stay")
@@ -139,7 +139,7 @@ import Testing
                 let subjects = sink.mails.dropFirst(known).flatMap { $0.text.matches(of: /Subject: ([^\r\n]*)/).map(\.1) }
                 #expect(subjects == expected)
             }
-            // Nobody has verified the address.
+            // The address is not verified.
             try await told([]) { _ = try await addDevice(server, email, name: "Phone") }
             #expect(try await server.cloud.registry.verifyEmail(email, of: try await account(server, email).id))
             try await told(["A new sign-in to your account at cloud.example"]) { _ = try await addDevice(server, email, name: "Tablet") }
@@ -150,7 +150,7 @@ import Testing
             passkey.user = try await account(server, email).id
             await browser.open()
             await browser.signIn(email)
-            // A session that is not kept ends by itself.
+            // A session without "keep me signed in" ends by itself.
             let question = browser
             try await told([]) { await browser.send(["step": "allow"]) }
             browser = question

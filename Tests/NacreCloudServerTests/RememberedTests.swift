@@ -56,7 +56,7 @@ import Testing
     @Test func `it does not grow without bound`() async throws {
         let remembered = Remembered<String, Int>()
         for number in 0...Remembered<String, Int>.countMax { _ = try await remembered.value("\(number)", at: at(0)) { 1 } }
-        // The memory was full, and began afresh with the last one.
+        // The memory was full, and restarted with the last one.
         #expect(try await remembered.value("0", at: at(0)) { read(2) } == 2)
         #expect(try await remembered.value("\(Remembered<String, Int>.countMax)", at: at(0)) { read(3) } == 1)
     }

@@ -2,7 +2,7 @@ import NacreCloudServer
 import NacreHTTPServer
 import Testing
 
-/// What a server writes down of requests, and what it must not.
+/// Tests of the log of requests, and of the secrets that it must not have.
 @Suite struct RequestLogTests {
     private func question(_ server: TestServer, _ method: String, _ path: String, query: String, headers: [String: String] = [:]) -> Question {
         Question(method: method, target: "\(path)?\(query)", headers: headers)
@@ -118,7 +118,7 @@ import Testing
             Question(method: "POST", target: "/account/1/sign-up", body: Array(#"{"email":"eve@example.com","password":"leaked"}"#.utf8)),
         ]
         for question in questions { _ = await server.respond(question) }
-        // The same with a store that fails, which is logged in words.
+        // The same with a store that fails, which is logged with its error.
         for fault in [FaultyStore.Fault.unavailable, .full, .corrupt] {
             server.store.fail(fault)
             for question in questions { _ = await server.respond(question) }

@@ -7,7 +7,7 @@ import Testing
 @testable import NacreCloudServer
 @testable import NacreHTTPServer
 
-/// Everybody is kept within a rate of work, on a clock that only the test moves.
+/// Tests of rates of work, on a clock that only the test moves.
 @Suite struct RequestRateTests {
     private static let lookup = #"{"records":[\#((0..<200).map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ","))]}"#
 
@@ -45,7 +45,7 @@ import Testing
                 pauses += 1
                 let seconds = try #require(answer.header("Retry-After").flatMap(Double.init))
                 server.clock.advance(seconds)
-                // Whole seconds; what is owed to the last part of one is less than a request.
+                // Whole seconds; the debt within the last second is less than a request.
                 server.clock.advance(0.1)
                 answer = await ask(server, "records/lookup", Self.lookup)
             }
@@ -65,7 +65,7 @@ import Testing
         }
         let names = (0..<200).map { #"{"userRecordName":"_\#($0)"}"# }
         for _ in 0..<20 { #expect(await discover(names).status == 200) }
-        // A minute's rate is 60,000, of which names took 200 a request: 100 addresses are more than what is left.
+        // A minute's rate is 60,000, of which names took 200 a request: 100 addresses are more than the rest.
         let addresses = (0..<100).map { #"{"emailAddress":"\#($0)@example.com"}"# }
         #expect(await discover(addresses).status == 200)
         let refused = await discover(Array(addresses.prefix(1)))
@@ -78,7 +78,7 @@ import Testing
         #expect(await discover(Array(addresses.prefix(1))).status == 200)
     }
 
-    /// A hash of a password is paid for with more than all else.
+    /// The hash of a password costs more than everything besides.
     @Test func `an address that is taken or none is told before a password is hashed`() async throws {
         let server = try await TestServer()
         func cost(_ email: String) async -> (refusal: ServerErrorCode?, cost: Int) {
@@ -133,7 +133,8 @@ import Testing
             return meter.cost
         }
         #expect((400..<410).contains(try await cost(of: 1, .forceUpdate)))
-        // What is more than may be looked at while others wait is looked at three times: until that shows, beside the writer, and by the writer.
+        // Values over the writer's limit are read three times: until that shows, beside the writer, and by the
+        // writer.
         #expect((3600..<3610).contains(try await cost(of: 3, .forceUpdate)))
         // Nothing of it is done: a conflict.
         #expect((400..<410).contains(try await cost(of: 1, .create)))
@@ -211,7 +212,7 @@ import Testing
 
     private static let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .public)
 
-    /// As from an address of its own.
+    /// Sends a request from an address.
     static func ask(_ server: TestServer, _ question: Question, at address: String) async -> Answer {
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
@@ -224,7 +225,7 @@ import Testing
                     account: RequestAccount(nil, Holder(.stranger, address)), proxies: TrustedProxies())))
     }
 
-    /// As a guest, where there is an API token; as a user, where one is named.
+    /// Looks records up, as a guest with an API token, and as a user where one is named.
     private static func lookup(_ server: TestServer, token: String? = nil, user: String? = nil, at address: String, names: Int = 1) async -> Answer {
         var question = Question(
             method: "POST", target: "/database/1/\(TestServer.container)/development/public/records/lookup",
@@ -272,7 +273,8 @@ import Testing
     @Test func `absent names are paid for with a tenth of what records are`() async throws {
         let server = try await TestServer(requestRate: 10)
         var count = 0
-        // A minute of 20 a second for an address's guests: 200 records would cost 200 each time, names cost 20, and question and answer as much again.
+        // A minute of 20 a second for an address's guests. 200 records would cost 200 each time; names cost 20, and
+        // request and answer as much again.
         let token = try #require(server.names["api"])
         while await Self.lookup(server, token: token, at: "192.0.2.1", names: 200).status == 200, count < 100 { count += 1 }
         #expect((20...40).contains(count), "\(count)")

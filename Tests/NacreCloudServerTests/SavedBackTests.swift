@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Any record that was answered can be sent back as a save by who got it: it changes the tag and the date, and nothing else.
+/// Tests that any answered record can be saved back by its reader: only the tag and the date change.
 @Suite struct SavedBackTests {
-    /// A database, one of its zones, and how a request names it.
+    /// A database, one of its zones, and its form in requests.
     private struct Place: Sendable, CustomTestStringConvertible {
         var database: String
         var zone: String
@@ -29,7 +29,7 @@ import Testing
         Credential(isDevice: true, more: #","nacre":{"details":true}"#),
     ]
 
-    /// One told story: the server, who asks, and where.
+    /// A server with a user and a place.
     private struct Teller {
         let server: TestServer
         let place: Place
@@ -48,7 +48,7 @@ import Testing
             return answer
         }
 
-        /// The record as the framework sees it, without what a save changes.
+        /// Returns the record as the framework sees it, without the parts that a save changes.
         func state(of name: String) async throws -> JSON {
             let body = #"{"records":[{"recordName":"\#(name)"}],"nacre":{"details":true}\#(place.member)}"#
             let answer = try await post("records/lookup", body, isDevice: true)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// A record with a value of every type, some with more in them than the web is shown.
+    /// Returns a record with a value of every type; some have more than web clients see.
     private static func record(_ random: inout SeededRandom, in place: Place) -> String {
         func number(_ range: ClosedRange<Double>) -> Double { .random(in: range, using: &random) }
         func moment() -> (milliseconds: Int64, seconds: Double) {
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-/// The records of an answer as the text that they are, numbers and all: what a client keeps that does not look inside.
+/// The records of an answer as unchanged text, with their numbers: kept by a client that does not decode them.
 private enum RawRecords {
     static func `in`(_ text: String) -> [String] {
         guard let start = text.range(of: #""records":["#) else { return [] }

@@ -13,7 +13,7 @@ import Testing
         try await run.run()
     }
 
-    /// Scenarios of all kinds: the router's answers are the same, so that what a socket adds is seen in some of them.
+    /// Scenarios of all kinds. The router's answers are the same, so a few suffice to see the socket's part.
     private static let throughSocket = stride(from: 0, to: all.count, by: all.count / 20).map { all[$0] }
 
     @Test(arguments: throughSocket) func `a scenario comes true through a socket`(_ scenario: Scenario) async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Backups that a server makes by itself, on a clock that the test moves.
+/// Tests of backups that a server makes by itself, on a clock that the test moves.
 @Suite(.timeLimit(.minutes(5))) struct ScheduledBackupTests {
     private static let day = 86400
 
@@ -28,7 +28,8 @@ import Testing
             (self.place, self.store) = (place, store)
             let runner = BackupRunner(folder: store.folder.path) { [fails, clock] order, control in
                 if fails.withLock({ $0 }) { throw StoreError(.full, "There is no room for the backup", ["path": order.path]) }
-                // The manifest tells the wall clock's time, which a test does not move: it is put right by a rename of its moment.
+                // The manifest has the wall clock's time, which a test does not move: it is replaced by the test's
+                // time.
                 var manifest = try await store.store.backUp(order, control)
                 manifest.time = UTCText.time(Int(clock.now.secondsSince2001) + 978_307_200)
                 try ManifestTime.set(manifest, in: order.path)
@@ -46,7 +47,7 @@ import Testing
         let scene = try await Scene(keep: 2)
         let foreign = ["nacre-notes.backup", "nacre-20200101T000000Z.backup", "holiday.jpg"]
         for name in foreign { try Data([1]).write(to: URL(filePath: scene.place.path + "/" + name)) }
-        // Left by a process that was killed.
+        // Left by a killed process.
         try Data([1]).write(to: URL(filePath: scene.place.path + "/nacre-20200102T000000Z.backup.part"))
         // A finished one of another data folder.
         let other = try await TemporarySQLiteStore()
@@ -88,7 +89,7 @@ import Testing
         scene.fails.withLock { $0 = true }
         scene.clock.advance(Double(Self.day))
         await scene.clock.sleeps(4)
-        // What is kept is kept until there is a better one.
+        // The old backup is kept until there is a better one.
         #expect(try scene.names().count == 1)
         await scene.scheduled.stop()
     }
@@ -118,7 +119,7 @@ import Testing
     }
 }
 
-/// Another time in a finished backup, as its end is written.
+/// Sets another time in a finished backup's manifest.
 private enum ManifestTime {
     static func set(_ manifest: BackupManifest, in path: String) throws {
         let database = try Data(contentsOf: URL(filePath: path)).prefix(Int(manifest.databaseBytes))

@@ -1,6 +1,8 @@
-/// What another user gets from each endpoint who shows what is Ada's: her zone's name and owner, her sync tokens, her marker, her change tag, her own name.
+/// The answers of each endpoint to another user who sends Ada's values: her zone's name and owner, sync tokens,
+/// marker, change tag, and user record name.
 ///
-/// A line is an endpoint and what it answers, as a cell of `AuthorisationTable` has it; `bodies` says what is asked there. No answer may hold a secret.
+/// A line is an endpoint and its answer, in the form of a cell of `AuthorisationTable`; `bodies` has the requests. No
+/// answer may have a secret.
 enum SecondUserTable {
     struct Row: Sendable {
         var method: String
@@ -9,7 +11,7 @@ enum SecondUserTable {
         var outcome: String
     }
 
-    /// `<<…>>` stands for what Ada's own answers held.
+    /// The rows; `<<…>>` stands for a value of Ada's own answers.
     static let rows: [Row] =
         [
             ("records/modify", Body.modify("update", #""recordName":"note","recordChangeTag":"<<tag>>""#), "200:NOT_FOUND"),
@@ -62,14 +64,16 @@ enum SecondUserTable {
     }
 }
 
-/// What a custom role, a creator, any user, an API token and two keys may do with the records of a type, by the type's grants.
+/// The permissions of a custom role, a creator, any user, an API token and two keys for the records of a type, by the
+/// type's grants.
 ///
-/// A line is a type, what is asked, and a cell each for an API token, a user who made the record, another who has the role Team, a server-to-server key
-/// without a role, one that has Team, and an administrator's. Cells of `query` count what is found.
+/// A line is a type, a request, and a cell each for an API token, a user who made the record, another with the role
+/// Team, a server-to-server key without a role, one with Team, and an administrator's. Cells of `query` are counts of
+/// records.
 enum PublicRoleTable {
     static let columns = ["world", "creator", "team", "key", "teamKey", "administrator"]
 
-    /// By type: who may do what. CREATE for all who are signed in lets a creator be there.
+    /// grants[type]: CREATE for all signed-in users lets a creator exist.
     static let grants = [
         "Closed": "GRANT READ, CREATE, WRITE TO Nobody", "Reading": "GRANT READ TO Team",
         "Writing": #"GRANT WRITE TO Team, GRANT READ TO "_creator""#,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// `SecondUserTable` and `PublicRoleTable`, each line asked for.
+/// Tests each line of `SecondUserTable` and `PublicRoleTable`.
 struct SecondUserTests {
     private static let root = "/database/1/\(TestServer.container)/development/"
 
@@ -19,7 +19,7 @@ struct SecondUserTests {
                 let label = "\(row.method) \(row.path) \(body) by \(user): \(answer.text)"
                 #expect(AuthorisationTable.outcome(answer) == row.outcome, "\(label)")
                 for secret in secrets where !body.contains(secret) { #expect(!answer.text.contains(secret), "\(label)") }
-                // What he sent comes back at most as the name of what was not found.
+                // Values that he sent come back at most as the name of a missing item.
                 #expect(!answer.text.contains("hush-hush"), "\(label)")
                 let found = (answer.json?["records"]?.count ?? 0) - (answer.json?.at("records[0].serverErrorCode") == nil ? 0 : 1)
                 #expect(found <= 0, "\(label)")
@@ -39,7 +39,7 @@ struct SecondUserTests {
         #expect(missing.sorted() == [])
     }
 
-    /// What Ada's own answers hold that another could get hold of.
+    /// Returns the values of Ada's own answers that another user could get.
     private func adasNames(_ credentials: CredentialServer) async throws -> [String: String] {
         let server = credentials.server.server
         func ada(_ path: String, _ body: String) async -> JSON? {
@@ -58,6 +58,7 @@ struct SecondUserTests {
         return try texts.mapValues { try #require($0) }
     }
 
+    /// Makes a request.
     /// - Parameter user: `ada` or `bob` on the web, or with `.device` behind it.
     private static func question(_ method: String, _ path: String, _ body: String, by user: String, _ credentials: CredentialServer) -> Question {
         let names = credentials.server.server.names
@@ -70,7 +71,7 @@ struct SecondUserTests {
 
     // MARK: Roles
 
-    /// Makes the records before grants keep anybody from it.
+    /// Grants under which the records are made.
     private static let before = grants { _ in #"GRANT READ TO "_world", GRANT CREATE TO "_icloud""# }
 
     private static func grants(_ text: (String) -> String) -> String {
@@ -114,7 +115,7 @@ struct SecondUserTests {
     }
 }
 
-/// Who asks in `PublicRoleTable`.
+/// The callers of `PublicRoleTable`.
 private struct RoleAskers {
     let server: TestServer
     let keys: [String: Signer]
@@ -144,7 +145,7 @@ private struct RoleAskers {
         return await server.respond(Question(method: "POST", target: target, body: Array(body.utf8)))
     }
 
-    /// As a cell says it.
+    /// Returns the outcome in the form of a cell.
     func outcome(_ type: String, _ asked: String, by column: String) async throws -> String {
         switch asked {
         case "lookup": return AuthorisationTable.outcome(try await ask(column, "records/lookup", Body.lookup("\(type)-shown")))

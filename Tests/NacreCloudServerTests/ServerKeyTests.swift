@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Requests that a server-to-server key has signed.
+/// Tests of requests that a server-to-server key has signed.
 @Suite(.timeLimit(.minutes(5))) struct ServerKeyTests {
     private static let creation =
         #"{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"hello","type":"STRING"}}}}]}"#
@@ -156,7 +156,7 @@ import Testing
         try await with { signer in
             let question = try signer.question("records/modify", Self.creation)
             let first = await signer.ask(question)
-            // ECDSA lets anybody make a second valid signature of the same text; this one the key made itself.
+            // With ECDSA anybody can make a second valid signature of the same text; the key itself made this one.
             var resigned = question
             let date = question.headers["X-Apple-CloudKit-Request-ISO8601Date"] ?? ""
             let text = "\(date):\(Data(SHA256.digest(question.body)).base64EncodedString()):\(question.target)"

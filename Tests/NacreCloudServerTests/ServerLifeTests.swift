@@ -10,7 +10,7 @@ import NacreLocks
 import NacreTelemetry
 import Testing
 
-/// Starts, failures to start, ends, and starts again: whole servers on folders of their own.
+/// Tests of starts, failed starts, ends and restarts of whole servers on temporary folders.
 @Suite(.timeLimit(.minutes(5))) struct ServerLifeTests {
     private func configuration(_ folder: TemporaryFolder, memory: Bool = true, port: Int = 0) -> NacreCloudServer.ServerConfiguration {
         var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
@@ -92,7 +92,7 @@ import Testing
             let question = Question(method: "GET", target: "/version", headers: ["Host": host])
             #expect(try await ask(question, port: Int(port)).status == status)
         }
-        // Told once, with what to do.
+        // Logged once, with the remedy.
         let refused = log.objects("A host is not served here")
         #expect(refused.map { $0["host"]?.text } == ["evil.example"])
         #expect(refused.first?["remedy"]?.text?.contains("--host") == true)
@@ -165,7 +165,7 @@ import Testing
             #expect(await isHealthy(running))
             #expect(try AdminFile.read(folder: folder.path).publicURL == "http://127.0.0.1:\(running)")
             await first.shutdown()
-            // Free again.
+            // The folder is free again.
             let third = Server(self.configuration(folder, memory: memory))
             _ = try await third.start()
             await third.shutdown()
@@ -198,7 +198,7 @@ import Testing
         gate.hold()
         async let answer = ask(question, port: port)
         await gate.arrived()
-        // Whoever asks for the end finds it done when the call returns, the second as well as the first.
+        // Both calls for the end return only when it is complete.
         async let end = isEnded(server, gate)
         async let secondEnd = isEnded(server, gate)
         gate.release()
@@ -227,7 +227,7 @@ import Testing
         let token = try #require(try await ask(question("private/changes/zone", Body.feed("Work")), port: port).json?.at("zones[0].syncToken")?.text)
         await first.server.shutdown()
 
-        // Another server, and its own memory of nothing.
+        // Another server, with an empty memory.
         var configuration = configuration(folder, memory: false)
         configuration.clock = first.clock.serverClock
         let second = Server(configuration)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Sessions and devices that end: for administrators, and for requests that are under way.
+/// Tests of ended sessions and devices: for administrators, and for requests under way.
 @Suite(.timeLimit(.minutes(5))) struct SessionTests {
     @Test func `an administrator lists what an account is signed in with, and what she ends is refused at once`() async throws {
         let scene = try await AdministeredServer()

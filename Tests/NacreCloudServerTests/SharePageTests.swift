@@ -7,12 +7,12 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// The URL of a share in a browser: signing in, seeing what is shared, accepting and declining.
+/// Tests of a share's URL in a browser: sign-in, the share's page, accepting and declining.
 @Suite(.timeLimit(.minutes(5))) struct SharePageTests {
     private static let title = "Our <trip> & more"
 
-    /// A share of Ada's zone.
-    /// - Returns: what stands in its URL.
+    /// Shares Ada's zone.
+    /// - Returns: The share's name in its URL.
     private func share(on server: TestServer, publicPermission: String = "NONE", inviting: String? = nil, zone: String = "Trip") async throws
         -> String
     {
@@ -42,7 +42,7 @@ import Testing
         return await browser.signIn(email)
     }
 
-    /// As a reader has it: without what names this one page.
+    /// Returns a page's text without the parts that are unique to it.
     private func told(_ answer: Answer) -> String {
         answer.text.replacing(/nonce="[^"]*"/, with: "").replacing(/share=[^"]*"/, with: "").replacing(/<figure>[\s\S]*<\/figure>/, with: "")
     }
@@ -145,7 +145,7 @@ import Testing
             reads.append(store.transactions.count)
         }
         #expect(texts.count == 1, "\(texts)")
-        // A database that is not there is looked for each time.
+        // A database that does not exist is searched each time.
         #expect((reads.max() ?? 0) - (reads.min() ?? 0) <= 2, "\(reads)")
         let account = try #require(try await server.cloud.registry.account(email: "dave@example.com"))
         let made = try await server.cloud.registry.userRecordName(of: account.id, container: TestServer.container, environment: .development)
@@ -157,7 +157,8 @@ import Testing
         let server = try await TestServer(doesTasks: false, over: store)
         let bob = #""userRecordName":"\#(server.names["bob.name"] ?? "")""#
         let others = try await share(on: server, zone: "Other")
-        /// The calls of a look at a share that is not for Bob, one at one that is, and an acceptance.
+        /// Returns the numbers of store calls of a view of a share that is not for Bob, of one that is, and of an
+        /// acceptance.
         func calls(_ zone: String) async throws -> [Int] {
             let mine = try await share(on: server, inviting: bob, zone: zone)
             var counts: [Int] = []
@@ -177,7 +178,7 @@ import Testing
         for number in 0..<more { _ = try await server.cloud.registry.createContainer("iCloud.com.example.more\(number)") }
         let after = try await calls("Third")
         for (before, after) in zip(before, after) {
-            // Each container has two environments. A database that is not there is looked for before it is read.
+            // Each container has two environments. A database is searched before it is read.
             #expect(after - before >= 2 * more && after - before <= 4 * more, "\(before), then \(after)")
         }
     }

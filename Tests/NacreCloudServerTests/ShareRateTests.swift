@@ -4,12 +4,13 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// Guessing what stands in the URLs of shares: whatever is guessed is one answer and one price, on a clock that only the test moves.
+/// Tests of guessed names of shares: all guesses get one answer at one price, on a clock that only the test moves.
 @Suite struct ShareRateTests {
     private static let rate = 200
     private static let routes = ["records/resolve", "records/accept", "records/request-access"]
 
-    /// What does not lead Bob anywhere: unknown, malformed, of a share that has ended, of one that is for Carol, and of a one-time URL of it with another secret.
+    /// Returns names that lead Bob nowhere: unknown, malformed, of an ended share, of a share for Carol, and of its
+    /// one-time URL with another secret.
     private func guesses(on server: TestServer) async throws -> [String: String] {
         func share(_ zone: String, _ participants: String) async throws -> String {
             try await server.ask("ada", "private/zones/modify", Body.zones("create", zone))

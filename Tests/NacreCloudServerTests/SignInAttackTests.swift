@@ -6,11 +6,11 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What somebody tries at the sign-in page who wants a token, or to sign others in to an account of his own.
+/// Tests of attacks at the sign-in page for a token, or to sign others in to the attacker's account.
 @Suite(.timeLimit(.minutes(5))) struct SignInAttackTests {
     private static let evil = "https://evil.example"
 
-    /// A browser in which Ada has shown her password and is asked.
+    /// Returns a browser in which Ada has given her password and is asked for consent.
     private func asked(_ server: TestServer, _ email: String = "ada@example.com") async -> TestBrowser {
         var browser = TestBrowser(server)
         await browser.open()
@@ -18,7 +18,7 @@ import Testing
         return browser
     }
 
-    /// Web sessions that Ada and Bob have beyond those of the fixture.
+    /// Returns the number of web sessions of Ada and Bob beyond those of the fixture.
     private func newSessions(_ server: TestServer) async throws -> Int {
         var count = 0
         for user in ["ada", "bob"] {
@@ -120,7 +120,7 @@ import Testing
         let again = await browser.post(click)
         #expect(again.status == 401 && browser.delivered == nil && !again.text.contains("ckWebAuthToken\":"))
         #expect(try await newSessions(server) == 1)
-        // Nor after the session has ended.
+        // The token is not delivered after the session has ended either.
         let query =
             "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
         #expect(await server.respond(Question(method: "POST", target: "/account/1/sign-out?" + query)).status == 200)
@@ -254,7 +254,7 @@ import Testing
             #expect(answer.header("Access-Control-Allow-Origin") == "https://app.example", "\(question.target)")
             #expect(answer.header("Vary") == "Origin" && answer.header("Cache-Control") == "no-store")
         }
-        // A token for any page says so, as before.
+        // A token for any page still allows any origin.
         #expect(await server.respond(signIn(server.names["api"] ?? "")).header("Access-Control-Allow-Origin") == "*")
     }
 
@@ -355,7 +355,7 @@ import Testing
         #expect(statuses == [400, 429])
     }
 
-    /// What differs from page to page by itself.
+    /// Returns a page without the parts that differ each time.
     private func steady(_ answer: Answer) -> String {
         answer.text.replacing(/nonce="[^"]*"/, with: "").replacing(/name="flow" value="[^"]*"/, with: "")
     }
@@ -384,7 +384,7 @@ import Testing
     }
 
     @Test func `a sign-up hashes its password before anything is looked for`() async throws {
-        // Nobody gets a turn but one: of many at once most are put off, whatever their addresses are.
+        // Only one hash at a time, without a queue: of many requests most are put off, whatever their addresses are.
         let server = try await TestServer(opensSignUp: true, passwords: PasswordHasher(threadsMaximum: 1, waitingMaximum: 0))
         for email in ["ada@example.com", "eve@example.com"] {
             let body = Array(#"{"email":"\#(email)","password":"another password"}"#.utf8)

@@ -5,9 +5,9 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// The page behind `redirectURL`, as a browser gets it.
+/// Tests of the page behind `redirectURL`, as a browser gets it.
 @Suite(.timeLimit(.minutes(5))) struct SignInPageTests {
-    /// What every page of the sign-in says to its browser.
+    /// Checks the headers that every sign-in page has.
     private func checkHeaders(_ answer: Answer, _ label: String = "") throws {
         #expect(answer.header("Content-Type") == "text/html; charset=utf-8", "\(label)")
         #expect(answer.header("Cache-Control") == "no-store", "\(label)")

@@ -6,12 +6,13 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Who guesses passwords waits longer and longer, and who does not is let in meanwhile. The rules on a clock of the test, and once over the router.
+/// Tests that password guesses wait longer and longer, and that other sign-ins are admitted meanwhile. The rules run
+/// on a clock of the test, and once over the router.
 @Suite(.timeLimit(.minutes(5))) struct SignInTests {
     private let clock = TestClock()
     private let attempts = SignInGuard()
 
-    /// Seconds to wait, or nil where the password was checked.
+    /// Returns seconds to wait; nil where the password was checked.
     private func guess(_ email: String, _ address: String, _ outcome: SignInGuard.Outcome = .wrong) -> Int? {
         do {
             guard let attempt = try attempts.beginNow(email: email, address: address, at: clock.now) else { return 0 }
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    /// Passwords that somebody gets to try in some seconds, who asks each second or as often as the server says.
+    /// Returns the number of guesses in some seconds of a client that asks each second, or when the server says.
     private func guesses(_ email: String, _ address: String, seconds: Int) -> Int {
         var count = 0
         var left = Double(seconds)
@@ -71,7 +72,8 @@ import Testing
         }
     }
 
-    /// How many of so many attempts that come at once are let through, and what the others hear: seconds to wait, or -1 where too many wait.
+    /// Returns how many of `count` simultaneous attempts are admitted, and the answers to the others: seconds to
+    /// wait, or -1 where too many wait.
     private func rush(
         _ count: Int, _ outcome: SignInGuard.Outcome, _ email: @escaping @Sendable (Int) -> String
     ) async -> (through: Int, refused: [Int]) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// When what the allocator keeps is given back to the system.
+/// Tests of when the allocator's free memory is returned to the system.
 @Suite struct SpareMemoryTests {
     @Test func `memory goes back at the first rest after work, without a rest at the tenth look, and not where there was little work`() {
         for (looks, work, recentWork, isDue) in [

@@ -7,7 +7,7 @@ import Testing
 @testable import NacreCloudServer
 
 @Suite(.timeLimit(.minutes(5))) struct TaskRunnerTests {
-    /// Sleepers of a runner that rests: its lanes, and the server's upkeep.
+    /// Sleepers of an idle runner: its lanes, and the server's upkeep.
     private static let sleepers = TaskLane.allCases.count + 1
 
     private func runner(_ server: TestServer) -> TaskRunner {
@@ -19,7 +19,7 @@ import Testing
         return try await server.store.read { try $0.tasks(of: Set(TaskKind.allCases), dueThrough: later, limit: 10).count }
     }
 
-    /// A task of another process: nothing hints at it.
+    /// Puts a task as another process would, without a hint.
     private func putTask(_ kind: TaskKind = .trimOperations, due: Timestamp, in store: any Store) async throws {
         try await store.write { transaction in
             var plan = WritePlan()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Ada's zone Work, with a record in it, and deleted: that leaves a task.
+    /// Makes Ada's zone Work with a record, and deletes it, which leaves a task.
     private func leaveTask(_ server: TestServer) async throws {
         let caller = Caller(.user(server.names["ada.name"] ?? ""))
         let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .private)
@@ -48,7 +48,7 @@ import Testing
         await server.clock.sleeps(Self.sleepers)
         #expect(try await taskCount(server) == 0)
         try await leaveTask(server)
-        // No time passes: the task's lane has looked, and rests again.
+        // No time passes: the task's lane has looked, and sleeps again.
         await server.clock.sleeps(Self.sleepers + 1)
         #expect(try await taskCount(server) == 0)
         await runner.stop()
@@ -58,7 +58,7 @@ import Testing
         let folder = try TemporaryFolder()
         let (clock, log) = (TestClock(), LogLines())
         let store = try await SQLiteStore.open(folder: folder.path)
-        // As a worker keeps a task that it has taken, for the first time or again.
+        // Tasks in the state in which a worker has taken them, for the first time or again.
         for (kind, attempts) in [(TaskKind.trimOperations, Int64(1)), (.fireSubscriptions, 4)] {
             try await store.write { [now = clock.now] transaction in
                 let task = TaskRow(
@@ -76,7 +76,7 @@ import Testing
         configuration.clock = clock.serverClock
         let server = Server(configuration)
         _ = try await server.start()
-        // Each lane has looked, and rests.
+        // Each lane has looked, and sleeps.
         await clock.sleeps(Self.sleepers)
         #expect(log.objects("Takes up the tasks that the server before was doing when it died").first?["count"] == .number(2))
         await server.shutdown()
@@ -92,7 +92,7 @@ import Testing
         runner.start()
         await server.clock.sleeps(Self.sleepers)
         try await putTask(due: server.clock.now + 10, in: server.cloud.store)
-        // Its lane hears of it, and aims at it.
+        // Its lane gets the hint, and sleeps until the task is due.
         await server.clock.sleeps(Self.sleepers + 1)
         #expect(try await taskCount(server) == 1)
         server.clock.advance(10)
@@ -167,13 +167,13 @@ import Testing
         runner.start()
         await server.clock.sleeps(Self.sleepers)
         server.clock.advance(Limits.keptSessionSeconds + Limits.sessionProlongSeconds + 1)
-        // The lanes rest for a minute, the upkeep for two seconds.
+        // The lanes sleep for a minute, the upkeep for two seconds.
         for rest in 0..<29 {
             await server.clock.sleeps(2 * Self.sleepers + rest)
             server.clock.advance(2)
         }
         await server.clock.sleeps(2 * Self.sleepers + 29)
-        // Nothing is left for another sweep to find.
+        // Nothing is left for another sweep.
         #expect(try await server.cloud.removeExpired() == 0)
         await runner.stop()
     }

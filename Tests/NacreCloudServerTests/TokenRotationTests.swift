@@ -72,7 +72,7 @@ struct TokenRotationTests {
         let after = await server.administrate("GET", "/admin/1/tokens").json?["tokens"]?.count
         #expect([before, before.map { $0 + 1 }].contains(after))
         let new = try #require(answers.first { $0.status == 201 }?.json?["token"]?.text)
-        // The sealed token opens with the API token that it was made for alone, also where it was opened a moment ago.
+        // The sealed token opens only with its own API token, even if it was opened a moment ago.
         func status(_ api: String) async -> Int {
             let query = "ckAPIToken=\(api)&ckWebAuthToken=\(server.server.names["ada.escaped"] ?? "")"
             let target = "/database/1/\(TestServer.container)/development/private/users/caller?\(query)"
@@ -97,21 +97,21 @@ struct TokenRotationTests {
         #expect(await rotate(server, old, grace: 60).status == 201)
         #expect(await refusal(old) == "400 id")
         #expect(await status(server, old) == 200)
-        // What is ending can be ended.
+        // A token in its grace period can be revoked.
         #expect(await server.administrate("POST", "/admin/1/tokens/revoke", #"{"id":"\#(old)"}"#).status == 200)
     }
 }
 
-/// What an operator sets for one container, over the server's rates.
+/// Tests of an operator's rates for one container, over the server's rates.
 struct ContainerRateTests {
     private func set(_ server: AdministeredServer, _ members: String) async -> Answer {
         let answer = await server.administrate("POST", "/admin/1/rates/change", #"{"container":"\#(TestServer.container)",\#(members)}"#)
-        // As long as it may take until it counts.
+        // The longest time until it takes effect.
         server.server.clock.advance(Remembered<String, RateEntry>.secondsMax)
         return answer
     }
 
-    /// How many of 200 requests are answered.
+    /// Returns how many of 200 requests are answered.
     private func answered(_ server: AdministeredServer, by user: String = "ada") async -> Int {
         var count = 0
         while count < 200, await server.deviceStatus(user) == 200 { count += 1 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a purpose and a binding cannot be mistaken for one another`() throws {
         let sealer = try TokenSealer(keys: [("1", old)])
-        // Put end to end both would be "accountwebAuth…".
+        // Concatenated, both would be "accountwebAuth…".
         let text = try sealer.seal([1], for: .account, binding: "webAuth")
         #expect(sealer.open(text, for: .webAuth, binding: "account") == nil)
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(Base64.decode(after)?.starts(with: [1, UInt8(ascii: "2")]) == true)
         #expect(try TokenSealer(keys: [("2", new)]).open(before, for: .account) == nil)
         #expect(try TokenSealer(keys: [("1", new)]).open(before, for: .account) == nil)
-        // The ID says which key, and does not lend another's.
+        // The ID names the key, and does not allow another one.
         var other = try #require(Base64.decode(before))
         other[1] = UInt8(ascii: "2")
         #expect(rotated.open(Base64.encode(other), for: .account) == nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(try sealer.open(older(.account), for: .account) == bytes)
         #expect(try sealer.open(older(.webAuth), for: .webAuth) == nil)
         #expect(try !sealer.isOutdated(older(.account)), "made for another purpose")
-        // Written down: AES-SIV under the first key, as another implementation computes it.
+        // A fixed vector: AES-SIV under the first key, computed by another implementation.
         #expect(sealer.isOutdated("1.q4FnY-lgkTEJSqZDC7ZxOdp5-g"))
         #expect(sealer.open("ATGrgWdj6WCRMQlKpkMLtnE52nn6") == [1, 2, 3])
         for text in ["", ".", "2.", "1" + change.dropFirst(), "3" + change.dropFirst(), String(change.dropLast()), try sealer.seal(bytes)] {

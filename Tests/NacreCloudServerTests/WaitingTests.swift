@@ -4,7 +4,7 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
-/// `changes/database` with `waitSeconds`, over a socket, on a clock that only the test moves.
+/// Tests of `changes/database` with `waitSeconds`, over a socket, on a clock that only the test moves.
 @Suite(.timeLimit(.minutes(5))) struct WaitingTests {
     private struct Waiter {
         let server: TestServer
@@ -37,7 +37,7 @@ import Testing
                 headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"], body: Array(body.utf8))
         }
 
-        /// Returns once a request waits: its timer sleeps, beside what always does.
+        /// Returns once a request waits: its timer sleeps, beside the constant sleepers.
         func hasWaiters(_ count: Int = 1) async {
             await server.clock.sleeps(TestServer.sleepers + count)
         }
@@ -57,7 +57,7 @@ import Testing
         let waiter = try await Waiter()
         async let answer = waiter.changes(waiting: 30, from: waiter.token)
         await waiter.hasWaiters()
-        // Another's zone, and a record of a zone without a feed.
+        // Another user's zone, and a record of a zone without a feed.
         #expect(await waiter.post("private/zones/modify", Body.zones("create", "Bobs"), as: "bob").status == 200)
         #expect(await waiter.post("private/records/modify", Body.modify("create", Body.note("a"))).status == 200)
         waiter.server.clock.advance(29)
@@ -127,7 +127,7 @@ import Testing
         let waiter = try await Waiter()
         #expect(await waiter.post("private/zones/modify", Body.zones("create", "Work")).status == 200)
         #expect(try await waiter.changes(waiting: 30, from: waiter.token).json?["zones"]?.count == 1)
-        // Without a time, and with one that is none, nobody waits.
+        // Without a time, and with an invalid one, no request waits.
         #expect(try await Waiter.changes(waiter.server, waiter.port, #"{"syncToken":"\#(waiter.token)"}"#).status == 200)
         for seconds in [0, -5] as [Double] {
             let token = try await waiter.changes(waiting: 0).json?["syncToken"]?.text
@@ -148,7 +148,8 @@ import Testing
         let waiter = try await Waiter()
         async let answer = waiter.changes(waiting: 30, from: waiter.token)
         await waiter.hasWaiters()
-        // The clock stands still: only the shutdown itself can end the wait. Its grace would end the connection without an answer.
+        // The clock stands still: only the shutdown itself can end the wait. Its grace would end the connection
+        // without an answer.
         await waiter.server.server.shutdown(grace: .seconds(20))
         let got = try await answer
         #expect(got.status == 200)

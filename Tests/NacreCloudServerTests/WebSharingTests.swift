@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Sharing as CloudKit's Web Services Reference spells it.
+/// Tests of sharing in the form of CloudKit's Web Services Reference.
 @Suite(.timeLimit(.minutes(5))) struct WebSharingTests {
     private static let zone = #""zoneID":{"zoneName":"Trip"}"#
 
-    /// Ada's zone with the records `root` and, below it, `child`.
+    /// Makes Ada's zone with the record `root` and its child `child`.
     private func server() async throws -> TestServer {
         let server = try await TestServer()
         try await server.ask("ada", "private/zones/modify", Body.zones("create", "Trip"))

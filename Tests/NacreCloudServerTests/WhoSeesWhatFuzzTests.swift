@@ -5,10 +5,10 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Two users, an API token alone and a server-to-server key ask one server at random, and show each other's tokens, markers and names; `WhoSeesWhat`
-/// says for each answer what may be in it.
+/// Tests with random requests of two users, an API token alone and a server-to-server key, which also send each
+/// other's tokens, markers and names. `WhoSeesWhat` tells the allowed contents of each answer.
 @Suite(.timeLimit(.minutes(30))) struct WhoSeesWhatFuzzTests {
-    /// Requests of one run: `NACRE_OPERATIONS` for a longer one, of which a tenth are made, since each is looked through.
+    /// Requests of one run. `NACRE_OPERATIONS` sets ten times the number, since each answer is searched.
     private static let requests = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) }.map { max($0 / 10, 100) } ?? 600
 
     @Test func `no answer holds what its caller may not see, and every list is whole`() async throws {
@@ -18,7 +18,7 @@ import Testing
             if !run.faults.isEmpty { break }
         }
         #expect(run.faults == [], "NACRE_SEED=\(HistorySeed.value)")
-        // A run in which nothing is kept or shown finds nothing.
+        // A run in which nothing is saved or shown finds nothing.
         #expect(run.model.shown > Self.requests / 20, "NACRE_SEED=\(HistorySeed.value)")
     }
 
@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-/// Draws requests, sends them, and holds the answers against the model.
+/// Draws requests, sends them, and checks the answers against the model.
 private struct FuzzRun {
     private static let types = ["Open", "Own", "Secret"]
 
@@ -46,7 +46,7 @@ private struct FuzzRun {
     var model = WhoSeesWhat()
     var faults: [String] = []
     private var count = 0
-    /// What was answered to whom and can be sent on: sync tokens, markers.
+    /// Answered values that can be sent again: sync tokens, markers.
     private var tokens: [(asker: WhoSeesWhat.Asker, text: String)] = []
 
     init() async throws {
@@ -86,7 +86,7 @@ private struct FuzzRun {
         return .private(asker, random.chance(6) ? "Elsewhere" : zone)
     }
 
-    /// The zone of a request, now and then by an owner's name that is another's.
+    /// Returns the zone of a request, sometimes with another user's name as owner.
     private mutating func zone(_ place: WhoSeesWhat.Place) -> String {
         guard case .private(_, let zone) = place else { return "" }
         let owner = random.chance(8) ? #","ownerRecordName":"\#(server.names["ada.name"] ?? "")""# : ""
@@ -197,7 +197,7 @@ private struct FuzzRun {
         case .bob: question.headers["Authorization"] = "Bearer \(server.names["bob.device"] ?? "")"
         case .world: question.target += "?ckAPIToken=\(server.names["api"] ?? "")"
         case .key:
-            // A signature names its second: the same request again would be a repetition.
+            // A signature covers its second: the same request again would be a repetition.
             server.clock.advance(1)
             question = try key.signed(question)
         }
@@ -210,7 +210,7 @@ private struct FuzzRun {
         for token in tokens where token.asker != asker && !body.contains(token.text) && answer.text.contains(token.text) {
             faults.append("\(asker) is told a token of \(token.asker) by \(path) \(body)")
         }
-        // What the public database gives is alike for all who may read alike.
+        // Values of the public database are the same for all with the same read permissions.
         if database == "private" {
             for text in answer.json?.texts(named: ["syncToken", "continuationMarker"]) ?? [] { tokens.append((asker, text)) }
             if tokens.count > 200 { tokens.removeFirst(tokens.count - 200) }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Files of which a sender sends no more than lacks.
+/// Tests of uploads that send only missing chunks.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncedUploadTests {
     private struct Place {
         var url: String
-        /// nil: the server wants all of it.
+        /// nil: the server wants all chunks.
         var missing: [Int]?
         var offset: Int
     }
@@ -47,7 +47,7 @@ import Testing
         return try #require(place, "\(answer.text)")
     }
 
-    /// What lacks, one behind the other.
+    /// Returns the bytes of the missing chunks, one after the other.
     private func wanted(_ place: Place, of bytes: [UInt8]) throws -> [UInt8] {
         var starts = [0]
         for chunk in Self.announcement(bytes).chunks { starts.append((starts.last ?? 0) + chunk.size) }
@@ -89,11 +89,11 @@ import Testing
         #expect(try await scene.fetch(try await save(sent, scene, "p")).body == bytes)
         let posted = try JSON(Array(try await scene.upload(bytes, "other").utf8))
         #expect(sent.json?.at("singleFile.fileChecksum") == posted["fileChecksum"] && sent.json?.at("singleFile.size") == posted["size"])
-        // The answer may have been lost: the last part again, with nothing in it, is answered as before.
+        // The answer may have been lost: an empty repetition of the last part gets the same answer.
         let again = try await part([], scene, place.url, at: bytes.count, isLast: true)
         #expect(again.status == 200 && again.text == sent.text)
         #expect(try await head(scene, place.url).header("Upload-Complete") == "?1")
-        // The same file is known now, and nothing of it is to be sent.
+        // The same file is known now, and no chunk is to be sent.
         let known = try await self.place(bytes, scene, "third")
         #expect(known.missing == [])
         let reused = try await part([], scene, known.url, at: 0, isLast: true)
@@ -121,7 +121,7 @@ import Testing
         try #require(ends.count >= 4)
         for (number, end) in ends.enumerated() {
             let record = "r\(number)"
-            // Other bytes for each record, so that none has what another has sent.
+            // Other bytes for each record, so that none has the chunks of another.
             var own = bytes
             for start in [0] + ends.dropLast() { own[start + 100] = UInt8(number + 1) }
             let place = try await place(own, scene, record)
@@ -135,7 +135,7 @@ import Testing
             let there = end < own.count ? end : ends[ends.count - 2]
             while try await offset(scene, place.url) < there { await Task.yield() }
             client.hangUp()
-            // As after a new start of the app: it announces the file again, and hears how far it came.
+            // As after a restart of the app: it announces the file again, and gets the offset.
             let again = try await self.place(own, scene, record)
             #expect(again.offset == there && again.missing == place.missing)
             let sent = try await part(own[there...], scene, again.url, at: there, isLast: true)
@@ -166,7 +166,8 @@ import Testing
         func sent(_ record: String) async throws {
             _ = try await save(try await part(bytes, scene, try await place(bytes, scene, record).url, at: 0, isLast: true), scene, record)
         }
-        /// Of the file with another end each time, so that no announcement is one from before: at least its last chunk.
+        /// Returns the number of missing chunks of the file, each time with another end, so that no announcement is
+        /// repeated: at least its last chunk.
         func missing(_ record: String, field: String = "image", as user: String = "ada", end: UInt8 = 1) async throws -> Int? {
             try await place(bytes.dropLast() + [bytes[bytes.count - 1] ^ end], scene, record, field: field, as: user).missing?.count
         }
@@ -180,7 +181,7 @@ import Testing
         #expect(try await missing("p", field: "pages") == count, "another field of the record")
         #expect(try await missing("q") == count, "another record of the same user")
         #expect(try await missing("q", as: "bob") == count, "another record of another user")
-        // The world may read it: so nothing is told that a download would not tell.
+        // Everybody may read this record, so the answer reveals no more than a download would.
         #expect(try await missing("p", as: "bob") == 1, "a field that the sender may read")
         let registry = scene.server.cloud.registry
         let before = SchemaText(try await registry.administeredSchema(of: TestServer.container, .development)).text
@@ -201,7 +202,7 @@ import Testing
         wrong[first + 5] ^= 1
         let refused = try await part(wrong, scene, place.url, at: 0, isLast: true)
         #expect(refused.status == 400 && refused.text.contains("not those that were announced"), "\(refused.text)")
-        // What was right before them is there.
+        // The right bytes before them are kept.
         #expect(try await offset(scene, place.url) == first)
         #expect(try await part(bytes[first...] + [0], scene, place.url, at: first, isLast: true).status == 400, "too long")
         let there = try await offset(scene, place.url)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Who may send and fetch files, and with which URLs.
+/// Tests of the permissions and URLs for sending and fetching files.
 @Suite(.timeLimit(.minutes(5))) struct AssetAccessTests {
-    /// A photo of Ada's, and the URL that she was answered.
+    /// Saves a photo of Ada's, and returns its download URL.
     private func photo(_ scene: AssetScene, _ bytes: [UInt8] = someBytes(50_000)) async throws -> String {
         let saved = try await scene.save(try await scene.upload(bytes, "p"), of: "p")
         return try #require(saved.json?.at("records[0].fields.image.value.downloadURL")?.text, "\(saved.text)")
@@ -27,7 +27,7 @@ import Testing
                 #expect(answer.status == 404 && !answer.text.contains("singleFile"), "\(place): \(answer.text)")
             }
         }
-        // One is not the other.
+        // An upload URL is no download URL, and the reverse.
         #expect(try await scene.fetch(AssetLinks.downloadPath + upload.dropFirst(AssetLinks.uploadPath.count) + "/x").status == 404)
         #expect(try await scene.fetch(upload).status == 405)
     }
@@ -51,7 +51,7 @@ import Testing
         let upload = try await scene.permit("q")
         let names = scene.server.names
         try await scene.server.cloud.registry.endSession(names["ada.id"] ?? "", of: names["ada.account"] ?? "")
-        // As long as sessions are remembered, and a little longer.
+        // The time for which sessions are remembered, and a little longer.
         scene.server.clock.advance(6)
         #expect(try await scene.fetch(download).status == 421)
         #expect(try await scene.send([1], to: upload).status == 421)
@@ -76,7 +76,7 @@ import Testing
         let place = try await NacreCloudServerTests.ask(
             question(database + "assets/upload", #"{"tokens":[{"recordName":"q","recordType":"Photo","fieldName":"image"}]}"#), port: scene.port)
         let upload = try #require(place.json?.at("tokens[0].url")?.text, "\(place.text)")
-        // The server remembers whose they are.
+        // The server remembers the owner's session.
         #expect(try await scene.fetch(download).status == 200)
         #expect(try await NacreCloudServerTests.ask(question("/account/1/sign-out", "{}"), port: scene.port).status == 200)
         #expect(try await scene.fetch(download).status == (isDevice ? 401 : 421))
@@ -166,7 +166,7 @@ import Testing
     }
 }
 
-/// Files that come slowly, and go to who has no room for them.
+/// Tests of slow uploads, and of downloads whose client takes no bytes.
 @Suite(.timeLimit(.minutes(5))) struct AssetTransferTests {
     @Test func `a session that ends while its file comes leaves nothing`() async throws {
         let scene = try await AssetScene()

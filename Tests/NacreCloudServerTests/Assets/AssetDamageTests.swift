@@ -6,9 +6,9 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// Files whose bytes are not on the disk as they were sent.
+/// Tests of files whose bytes on the disk are damaged.
 @Suite(.timeLimit(.minutes(5))) struct AssetDamageTests {
-    /// What may happen to a chunk's file; nil removes it.
+    /// Possible damages of a chunk's file; nil removes it.
     private static let damages: [(name: String, change: @Sendable ([UInt8]) -> [UInt8]?)] = [
         ("first bit", { Self.flipped($0, at: 0, 0x80) }), ("a bit in the middle", { Self.flipped($0, at: $0.count / 2, 1) }),
         ("last bit", { Self.flipped($0, at: $0.count - 1, 1) }), ("a page of zeros", { $0.prefix(4096).map { _ in 0 } + $0.dropFirst(4096) }),
@@ -43,7 +43,7 @@ import Testing
         return Photo(url: url, id: permit.asset, files: files)
     }
 
-    /// What came of an answer before its connection ended.
+    /// Returns the part of an answer before its connection ended.
     private func cut(_ scene: AssetScene, _ url: String, _ range: Range<Int>) async throws -> (head: String, body: [UInt8]) {
         let client = try await RawClient(port: scene.port)
         let path = scene.path(url).replacing("${f}", with: "x")
@@ -65,7 +65,7 @@ import Testing
             for (name, change) in Self.damages {
                 if let damaged = change(whole) { try scene.write(damaged, to: file.path) } else { try scene.remove(file.path) }
                 let (low, high) = (file.bytes.lowerBound, file.bytes.upperBound)
-                // All, in the chunk, from before it into it, its last byte; and what lies beside it.
+                // The whole file, the chunk, from before it into it, and its last byte with the bytes behind it.
                 let ranges = [0..<bytes.count, low..<high, max(0, low - 10)..<low + 10, high - 1..<min(high + 10, bytes.count)]
                 for range in ranges {
                     let (head, body) = try await cut(scene, photo.url, range)
@@ -117,7 +117,7 @@ import Testing
             #expect(line["request_id"]?.text?.count == 36 && (uuid == nil || line["request_id"]?.text == uuid), "\(line)")
             try scene.write(whole, to: file.path)
         }
-        // As a device hears it.
+        // The answers for a device.
         try scene.remove(first.path)
         _ = try await scene.upload(someBytes(1_500_000), "other")
         #expect(try await scene.fetch(photo.url).status == 200, "the same bytes sent again are whole for all that have them")

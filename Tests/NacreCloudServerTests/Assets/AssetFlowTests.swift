@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Files beside records, as a web client of any maker sends and gets them.
+/// Tests of files in records, as any web client sends and gets them.
 @Suite(.timeLimit(.minutes(5))) struct AssetFlowTests {
     @Test(arguments: [0, 1, 32 * 1024, 32 * 1024 + 1, 700_000]) func `what was uploaded and saved is downloaded byte by byte`(
         size: Int
@@ -122,7 +122,7 @@ import Testing
             let dictionary = String(answer.text.dropFirst(#"{"assets":["#.count).dropLast(2))
             let saved = try await scene.save(dictionary, of: "to\(size)", type: "Film")
             let url = try #require(saved.json?.at("records[0].fields.image.value.downloadURL")?.text, "\(saved.text)")
-            // It is for that field from now on, and good there again.
+            // It belongs to that field from now on, and is valid there again.
             #expect(try await scene.save(dictionary, of: "third").text.contains("receipt is for another field"))
             #expect(try await scene.save(dictionary, of: "to\(size)", type: "Film").text.contains("downloadURL"))
             _ = try await scene.delete("from\(size)")

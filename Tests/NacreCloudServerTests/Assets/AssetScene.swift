@@ -5,8 +5,8 @@ import NacreCloudWire
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// A server that listens, with files of assets in its folder, and what clients do with assets said shortly. Records of type Photo have a field `image` and
-/// a list `pages`.
+/// A listening server with files of assets in its folder, and short forms of clients' requests. Records of type Photo
+/// have a field `image` and a list `pages`.
 struct AssetScene {
     let server: TestServer
     let port: Int
@@ -23,7 +23,7 @@ struct AssetScene {
         port = try await server.startListening()
     }
 
-    /// Asks an endpoint as a web client who is signed in; `nil` is nobody.
+    /// Asks an endpoint as a signed-in web client; `nil` is a signed-out one.
     func ask(_ path: String, _ body: String, as user: String? = "ada") async throws -> Answer {
         let session = user.map { "&ckWebAuthToken=\(server.names[$0 + ".escaped"] ?? "")" } ?? ""
         return try await NacreCloudServerTests.ask(
@@ -33,7 +33,7 @@ struct AssetScene {
                 body: Array(body.utf8)), port: port)
     }
 
-    /// The path of a URL of this server.
+    /// Returns the path of a URL of this server.
     func path(_ url: String) -> String {
         guard let separator = url.firstRange(of: "://") else { return url }
         return String(url[separator.upperBound...].drop { $0 != "/" })
@@ -49,7 +49,7 @@ struct AssetScene {
         try await NacreCloudServerTests.ask(Question(method: "POST", target: path(url), headers: headers, body: bytes), port: port)
     }
 
-    /// Uploads a file: the dictionary that a save carries, as JSON.
+    /// Uploads a file, and returns the dictionary that a save carries, as JSON.
     func upload(_ bytes: [UInt8], _ record: String, type: String = "Photo", field: String = "image", as user: String = "ada") async throws -> String {
         let answer = try await send(bytes, to: try await permit(record, type: type, field: field, as: user))
         return String(answer.text.dropFirst(#"{"singleFile":"#.count).dropLast())
@@ -78,7 +78,7 @@ struct AssetScene {
     }
 }
 
-/// Bytes that a seed gives, and that no two seeds share.
+/// Returns bytes by a seed; no two seeds give equal parts.
 func someBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     var bytes: [UInt8] = []
@@ -90,7 +90,7 @@ func someBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 extension AssetScene {
     private var folder: String { server.folder.path + "/assets" }
 
-    /// The paths of all chunks, in order.
+    /// Returns the paths of all chunks, in order.
     func chunkFiles() throws -> [String] {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: folder).filter { $0.count == 2 }.sorted().flatMap { part in

@@ -29,7 +29,7 @@ struct AdministeredServer {
             Metrics(telemetry: Telemetry(), budgets: Budgets()))
     }
 
-    /// Holds every answer against the document of the admin API.
+    /// Sends a request, and checks the answer against the document of the admin API.
     func administrate(
         _ method: String, _ target: String, _ body: String = "", by bearer: String = token, _ headers: [String: String] = [:]
     ) async -> Answer {
@@ -41,13 +41,13 @@ struct AdministeredServer {
         return answer
     }
 
-    /// Another token for the schema of a container, as text.
+    /// Makes another token for the schema of a container.
     func managementToken(of container: String, _ more: String = "") async throws -> String {
         let answer = await administrate("POST", "/admin/1/tokens", #"{"container":"\#(container)","kind":"management"\#(more)}"#)
         return try #require(answer.json?["token"]?.text, "\(answer.text)")
     }
 
-    /// To an endpoint of accounts.
+    /// Sends a request to an endpoint of accounts.
     func post(_ path: String, _ body: String, headers: [String: String] = [:]) async -> Answer {
         await server.respond(Question(method: "POST", target: "/account/1/\(path)", headers: headers, body: Array(body.utf8)))
     }
@@ -59,7 +59,7 @@ struct AdministeredServer {
         )
     }
 
-    /// As a device of `ada` or `bob`.
+    /// Makes a request of a device of `ada` or `bob`.
     func question(_ user: String = "ada") -> Question {
         Question(
             method: "GET", target: "/database/1/\(TestServer.container)/development/private/users/caller",

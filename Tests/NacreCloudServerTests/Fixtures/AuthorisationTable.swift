@@ -3,15 +3,15 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What each route answers to each credential, written by hand.
+/// The answer of each route to each credential, written by hand.
 ///
-/// A line is a method, a path, the databases it is about (`-` where the path names none), and a cell for each column. A path that begins with `…` goes on
-/// from `/database/1/:container/:environment/:database`. A cell is the HTTP status, where the code is `codes[status]`, or that and the code; of an answer
-/// that is 200 the code is its first item's.
+/// A line is a method, a path, the databases (`-` where the path names none), and a cell for each column. A path that
+/// begins with `…` follows `/database/1/:container/:environment/:database`. A cell is the HTTP status alone if the
+/// code is `codes[status]`, otherwise status and code. With status 200 the code is the first item's.
 struct AuthorisationTable: Sendable, CustomTestStringConvertible {
-    /// `emulator`: what the admin listener of an emulator has beside what it has on any server.
+    /// `emulator`: the additional routes of an emulator's admin listener.
     enum Listener: Sendable { case `public`, admin, emulator }
-    /// Credentials that must all get the same.
+    /// Credentials that must all get the same answer.
     typealias Column = (name: String, credentials: [Credential])
 
     let name: String
@@ -40,13 +40,13 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
             return databases.map { Place(method: method, pattern: pattern, database: $0) }
         }
 
-        /// As it stands in a line.
+        /// The route as it stands in a line.
         var route: String {
             let start = AuthorisationTable.database
             return "\(method) \(pattern.hasPrefix(start) ? "…" + pattern.dropFirst(start.count) : pattern)"
         }
 
-        /// Of Ada's container in development; what else a path may name is there nowhere.
+        /// The path for Ada's container in development; its other names exist nowhere.
         var path: String {
             let parts = [
                 ":container": TestServer.container, ":environment": "development", ":database": database, ":shortGUID": "AAAAAAAAAAAAAAAAAAAAAA",
@@ -66,7 +66,7 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
             && roots.contains(pattern.split(separator: "/").first.map(String.init) ?? "")
     }
 
-    /// By place and column.
+    /// rows[place][column]
     func rows() throws -> [Place: [String: String]] {
         var rows: [Place: [String: String]] = [:]
         for line in text.split(separator: "\n") {
@@ -82,13 +82,14 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
         return rows
     }
 
-    /// The line that says what was given. A column whose credentials got different answers has them all: it must be divided, or the server mended.
+    /// Returns the line for the given answers. A column whose credentials got different answers shows them all: it
+    /// must be divided, or the server corrected.
     func line(_ place: Place, _ given: [Credential: String]) -> String {
         let cells = columns.map { column in Set(column.credentials.map { given[$0] ?? "nothing" }).sorted().joined(separator: "|") }
         return ([place.route, place.database] + cells).joined(separator: "  ")
     }
 
-    /// As a cell says it.
+    /// Returns an answer in the form of a cell.
     static func outcome(_ answer: Answer) -> String {
         let json = answer.json
         let ofItem = ["records", "zones", "subscriptions", "results"].lazy.compactMap { json?.at("\($0)[0].serverErrorCode") }.first

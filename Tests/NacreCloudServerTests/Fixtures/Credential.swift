@@ -5,7 +5,7 @@ import NacreCloudWire
 
 @testable import NacreCloudServer
 
-/// What a request to Ada's container in development can show of its sender.
+/// The credentials of a request to Ada's container in development.
 enum Credential: String, CaseIterable, Sendable {
     case nothing
     // ckAPIToken
@@ -16,7 +16,7 @@ enum Credential: String, CaseIterable, Sendable {
     case sessionBesideOtherAPIToken, sessionOfOtherContainerBesideThisAPIToken, accountTokenAsWebAuthToken
     // Authorization: Bearer: account tokens of Ada
     case device, deviceOfOtherContainer, deviceOfOtherEnvironment, endedDevice
-    // Authorization: Bearer: what is no account token
+    // Authorization: Bearer: other texts than account tokens
     case apiTokenAsBearer, webAuthTokenAsBearer, administrator
     // Authorization: Bearer: of the admin API
     case manager, managerOfOtherContainer, revokedManager
@@ -24,14 +24,15 @@ enum Credential: String, CaseIterable, Sendable {
     case key, administratorKey, keyOfOtherContainer, keyOfOtherEnvironment, revokedKey
 }
 
-/// Every credential, with a server that knows it or does not any more. Ada keeps a record in her private and in the public database.
+/// Every credential, with a server that knows it or did so. Ada has a record in her private and in the public
+/// database.
 struct CredentialServer {
-    /// What no refused answer may say: the text of the records, the zone's name.
+    /// Texts that no refusal may have: the text of the records, the zone's name.
     static let secrets = ["hush-hush", "Cellar"]
     private static let note = #""recordType":"Note","recordName":"note","fields":{"text":{"value":"hush-hush","type":"STRING"}}"#
 
     let server: AdministeredServer
-    /// Where the credential travels in the URL.
+    /// queries[credential]: its members in the URL.
     private var queries: [Credential: [String: String]] = [:]
     private var bearers: [Credential: String] = [.administrator: AdministeredServer.token]
     private var signers: [Credential: Signer] = [:]
@@ -131,7 +132,8 @@ struct CredentialServer {
         }
     }
 
-    /// - Parameter query: beside the credential.
+    /// Makes a request.
+    /// - Parameter query: Members beside the credential.
     func question(_ credential: Credential, _ method: String, _ path: String, query: [String: String] = [:], _ body: String) throws -> Question {
         let items = query.merging(queries[credential] ?? [:]) { $1 }.sorted { $0.key < $1.key }
         let text = items.map { "\($0.key)=\($0.value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }.joined(separator: "&")

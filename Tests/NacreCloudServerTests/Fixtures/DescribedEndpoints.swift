@@ -1,6 +1,6 @@
 @testable import NacreCloudServer
 
-/// An OpenAPI document as a test reads it: what an endpoint may answer, and whether an answer is such.
+/// An OpenAPI document as a test reads it: the answers of an endpoint, and a check of an answer.
 struct DescribedEndpoints: Sendable {
     static let publicOnes = DescribedEndpoints(OpenAPIPage.documentJSON)
     static let administration = DescribedEndpoints(AdminAPI.documentJSON)
@@ -22,7 +22,7 @@ struct DescribedEndpoints: Sendable {
             })
     }
 
-    /// What the document says of a method and the path of a request; nil where it has none such.
+    /// Returns the document's entry for a method and the path of a request; nil where it has none.
     func endpoint(_ method: String, _ target: String) -> JSON? {
         guard case .object(let paths)? = document?["paths"] else { return nil }
         let parts = target.prefix { $0 != "?" }.split(separator: "/")
@@ -33,7 +33,8 @@ struct DescribedEndpoints: Sendable {
         return found.min { $0.key.count { $0 == "{" } < $1.key.count { $0 == "{" } }?.value[method == "HEAD" ? "get" : method.lowercased()]
     }
 
-    /// What is in an answer and not in the document, or missing; nil: it is as described, or nobody described the endpoint.
+    /// Returns an undescribed or missing part of an answer; nil: it is as described, or its endpoint is not
+    /// described.
     func fault(_ method: String, _ target: String, _ answer: Answer) -> String? {
         guard let endpoint = endpoint(method, target) else { return nil }
         guard let described = endpoint["responses"]?[String(answer.status)] else { return "status \(answer.status) is not described" }
@@ -46,7 +47,7 @@ struct DescribedEndpoints: Sendable {
         return fault(json, schema, "answer")
     }
 
-    /// What keeps a request's body from being one that the endpoint takes.
+    /// Returns the fault of a request's body.
     func bodyFault(_ method: String, _ target: String, _ body: [UInt8]) -> String? {
         guard let schema = endpoint(method, target)?.at("requestBody.content")?["application/json"]?["schema"] else { return nil }
         guard let json = try? JSON(body) else { return "no JSON" }
@@ -60,7 +61,8 @@ struct DescribedEndpoints: Sendable {
 
     // MARK: JSON Schema
 
-    /// Why a value is not what a schema wants, and where; nil: it is. Of JSON Schema as much as the documents use: a word that is not known is a fault.
+    /// Returns where and why a value does not match a schema; nil: it does. Covers the part of JSON Schema that the
+    /// documents use: an unknown keyword is a fault.
     func fault(_ value: JSON, _ schema: JSON, _ place: String) -> String? {
         if schema["$ref"] != nil { return fault(value, resolved(schema), place) }
         guard case .object(let words) = schema else { return "\(place): the schema is none" }

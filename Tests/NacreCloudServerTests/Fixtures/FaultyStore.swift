@@ -2,14 +2,14 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A store in front of another, which fails when it is told to.
+/// A store in front of another, which fails on demand.
 final class FaultyStore: LayeredStore {
     enum Fault: Sendable {
         /// Writes find no room; reads go on.
         case full
         /// Neither reads nor writes.
         case unavailable
-        /// Reads find what was not written.
+        /// Reads find damaged rows.
         case corrupt
     }
 

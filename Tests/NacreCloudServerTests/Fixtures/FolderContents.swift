@@ -2,6 +2,6 @@ import Foundation
 import NacreCloudTestSupport
 
 extension TemporaryFolder {
-    /// The names in it, sorted.
+    /// The names in the folder, sorted.
     var contents: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

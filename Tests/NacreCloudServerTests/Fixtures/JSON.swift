@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON document as tests look at it.
+/// A JSON document for tests.
 indirect enum JSON: Hashable, Sendable, Decodable {
     case null
     case bool(Bool)
@@ -35,7 +35,7 @@ indirect enum JSON: Hashable, Sendable, Decodable {
         return members[key]
     }
 
-    /// The value at a path such as `records[0].fields.title.value`; nil where there is none.
+    /// Returns the value at a path such as `records[0].fields.title.value`; nil where there is none.
     func at(_ path: String) -> JSON? {
         var value: JSON? = self
         for part in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
@@ -49,7 +49,7 @@ indirect enum JSON: Hashable, Sendable, Decodable {
         return value
     }
 
-    /// The texts of all members with such a name, at any depth.
+    /// Returns the texts of all members with these names, at any depth.
     func texts(named names: Set<String>) -> [String] {
         switch self {
         case .array(let items): items.flatMap { $0.texts(named: names) }

@@ -2,7 +2,7 @@ import Foundation
 import NacreLocks
 import NacreTelemetry
 
-/// Keeps the lines that a server logs.
+/// Keeps the lines of a server's log.
 final class LogLines: LogSink {
     private let lines = Locked<[[UInt8]]>([])
 
@@ -14,7 +14,7 @@ final class LogLines: LogSink {
 
     var texts: [String] { lines.withLock { $0 }.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The lines of this message, read as JSON.
+    /// Returns the lines with this message, decoded from JSON.
     func objects(_ message: String) -> [JSON] {
         lines.withLock { $0 }.compactMap { try? JSON($0) }.filter { $0["msg"] == .string(message) }
     }

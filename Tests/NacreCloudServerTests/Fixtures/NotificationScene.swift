@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// A server that listens, whose users subscribe, save, and hear of it by the web courier and by event streams.
+/// A listening server whose users subscribe, save, and get notifications by the web courier and by event streams.
 struct NotificationScene {
     static let path = "/device/1/\(TestServer.container)/development/notifications"
 
@@ -44,7 +44,7 @@ struct NotificationScene {
         #expect(answer.json?.at("records[0].serverErrorCode") == nil && answer.status == 200, "\(answer.text)")
     }
 
-    /// The path of a new token's courier.
+    /// Makes a token, and returns the path of its courier.
     func courier(as token: String = "ada", clientID: String? = nil) async throws -> String {
         let client = clientID.map { ",\"clientId\":\"\($0)\"" } ?? ""
         let path = "/device/1/\(TestServer.container)/development/tokens/create"
@@ -55,7 +55,7 @@ struct NotificationScene {
         return String(url.dropFirst("http://127.0.0.1:\(port)".count))
     }
 
-    /// An event stream of Ada's device, once it follows.
+    /// Opens an event stream of Ada's device, and returns once it is followed.
     func stream(after id: String? = nil, clientID: String = "", receiveBuffer: Int32? = nil) async throws -> RawClient {
         let client = try await RawClient(port: port, receiveBuffer: receiveBuffer)
         let last = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreCrypto
 
-/// Sealed values in the text that earlier versions gave them: the key's ID, a point, base64 for URLs.
+/// Sealed values in the form of earlier versions: the key's ID, a point, base64 for URLs.
 enum OlderText {
     static func of(_ text: String) throws -> String {
         let bytes = Base64.decode(text) ?? []

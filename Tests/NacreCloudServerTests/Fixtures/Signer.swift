@@ -5,7 +5,7 @@ import NacreCrypto
 
 @testable import NacreCloudServer
 
-/// A server-to-server key of a test server, and how clients sign with it.
+/// A server-to-server key of a test server, with the signatures of clients.
 struct Signer {
     let server: TestServer
     let key: P256.PrivateKey
@@ -22,9 +22,10 @@ struct Signer {
             isAdministrator: isAdministrator)
     }
 
+    /// Makes a signed request.
     /// - Parameters:
-    ///   - hashesNothing: an empty body is signed as nothing, and not as the digest of nothing.
-    ///   - signsQuery: the path is signed with its query.
+    ///   - hashesNothing: Whether an empty body is signed as empty, and not as its digest.
+    ///   - signsQuery: Whether the path is signed with its query.
     func question(
         _ path: String, _ body: String = "", query: String = "", late seconds: Double = 0, hashesNothing: Bool = false, signsQuery: Bool = true,
         database: String = "public", change: (inout Question, [UInt8]) -> Void = { _, _ in }
@@ -35,8 +36,8 @@ struct Signer {
         return try signed(question, as: signsQuery ? question.target : target, late: seconds, hashesNothing: hashesNothing, change: change)
     }
 
-    /// A question to any path, signed.
-    /// - Parameter path: that is signed; nil: the question's, with its query.
+    /// Signs a request to any path.
+    /// - Parameter path: The signed path; nil: the request's, with its query.
     func signed(
         _ question: Question, as path: String? = nil, late seconds: Double = 0, hashesNothing: Bool = false,
         change: (inout Question, [UInt8]) -> Void = { _, _ in }

@@ -3,7 +3,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A store in memory in which the reads of requests wait until they are let go. What works in the background is held up by nothing.
+/// A store in memory in which reads of requests wait until they are released. Background work does not wait.
 final class SlowStore: LayeredStore {
     private struct State {
         var isHolding = false
@@ -42,7 +42,7 @@ final class SlowStore: LayeredStore {
     }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        // The server's own reads are of nobody, or of the lane that tells devices.
+        // The server's own reads have no asker, or the lane of notifications.
         let isOfRequest = !["", TaskLane.push.turn.asker].contains(Turn.current.asker)
         await withCheckedContinuation { continuation in
             let watchers: [CheckedContinuation<Void, Never>]? = state.withLock { state in

@@ -4,16 +4,16 @@ import NacreCrypto
 
 @testable import NacreCloudContainer
 
-/// An authenticator that keeps one passkey, with a browser around it that says what it is told to.
+/// An authenticator with one passkey, and a browser around it with settable properties.
 struct TestAuthenticator {
     let key: P256.PrivateKey
     var id: [UInt8]
     var counter: UInt32 = 0
-    /// The account that the passkey is kept for.
+    /// The account of the passkey.
     var user = ""
     var host = "localhost"
     var origin = "http://localhost"
-    /// Somebody was there, and it was its user.
+    /// User present and user verified.
     var flags: UInt8 = 0x05
 
     init(id: [UInt8] = (0..<20).map { _ in .random(in: 0...255) }) throws {
@@ -21,7 +21,7 @@ struct TestAuthenticator {
         self.id = id
     }
 
-    /// The fields of the form that adds it.
+    /// Returns the fields of the form that adds it.
     func creation(_ challenge: String, name: String = "Phone") throws -> [String: String] {
         let pem = try key.publicKey().pem().split(separator: "\n").dropFirst().dropLast().joined()
         let point = Base64.decode(pem)?.suffix(64) ?? []
@@ -44,7 +44,7 @@ struct TestAuthenticator {
         ]
     }
 
-    /// The fields of the form by which it signs in.
+    /// Returns the fields of the form by which it signs in.
     mutating func assertion(_ challenge: String, type: String = "webauthn.get") throws -> [String:
         String]
     {
@@ -71,12 +71,12 @@ struct TestAuthenticator {
 }
 
 extension TestBrowser {
-    /// What the page that is shown wants a passkey to sign.
+    /// The challenge in the current page.
     var challenge: String {
         (shown?.text ?? "").firstMatch(of: /data-challenge="([^"]*)"/).map { String($0.1) } ?? ""
     }
 
-    /// Signs in by password and adds a passkey. The page that lists it is shown then.
+    /// Signs in by password and adds a passkey; then the page that lists it is shown.
     mutating func add(
         _ authenticator: inout TestAuthenticator, for user: String = "ada", name: String = "Phone"
     ) async throws -> Answer {

@@ -3,16 +3,17 @@ import NacreCloudWire
 
 @testable import NacreCloudServer
 
-/// A browser at the sign-in page: it keeps cookies, and sends what the page's forms hold, from the page's own origin.
+/// A browser at the sign-in page: it keeps cookies, and sends the fields of the page's forms, from the page's own
+/// origin.
 struct TestBrowser {
     let server: TestServer
-    /// How the page is reached.
+    /// The host in the page's URL.
     var host = "localhost"
     var scheme = "http"
     var address: String?
     /// `name=value`.
     var cookie: String?
-    /// The page that is shown.
+    /// The current page.
     private(set) var shown: Answer?
 
     var origin: String { "\(scheme)://\(host)" }
@@ -35,7 +36,7 @@ struct TestBrowser {
         take(await server.respond(Question(method: "GET", target: target, headers: headers([:]))))
     }
 
-    /// Sends the form that is shown, with what its user wrote.
+    /// Sends the current form, with the user's input.
     @discardableResult
     mutating func send(_ written: [String: String], headers changed: [String: String?] = [:]) async -> Answer {
         await post(hidden.merging(written) { $1 }, headers: changed)
@@ -67,7 +68,7 @@ struct TestBrowser {
         return headers.merging(more) { $1 }
     }
 
-    /// The hidden fields of the first form of the page that is shown.
+    /// The hidden fields of the current page's first form.
     var hidden: [String: String] {
         var fields: [String: String] = [:]
         for match in (shown?.text.components(separatedBy: "</form>").first ?? "").matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/)
@@ -77,13 +78,13 @@ struct TestBrowser {
         return fields
     }
 
-    /// What the page's script gives to whom.
+    /// The message of the page's script, with its recipient.
     var delivered: JSON? {
         guard let match = (shown?.text ?? "").firstMatch(of: /<script type="application\/json" id="delivery">(.*?)<\/script>/) else { return nil }
         return try? JSON(Array(String(match.1).utf8))
     }
 
-    /// The user record name that a web auth token of the page stands for; nil where it stands for none.
+    /// Returns the user record name for a web auth token of the page; nil where the token is invalid.
     func caller(_ token: String, api: String = "api") async -> String? {
         let escaped = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         let path = "/database/1/\(TestServer.container)/development/private/users/caller"

@@ -2,7 +2,7 @@ import NacreCloudServer
 import NacreCloudWire
 import NacreLocks
 
-/// A clock that moves when a test says so. Who sleeps on it wakes when it has been moved far enough, or when its task is cancelled.
+/// A clock that a test moves. A sleep ends when the clock has been moved far enough, or when its task is cancelled.
 final class TestClock: Sendable {
     private struct Sleeper {
         var deadline: Double
@@ -15,9 +15,9 @@ final class TestClock: Sendable {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var next = 0
-        /// How many sleeps there have been.
+        /// The number of sleeps so far.
         var begun = 0
-        /// Who waits until something holds of the sleepers.
+        /// Tasks that wait for a condition on the sleepers.
         var watchers: [(isReached: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -44,7 +44,7 @@ final class TestClock: Sendable {
         await reaches { $0.begun >= count }
     }
 
-    /// Returns once somebody sleeps who wakes so many seconds from now.
+    /// Returns once a task sleeps until so many seconds from now.
     func sleeps(for seconds: Double) async {
         await reaches { state in state.sleepers.values.contains { $0.deadline == state.now + seconds } }
     }
@@ -60,7 +60,7 @@ final class TestClock: Sendable {
         }
     }
 
-    /// Who sleeps now.
+    /// The number of current sleepers.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     private func sleep(_ duration: Duration) async throws {

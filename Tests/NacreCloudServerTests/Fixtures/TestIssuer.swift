@@ -8,35 +8,35 @@ import NacreLocks
 
 @testable import NacreCloudContainer
 
-/// An issuer of a team's accounts, on a port of its own: it gives codes to who has asked it, and tokens for codes, once, to who knows
-/// the secret and the verifier.
+/// An issuer of a team's accounts, on its own port. It gives codes to clients that have asked, and tokens for codes,
+/// once, to clients that know the secret and the verifier.
 final class TestIssuer: Sendable {
-    /// What it is to say, so that a test can have it lie.
+    /// The contents of its answers, which a test can falsify.
     struct Words: Sendable {
         var subject = "sub-1"
         var email: String? = "grace@example.com"
         var isVerified = true
-        /// Of the token; nil: its own.
+        /// The issuer in the token; nil: its own.
         var issuer: String?
         var audience = "nacre"
         var nonce: String?
         var lifetime: Double = 300
         var namesItself = true
-        /// Signs with a key that it does not publish.
+        /// Whether it signs with a key that it does not publish.
         var hidesKey = false
-        /// Answers codes again.
+        /// Whether it accepts codes again.
         var forgivesReplay = false
-        /// Answers nothing but errors.
+        /// Whether it answers with errors only.
         var isDown = false
-        /// Of its description.
+        /// The issuer in its description; likewise the next two.
         var describedIssuer: String?
         var describedTokens: String?
         var describedKeys: String?
-        /// Sends on to another place of its own, where the right answer is.
+        /// Whether it redirects to another path of its own, which has the right answer.
         var redirects = false
-        /// Of the token, as JSON; nil: what it is.
+        /// The token's header, as JSON; nil: the true one.
         var header: String?
-        /// In the place of a signature.
+        /// A text in place of the signature.
         var signature: String?
         /// Keys that it publishes before its own, as JSON.
         var otherKeys = #"{"kty":"oct","k":"AA"}"#
@@ -92,13 +92,13 @@ final class TestIssuer: Sendable {
 
     func say(_ change: @Sendable (inout Words) -> Void) { state.withLock { change(&$0.words) } }
 
-    /// From now on it signs with another key, which it publishes.
+    /// Signs with another key from now on, which it publishes.
     func turnKey() throws {
         let key = try P256.PrivateKey()
         state.withLock { $0.key = key }
     }
 
-    /// How often it was asked for something.
+    /// Returns how often a path was requested.
     func count(_ path: String) -> Int { state.withLock { $0.asked[path] ?? 0 } }
 
     func configuration(opensSignUp: Bool = true) throws -> OpenIDConfiguration {
@@ -110,8 +110,8 @@ final class TestIssuer: Sendable {
         return made
     }
 
-    /// What its page does once the user has agreed.
-    /// - Returns: the URL that the browser goes back to.
+    /// Acts as its page once the user has agreed.
+    /// - Returns: The URL that the browser goes back to.
     func agree(_ location: String, code: String = UUID().uuidString) throws -> String {
         let items = URLComponents(string: location)?.queryItems ?? []
         let values = Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 }
@@ -204,7 +204,7 @@ final class TestIssuer: Sendable {
         return text + "." + Base64URL.encode(Self.pair(signature))
     }
 
-    /// A signature in DER as two numbers of 32 bytes.
+    /// Returns a DER signature as two numbers of 32 bytes.
     private static func pair(_ signature: [UInt8]) -> [UInt8] {
         var pair: [UInt8] = []
         var place = 2

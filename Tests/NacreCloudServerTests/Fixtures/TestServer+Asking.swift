@@ -1,8 +1,8 @@
 import Testing
 
 extension TestServer {
-    /// Asks the web API with a user's device; the types of the body's records are there before.
-    /// - Returns: an answer that is none of an error.
+    /// Sends a request with a user's device, after making the types of the body's records.
+    /// - Returns: An answer without an error.
     @discardableResult
     func ask(_ user: String, _ path: String, _ body: String) async throws -> JSON {
         try await prepareTypes(for: body, in: Self.container)

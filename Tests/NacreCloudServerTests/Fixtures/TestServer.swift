@@ -9,17 +9,19 @@ import NacreHTTPServer
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
 
-/// A server of one test: a container with an API token in each environment, and two users, Ada and Bob, each with a web auth token and an account token,
-/// over a store in memory, on a clock that the test moves.
+/// A server of one test: a container with an API token in each environment, and two users, Ada and Bob, each with a
+/// web auth token and an account token. Its store is in memory, and the test moves its clock.
 ///
-/// It answers at two heights: `respond` calls the router in this process; `startListening` opens a socket first, and `ask` goes through it.
+/// Requests go two ways: `respond` calls the router in this process; `ask` goes through the socket that
+/// `startListening` opens.
 final class TestServer: Sendable {
     static let container = "iCloud.test.scenes"
     static let otherContainer = "iCloud.test.other"
     static let password = "correct horse battery"
-    /// What sleeps in a server that listens, beside its requests: the lanes of its tasks, their upkeep, and the search for strays once it has looked.
+    /// Sleeping tasks in a listening server, beside its requests: the task lanes, their upkeep, and the search for
+    /// strays once it has run.
     static let sleepers = TaskLane.allCases.count + 2
-    /// What the two accounts have: hashed once, because a hash takes 70 ms on purpose.
+    /// The password hash of the two accounts: made once, because a hash takes 70 ms on purpose.
     private static let passwordHash = Result { try PasswordHash.hash(password) }
 
     let clock: TestClock
@@ -32,7 +34,7 @@ final class TestServer: Sendable {
     let assets = MemoryAssets()
     let authenticator: Authenticator
     let server: Server
-    /// What requests may name: tokens, users.
+    /// names[name]: texts that requests may name, such as tokens and users.
     let names: [String: String]
     let router: Router
 
@@ -76,7 +78,7 @@ final class TestServer: Sendable {
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 
-    /// Makes what every scenario may use, by the names it uses.
+    /// Makes everything that scenarios may use, and returns it by name.
     private static func populate(_ cloud: Cloud, _ authenticator: Authenticator, isVouched: Bool) async throws -> [String: String] {
         _ = try await cloud.registry.createContainer(container)
         _ = try await cloud.registry.createContainer(otherContainer)
@@ -111,18 +113,19 @@ final class TestServer: Sendable {
         return names
     }
 
-    /// Ends an account token as another process would: this one's memory of it stays.
+    /// Ends an account token as another process would: this one still remembers it.
     func revokeElsewhere(_ user: String) async throws {
         try await cloud.registry.revokeAccountToken(names[user + ".device.id"] ?? "", of: names[user + ".account"] ?? "")
     }
 
-    /// Gives the development schema what a web client's save would lack, as an app of the framework would have before.
+    /// Adds the types and fields that a web client's save needs to the development schema, as an app of the framework
+    /// would have.
     func prepareTypes(for body: String, in container: String) async throws {
         guard let request = try? RecordsModifyRequest(json: Array(body.utf8)) else { return }
         let changes = request.operations.compactMap { try? $0.get() }.filter { !$0.type.isDelete }.map(\.change)
         try await cloud.registry.changeSchema(of: container, .development) { schema in
             for change in changes {
-                // A change that names no type is one of a note here.
+                // A change without a type is one of a note here.
                 guard let type = change.recordType ?? (schema.types["Note"] == nil ? nil : "Note"), Names.recordTypeFault(type) == nil,
                     type != "cloudkit.share", type != "Users"
                 else { continue }
@@ -136,7 +139,7 @@ final class TestServer: Sendable {
         Answer(await router.respond(to: question.inProcess))
     }
 
-    /// Starts the whole server over the same store; its port.
+    /// Starts the whole server over the same store, and returns its port.
     func startListening() async throws -> Int {
         let addresses = try await server.start(over: store)
         guard let port = ListenAddress(addresses.publicURL.replacingOccurrences(of: "http://", with: ""))?.port else {

@@ -1,4 +1,4 @@
-/// A naive model of who may see what: lists of what was kept, and whose it is.
+/// A naive model of read permissions: lists of the records, with their owners.
 struct WhoSeesWhat {
     enum Asker: String, CaseIterable, Sendable {
         case ada, bob
@@ -20,16 +20,16 @@ struct WhoSeesWhat {
     struct Kept: Sendable {
         var type: String
         var creator: Asker
-        /// The text in the record, which is in no other.
+        /// The record's text, which no other record has.
         var mark: String
     }
 
-    /// Names of the zones of each user's private database.
+    /// zones[asker]: names of the zones of each user's private database.
     var zones: [Asker: Set<String>] = [:]
-    /// Records that a list was to have.
+    /// Records that lists had to contain.
     var shown = 0
     private var records: [Place: [String: Kept]] = [:]
-    /// Where each text is or was.
+    /// marks[text]: the place where a text is or was.
     private var marks: [String: (place: Place, kept: Kept)] = [:]
 
     func kept(_ name: String, in place: Place) -> Kept? { records[place]?[name] }
@@ -46,7 +46,8 @@ struct WhoSeesWhat {
         records[.private(asker, zone)] = nil
     }
 
-    /// By the types' grants: Open to the world, Own to its creator, Secret to the role that Bob has.
+    /// Returns whether an asker may read a record. Grants of the types: Open to the world, Own to its creator, Secret
+    /// to the role that Bob has.
     func mayRead(_ kept: Kept, _ asker: Asker, in place: Place) -> Bool {
         if case .private(let owner, _) = place { return owner == asker }
         switch kept.type {
@@ -61,12 +62,12 @@ struct WhoSeesWhat {
         return kept.creator == asker
     }
 
-    /// Of a type, those that somebody may read, in order.
+    /// Returns the names of a type's records that an asker may read, in order.
     func names(of type: String, in place: Place, for asker: Asker) -> [String] {
         (records[place] ?? [:]).filter { $0.value.type == type && mayRead($0.value, asker, in: place) }.keys.sorted()
     }
 
-    /// Texts and names of zones in an answer that its caller may not see and has not sent.
+    /// Returns texts and zone names in an answer that its caller may not see and has not sent.
     func leaks(to asker: Asker, in answer: String, asked: String) -> [String] {
         let texts = marks.filter { !mayRead($0.value.kept, asker, in: $0.value.place) }.map(\.key)
         let others = zones.filter { $0.key != asker }.flatMap(\.value).filter { $0 != "_defaultZone" }

@@ -1,7 +1,7 @@
 import NacreCloudTestSupport
 import NacreHTTPServer
 
-/// One answer of a server, whichever way it came.
+/// An answer of a server, from its router or its socket.
 struct Answer: Sendable {
     var status: Int
     var headers: [(name: String, value: String)]
@@ -28,7 +28,7 @@ struct Answer: Sendable {
     var json: JSON? { try? JSON(body) }
 }
 
-/// One request, as bytes of a socket or as a value for a router.
+/// A request, as bytes for a socket or as a value for a router.
 struct Question: Sendable {
     var method: String
     var target: String
@@ -50,7 +50,7 @@ struct Question: Sendable {
     }
 }
 
-/// Asks over a connection of its own.
+/// Sends a request over a connection of its own.
 func ask(_ question: Question, port: Int) async throws -> Answer {
     Answer(try await RawClient.response(to: question.bytes(port: port), port: port, toHead: question.method == "HEAD"))
 }

@@ -9,8 +9,8 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// Apple's service as it is reached: over TLS and HTTP/2, which `nghttpx`, of Debian's package nghttp2-proxy, speaks in front of a service that answers as it
-/// is told. It takes nothing but HTTP/2, and says behind which version a request came to it.
+/// Tests of Apple's push service over TLS and HTTP/2. `nghttpx`, of Debian's package nghttp2-proxy, stands in front
+/// of a scripted service. It takes nothing but HTTP/2, and reports the version of each request.
 @Suite(
     .enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/sbin/nghttpx")), "nghttp2-proxy is not installed"),
     .timeLimit(.minutes(5)))
@@ -34,7 +34,8 @@ struct APNsHTTP2Tests {
                 ])
         }
 
-        /// It does not choose a port by itself, and another process may have taken the one that was free a moment ago.
+        /// Starts it on a free port. It cannot choose a port itself, and another process may take one that was free a
+        /// moment ago.
         private static func started(_ arguments: [String]) throws -> ServerProcess {
             var failure: any Error = CancellationError()
             for _ in 0..<20 {
@@ -90,7 +91,7 @@ struct APNsHTTP2Tests {
         #expect(await sender.report(message, to: Self.device) == PushReport(.taken, said: "200"))
         for (status, reason, outcome) in Self.refusals {
             let answer = answer(status, reason, outcome)
-            // A token that is found too old is made anew once.
+            // After an expired token one new token is tried.
             if reason == "ExpiredProviderToken" { service.answerNext(answer, answer) } else { service.answerNext(answer) }
             #expect(await sender.report(message, to: Self.device) == PushReport(outcome, said: "\(status) \(reason)"))
         }

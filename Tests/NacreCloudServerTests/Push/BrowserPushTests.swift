@@ -5,8 +5,8 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// The server that `make browsers` asks: it sends to a push service on this machine, which no other server does. It tells the script where it is, and ends with
-/// the script. What a browser shows is looked at there.
+/// The server for `make browsers`: it sends to a push service on this machine, which no other server does. It prints
+/// its URL for the script, and ends with the script, which checks the browser's notification.
 @Suite(.enabled(if: BrowserPushService.url != nil, "NACRE_PUSH_SERVICE names no push service; see `make browsers`"), .timeLimit(.minutes(5)))
 struct BrowserPushTests {
     @Test func `a real browser subscribes, and is sent what it can open`() async throws {
@@ -33,6 +33,6 @@ struct BrowserPushTests {
 }
 
 enum BrowserPushService {
-    /// The beginning of its endpoints.
+    /// The beginning of the push service's endpoints.
     static let url = ProcessInfo.processInfo.environment["NACRE_PUSH_SERVICE"]
 }

@@ -6,13 +6,14 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What push services are sent, read by implementations of others: `make push` installs them, and names their Python.
+/// Tests of requests to push services with independent implementations: `make push` installs them, and names their
+/// Python.
 @Suite(.enabled(if: OthersPython.path != nil, "NACRE_PUSH_PYTHON names no Python; see `make push`"))
 struct IndependentPushTests {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Scripts/push/read")
         .standardizedFileURL.path
 
-    /// Has the script read what is in a folder of its own.
+    /// Runs the script on files in a temporary folder.
     private func read(_ verb: String, _ files: [String: [UInt8]], into answer: String? = nil) throws -> [UInt8] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-push-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -56,7 +57,7 @@ struct IndependentPushTests {
     }
 }
 
-/// Where others' implementations are installed.
+/// The Python with the independent implementations.
 private enum OthersPython {
     static let path = ProcessInfo.processInfo.environment["NACRE_PUSH_PYTHON"]
 }

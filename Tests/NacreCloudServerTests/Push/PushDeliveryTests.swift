@@ -7,7 +7,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// From a page that registers, or an administrator who gives a key, to what a push service gets.
+/// Tests from a page's registration, or an administrator's key, to the requests at a push service.
 @Suite(.timeLimit(.minutes(5))) struct PushDeliveryTests {
     private struct Scene {
         let service: PushService
@@ -30,7 +30,7 @@ import Testing
             #expect(answer.status == 200, "\(answer.text)")
         }
 
-        /// As Ada's page, or with her device's token.
+        /// Sends a request as Ada's page, or with her device's token.
         func post(_ path: String, _ body: String, asDevice: Bool = false) async -> Answer { await ask("POST", path, body, asDevice: asDevice) }
 
         func ask(_ method: String, _ path: String, _ body: String = "", asDevice: Bool = false) async -> Answer {
@@ -55,7 +55,7 @@ import Testing
             return await post(Self.tokens + "web-push", #"{"subscription":\#(subscription)}"#)
         }
 
-        /// Another device of Ada's saves a note, and all is told that is due.
+        /// Saves a note with another device of Ada's, and delivers all due notifications.
         func save(_ name: String) async throws {
             let answer = await post(
                 "/database/1/\(TestServer.container)/development/private/records/modify", Body.modify("create", Body.note(name)), asDevice: true)
@@ -77,7 +77,7 @@ import Testing
         #expect(seen.target == "/push/abc" && seen.headers["Content-Encoding"] == "aes128gcm" && seen.headers["Urgency"] == "high")
         #expect(seen.headers["Authorization"]?.hasSuffix("k=\(key)") == true)
         #expect(!String(decoding: seen.body, as: UTF8.self).contains("Secret") && seen.body.count > 86)
-        // The next start has the same key, and the data hold it sealed.
+        // The next start has the same key, and the data has it sealed.
         let again = PushDelivery(
             PushServices(), registry: scene.server.server.cloud.registry, sealer: scene.server.server.sealer,
             clock: scene.server.server.clock.serverClock)
@@ -204,7 +204,7 @@ import Testing
             (413, "PayloadTooLarge", 2),
         ] {
             #expect(await register(scene).status == 200)
-            // What waits for the device since its address ended comes first.
+            // Notifications that wait since the device's address ended come first.
             try await scene.run()
             let before = scene.service.seen.count
             scene.service.answerNext(.init(status: status, body: #"{"reason":"\#(reason)"}"#))

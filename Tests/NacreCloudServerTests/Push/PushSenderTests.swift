@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudServer
 
-/// What push services are sent, who they are sent it by, and what becomes of their answers.
+/// Tests of requests to push services, their credentials, and the handling of answers.
 @Suite(.timeLimit(.minutes(5))) struct PushSenderTests {
     private let clock = TestClock()
 
@@ -24,7 +24,7 @@ import Testing
         try await body(service)
     }
 
-    /// The head and claims of a token that this key signed.
+    /// Returns the head and claims of a token that this key signed.
     private func token(_ text: Substring, signedBy key: P256.PublicKey) throws -> (head: [String: Any], claims: [String: Any]) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         try #require(parts.count == 3)
@@ -97,7 +97,7 @@ import Testing
             #expect(await sender.send(message(), to: address) == .giveUp(.badKey))
             let strict = WebPushSender(try WebPushIdentity(key: P256.PrivateKey(), contact: "mailto:a@b"), clock: clock.serverClock)
             #expect(await strict.send(message(), to: try browser(service)) == .giveUp(.forbiddenAddress))
-            // An allowed host that leads into a private network is not reached.
+            // An allowed host that resolves to a private network is not contacted.
             let careful = WebPushSender(
                 try WebPushIdentity(key: P256.PrivateKey(), contact: "mailto:a@b"), clock: clock.serverClock, allows: { _ in true })
             #expect(await careful.send(message(), to: try browser(service)) == .retry(afterSeconds: nil))

@@ -3,7 +3,8 @@ import Glibc
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A push service in place of somebody else's, on a port of its own: it keeps what it is sent, and answers as it is told. A connection is for one request.
+/// A push service on its own port: it keeps its requests, and gives scripted answers. A connection is for one
+/// request.
 final class PushService: Sendable {
     struct Headers: Sendable {
         fileprivate var values: [String: String] = [:]
@@ -54,13 +55,13 @@ final class PushService: Sendable {
         }
     }
 
-    /// Nobody can connect from now on.
+    /// Accepts no connection from now on.
     func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        // Later the descriptor may be somebody else's.
+        // Later the descriptor may belong to another file.
         if isFirst { shutdown(listener, Int32(SHUT_RDWR)) }
     }
 

@@ -5,7 +5,7 @@ extension Scenario {
     private static let signUp = "/account/1/sign-up"
     private static let signIn = "/account/1/sign-in"
 
-    /// A scenario of a server where anybody may sign up.
+    /// Returns a scenario of a server with open sign-up.
     private static func open(_ name: String, _ steps: Step...) -> Scenario {
         var scenario = Scenario(name, opensSignUp: true)
         scenario.steps = steps

@@ -1,10 +1,10 @@
-/// What answers say of the zones of references, and how requests may spell them.
+/// Zones of references in answers, and their spellings in requests.
 extension Scenario {
     static let answeredReferences: [Scenario] = everywhere + inPublic + spellings + zoneErrors
 
     private static let target = #"{"recordName":"a","action":"NONE"}"#
 
-    /// The braces of a record that refers three times.
+    /// Returns the members of a record with three references.
     private static func linked(_ name: String, _ target: String = target, parent: String = #"{"recordName":"a"}"#) -> String {
         #""recordName":"\#(name)","recordType":"Node","fields":{"n":{"value":1},"one":{"value":\#(target)},"#
             + #""many":{"value":[\#(target),\#(target)],"type":"REFERENCE_LIST"}},"parent":\#(parent)"#
@@ -12,7 +12,7 @@ extension Scenario {
 
     private static let node = #""recordName":"a","recordType":"Node","fields":{"n":{"value":0}}"#
 
-    /// The zone of all three, at a record's place in an answer.
+    /// Returns the expected zone of all three references of a record in an answer.
     private static func zones(_ record: String, _ zone: String, owner: String, type: String) -> [String: Expected] {
         var values: [String: Expected] = [:]
         for reference in ["fields.one.value", "fields.many.value[0]", "fields.many.value[1]", "parent"] {

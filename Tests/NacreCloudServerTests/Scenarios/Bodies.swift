@@ -1,6 +1,7 @@
 /// Bodies of requests that many scenarios send.
 enum Body {
-    /// A `records/modify` with one operation: `record` is what stands in its braces, `more` what stands beside `operations`.
+    /// Returns a `records/modify` with one operation: `record` has the members of the record, `more` those beside
+    /// `operations`.
     static func modify(_ type: String, _ record: String, _ more: String = "") -> String {
         modify([(type, record)], more)
     }
@@ -10,7 +11,7 @@ enum Body {
         return #"{"operations":[\#(items)]\#(more.isEmpty ? "" : "," + more)}"#
     }
 
-    /// What stands in the braces of a note.
+    /// Returns the members of a note.
     static func note(_ name: String, _ title: String = "One", _ more: String = "") -> String {
         #""recordName":"\#(name)","recordType":"Note","fields":{"title":{"value":"\#(title)"}}\#(more.isEmpty ? "" : "," + more)"#
     }
@@ -30,7 +31,7 @@ enum Body {
         return #"{"zones":[{"zoneID":{"zoneName":"\#(zone)"}\#(token)\#(more.isEmpty ? "" : "," + more)}]}"#
     }
 
-    /// A `records/query`; filters and sorts are JSON.
+    /// Returns a `records/query`; filters and sorts are JSON.
     static func query(_ type: String, filters: [String] = [], sorts: [String] = [], more: String = "") -> String {
         let query = [
             #""recordType":"\#(type)""#, filters.isEmpty ? nil : #""filterBy":[\#(filters.joined(separator: ","))]"#,
@@ -43,12 +44,12 @@ enum Body {
         #"{"fieldName":"\#(field)","comparator":"\#(comparator)","fieldValue":\#(value)\#(more.isEmpty ? "" : "," + more)}"#
     }
 
-    /// A filter on a system field by the web's name.
+    /// Returns a filter on a system field by the web's name.
     static func system(_ field: String, _ comparator: String, _ value: String) -> String {
         #"{"systemFieldName":"\#(field)","comparator":"\#(comparator)","fieldValue":\#(value)}"#
     }
 
-    /// What stands in the braces of a star, which has a field of nearly every type that can be asked for.
+    /// Returns the members of a star, which has a field of nearly every type that can be queried.
     static func star(
         _ name: String, _ title: String, size: Int, mass: Double, at place: (latitude: Double, longitude: Double), tags: [String]
     ) -> String {
@@ -61,10 +62,10 @@ enum Body {
 
     static let inWork = #""zoneID":{"zoneName":"Work"}"#
     static let details = #""nacre":{"details":true}"#
-    /// One byte more than the largest body.
+    /// A body one byte longer than the limit.
     static let tooLarge = #"{"operations":[],"x":""# + String(repeating: "x", count: 8 * 1024 * 1024) + #""}"#
 
-    /// Notes of these many bytes in their titles, together in one request.
+    /// Returns a request with `count` notes with titles of `titleBytes` bytes.
     static func notes(_ count: Int, titleBytes: Int = 1) -> String {
         let title = String(repeating: "x", count: titleBytes)
         return modify((0..<count).map { ("create", note("n\($0)", title)) })
@@ -90,7 +91,7 @@ extension Step {
         .post("private/zones/modify", sender, Body.zones("create", "Work")).gives(200, ["zones[0].serverErrorCode": .absent])
     }
 
-    /// Four stars, of which `d` has hardly a field.
+    /// Makes four stars, of which `d` has hardly a field.
     static let makeStars: Step = .post(
         "private/records/modify", .ada,
         Body.modify([
@@ -101,7 +102,7 @@ extension Step {
         ])
     ).gives(200, ["records": .count(4), "records[3].serverErrorCode": .absent])
 
-    /// Saves a star of this size and no more.
+    /// Saves a star with a size only.
     static func makeStar(_ name: String, size: Int = 5) -> Step {
         .post(
             "private/records/modify", .ada,
@@ -109,7 +110,7 @@ extension Step {
         ).gives(200, ["records[0].serverErrorCode": .absent])
     }
 
-    /// Saves a note that is not there yet, and keeps its tag as `tag`.
+    /// Saves a new note, and keeps its tag as `tag`.
     static func makeNote(_ name: String, _ sender: Sender = .ada, in database: String = "private", _ more: String = "") -> Step {
         .post("\(database)/records/modify", sender, Body.modify("create", Body.note(name), more))
             .gives(200, ["records[0].recordName": .equals(.string(name)), "records[0].serverErrorCode": .absent])

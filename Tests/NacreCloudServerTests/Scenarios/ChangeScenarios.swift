@@ -1,4 +1,4 @@
-/// `changes/database` and `changes/zone`, as far as they answer at once.
+/// `changes/database` and `changes/zone`, where they answer at once.
 extension Scenario {
     static let changes: [Scenario] = databaseFeed + zoneFeed + badTokens + feedsRefused
 

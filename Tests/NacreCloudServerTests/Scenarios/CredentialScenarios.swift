@@ -1,4 +1,4 @@
-/// Who may ask: API tokens, web auth tokens, account tokens, and `users/caller`.
+/// Credentials: API tokens, web auth tokens, account tokens, and `users/caller`.
 extension Scenario {
     static let credentials: [Scenario] = callers + apiTokens + webAuthTokens + accountTokens + paths
 

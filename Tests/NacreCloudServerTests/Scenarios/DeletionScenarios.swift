@@ -1,4 +1,4 @@
-/// What feeds tell of records that are gone, and how much they tell at once.
+/// Deleted records in feeds, and the size of their pages.
 extension Scenario {
     static let deletions: [Scenario] = tombstones + chosenTypes + limits
 
@@ -47,7 +47,8 @@ extension Scenario {
             feed("New", token: "<<t>>").gives(
                 200, ["zones[0].records": .count(1), "zones[0].records[0].recordType": "New", "zones[0].records[0].deleted": false]),
             feed("Other", token: "<<t>>").gives(200, ["zones[0].records": .count(0)]),
-            // Told again with a change of the new record, because nobody knows who has heard; not what went before a client began.
+            // Repeated with a change of the new record, because the earlier readers are unknown; deletions before a
+            // client's beginning are not.
             .post(path, .ada, Body.modify("forceUpdate", #""recordName":"n","fields":{"x":{"value":2}}"#, Body.inWork)).gives(),
             feed("Old", token: "<<t2>>").gives(200, ["zones[0].records": .count(1), "zones[0].records[0].deleted": true]),
             feed("Old").gives(200, ["zones[0].records": .count(0)]),

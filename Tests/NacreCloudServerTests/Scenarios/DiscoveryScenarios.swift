@@ -1,6 +1,6 @@
 import NacreCloudContainer
 
-/// Users who look users up: what they are told, and what nobody is.
+/// Lookups of users: their answers, and identities that nobody has.
 extension Scenario {
     static let discovery: [Scenario] = permissions + findings + refusedDiscoveries + identities
 
@@ -19,7 +19,7 @@ extension Scenario {
         .post(rename, .nobody, #"{\#(ada),"givenName":"\#(given)","familyName":"\#(family)"}"#)
     }
 
-    /// Nobody is in the answer, and nothing else.
+    /// Expects an answer without users and without other members.
     private static func findsNobody(_ body: String, _ sender: Sender = .bob) -> Step {
         .post(discover, sender, body).gives(200, ["": .count(1), "users": .count(0)])
     }
@@ -40,7 +40,7 @@ extension Scenario {
             .post(judge, .nobody, #"{\#(ada),"container":"\#(TestServer.container)","environment":"development","userDiscoverability":"GRANTED"}"#)
                 .gives(200, ["": .count(1), "userDiscoverability": "GRANTED"]),
             .post(discover, .bob, infos(email("ada@example.com"))).gives(200, ["users": .count(1)]),
-            // Production is a place of its own.
+            // Production is separate.
             .get("/database/1/\(TestServer.container)/production/public/users/permission", .ada)
                 .gives(200, ["userDiscoverability": "INITIAL_STATE"]),
             answer("DENIED").gives(), findsNobody(infos(email("ada@example.com")))),
@@ -79,7 +79,7 @@ extension Scenario {
                     "users[1].userRecordName": "<<ada.name>>", "users[1].lookupInfo": .count(1), "users[1].lookupInfo.userRecordName": "<<ada.name>>",
                 ]
             ).lacks("bob@example.com", "nobody@example.com", "<<bob.name>>", "ada@example.com", "_none", "+44"),
-            // One in place of an array of one.
+            // One object in place of an array of one.
             .post(discover, .bob, #"{"lookupInfos":{"userRecordName":"<<ada.name>>","emailAddress":null}}"#).gives(200, ["users": .count(1)])
                 .lacks("example.com")),
         Scenario(
@@ -114,7 +114,7 @@ extension Scenario {
             .post(discover, .bob, infos(#""nacre":{"contactHash":"0"}"#)).refuses(400, "BAD_REQUEST", "invalid hash of an address or a number")),
     ]
 
-    /// What every one of the endpoints refuses alike.
+    /// Requests that all of the endpoints refuse alike.
     private static let refusedDiscoveries: [Scenario] = [
         Scenario(
             "the API token alone discovers nobody, and without one there is no answer",

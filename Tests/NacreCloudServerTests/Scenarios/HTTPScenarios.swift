@@ -3,7 +3,7 @@ import NacreCloudWire
 
 @testable import NacreCloudServer
 
-/// What has to do with HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
+/// HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
 extension Scenario {
     static let http: [Scenario] = methods + hosts + cors + health + storeFaults
 

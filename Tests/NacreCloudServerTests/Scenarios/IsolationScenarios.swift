@@ -1,4 +1,4 @@
-/// What is one user's is no other's: Ada keeps secrets, and Bob asks everywhere.
+/// Isolation of users: Ada has secrets, and Bob asks everywhere.
 extension Scenario {
     static let isolation: [Scenario] = secrets + environments
 

@@ -1,4 +1,4 @@
-/// `records/changes`, `zones/changes` and `getCurrentSyncToken`: what older clients ask.
+/// `records/changes`, `zones/changes` and `getCurrentSyncToken`, for older clients.
 extension Scenario {
     static let olderFeeds: [Scenario] = recordsChanges + recordsChangesRefused + zonesChanges + currentSyncTokens
 

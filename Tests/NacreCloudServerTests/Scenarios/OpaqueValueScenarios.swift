@@ -1,4 +1,4 @@
-/// Tokens and markers: opaque, whole for every decoder of base64, and expired when they are of an earlier version.
+/// Tokens and markers: opaque, valid base64 for every decoder, and expired if they are of an earlier version.
 extension Scenario {
     static let opaqueValues: [Scenario] = everyEndpoint + older
 
@@ -14,7 +14,7 @@ extension Scenario {
     ]
 
     private static let everyEndpoint: [Scenario] = [
-        // That each of these is base64 is asked of every answer of every scenario.
+        // Every answer of every scenario is checked for valid base64 in these values.
         Scenario(
             "every endpoint that gives a token or a marker",
             steps: makeNotes + [

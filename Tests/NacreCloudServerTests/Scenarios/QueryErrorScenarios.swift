@@ -6,7 +6,7 @@ extension Scenario {
 
     private static let path = "private/records/query"
 
-    /// A query over the stars that is refused as a whole, and says nothing of them.
+    /// Returns a query over the stars that is refused as a whole, and shows none of them.
     private static func refusal(_ name: String, _ body: String, _ reason: String, after steps: Step...) -> Scenario {
         var scenario = Scenario(name)
         scenario.steps =
@@ -198,7 +198,7 @@ extension Scenario {
     private static let sentence = "badRequestException: unexpected input at [line: 1, column: "
     private static let unexpected = "BadRequestException: Unexpected input"
 
-    /// A comparator that a type does not have.
+    /// Returns a query with a comparator that a type does not support.
     private static func unsuited(_ field: String, _ type: String, _ comparator: String, _ value: String, _ more: String = "") -> Scenario {
         refusal(
             "\(comparator) of a \(type)", query(field, comparator, value, more),

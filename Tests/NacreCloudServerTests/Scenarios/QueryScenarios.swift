@@ -1,4 +1,4 @@
-/// `records/query` where all is well: each comparator, sorts, pages, zones.
+/// Successful `records/query`: each comparator, sorts, pages, zones.
 extension Scenario {
     static let queries: [Scenario] = comparators + systemFields + sorts + pages + queryZones + queryShapes
 
@@ -8,7 +8,7 @@ extension Scenario {
         return .post("private/records/query", sender, body).gives(200, values)
     }
 
-    /// The stars that pass one filter, by name.
+    /// Returns a query with one filter, and the names of the stars that pass.
     private static func filter(_ filter: String, finds names: String...) -> Scenario {
         Scenario("a query for \(filter)", .makeStars, finding(names, Body.query("Star", filters: [filter])))
     }

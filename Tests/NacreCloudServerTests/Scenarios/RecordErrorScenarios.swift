@@ -10,7 +10,7 @@ extension Scenario {
         return scenario
     }
 
-    /// One operation that the request survives, and its record does not.
+    /// Returns one operation that fails, in a request that succeeds.
     private static func refusal(_ name: String, _ body: String, _ code: String, _ reason: String, after steps: Step...) -> Scenario {
         var scenario = Scenario(name)
         let last = Step.post(modifyPath, .ada, body).gives(

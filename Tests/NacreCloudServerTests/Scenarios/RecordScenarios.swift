@@ -1,4 +1,4 @@
-/// `records/modify` and `records/lookup` where all is well.
+/// Successful `records/modify` and `records/lookup`.
 extension Scenario {
     static let records: [Scenario] = saves + deletes + shapes + lookups
 

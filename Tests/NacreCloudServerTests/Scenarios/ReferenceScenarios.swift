@@ -1,4 +1,4 @@
-/// References that do something: what goes with a deletion, what holds one back, and what a save needs.
+/// References with effects: cascades, prevented deletions, and targets that a save needs.
 extension Scenario {
     static let referenceRules: [Scenario] = cascades + validations + missingTargets + tooMany
 
@@ -18,7 +18,7 @@ extension Scenario {
         return .post(path, .ada, Body.modify(nodes.map { ("create", $0) }, Body.inWork)).gives(200, values)
     }
 
-    /// Deletes with success; only what was named is in the answer.
+    /// Deletes records successfully; the answer has only the named ones.
     private static func delete(_ names: String...) -> Step {
         var values: [String: Expected] = ["records": .count(names.count)]
         for (place, name) in names.enumerated() {

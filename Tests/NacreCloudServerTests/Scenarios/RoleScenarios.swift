@@ -1,6 +1,6 @@
 import NacreCloudContainer
 
-/// Security roles of the public database, as web clients meet them.
+/// Security roles of the public database for web clients.
 extension Scenario {
     static let roles: [Scenario] = [
         Scenario(
@@ -57,7 +57,8 @@ extension Scenario {
         #"{"value":{"recordName":"\#(name)","action":"VALIDATE"},"type":"REFERENCE"}"#
     }
 
-    /// - Parameter permission: nil: it is a conflict, which names are, and which shows nothing.
+    /// Expects a refusal.
+    /// - Parameter permission: nil: it is a conflict, which names the record and shows nothing of it.
     private static func denied(_ path: String, _ sender: Sender, _ body: String, _ permission: String?) -> Step {
         .post(path, sender, body).gives(
             200,
@@ -69,7 +70,7 @@ extension Scenario {
         ).lacks("created", "hush", "<<ada.name>>")
     }
 
-    /// Queries with a page of one find so many, and never say that there is more.
+    /// Expects queries with a page of one to find `count` records without a marker.
     private static func found(_ sender: Sender, _ count: Int) -> Step {
         .post(
             "public/records/query", sender,

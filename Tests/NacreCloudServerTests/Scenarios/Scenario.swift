@@ -2,13 +2,14 @@ import NacreCloudContainer
 import NacreCloudWire
 import Testing
 
-/// A story of requests and what each must be answered with: data, told to a server at any height.
+/// Requests with their expected answers, as data for a server's router or socket.
 struct Scenario: Sendable, CustomTestStringConvertible {
     var name: String
     var opensSignUp = false
-    /// That one page of a query may look at.
+    /// Rows that one page of a query may scan.
     var queryScanRows = Limits.queryScanRows
-    /// What web clients save has types and fields in development, as if an app of the framework had been there before them.
+    /// Whether records of web clients have types and fields in development, as if an app of the framework had saved
+    /// them before.
     var preparesTypes = true
     var steps: [Step]
 
@@ -30,7 +31,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// Who sends a request.
+/// The sender of a request.
 enum Sender: Sendable {
     /// No credential.
     case nobody
@@ -47,30 +48,31 @@ enum Sender: Sendable {
 
 enum Step: Sendable {
     case ask(Ask)
-    /// Time passes: seconds.
+    /// Moves the clock by seconds.
     case later(Double)
     case store(FaultyStore.Fault?)
     /// Another process of the same cloud revokes the user's account token.
     case revokeElsewhere(String)
-    /// An administrator gives fields of a type these index options and no others; their rows are built, or wait to be.
+    /// An administrator sets these index options of a type's fields; their rows are built, or wait to be.
     case setIndexes(type: String, fields: [String], IndexOptions, builds: Bool)
-    /// An administrator says whose saves bring types and fields.
+    /// An administrator sets whose saves may add types and fields.
     case justInTime(JustInTime)
     /// An administrator deploys the development schema.
     case deploy
-    /// An administrator imports a development schema, whole; its indexes are built.
+    /// An administrator imports a whole development schema; its indexes are built.
     case importSchema(String)
-    /// An administrator gives `ada` or `bob` a role, or takes it.
+    /// An administrator gives `ada` or `bob` a role, or revokes it.
     case assign(String, to: String)
     case revoke(String, from: String)
-    /// Keeps a sealed value in the text that earlier versions gave it, by the name `older.` and its own.
+    /// Keeps a sealed value in the text form of earlier versions, under the name `older.` and its own.
     case keepOlderText(String)
 }
 
-/// A request and what must be in its answer. `<<name>>` in any text stands for a token of the fixture or something kept from an earlier answer.
+/// A request and the expected parts of its answer. `<<name>>` in any text stands for a token of the fixture or a
+/// value kept from an earlier answer.
 struct Ask: Sendable {
     var method: String
-    /// Behind `/database/1/CONTAINER/development/` unless it begins with a slash.
+    /// The path behind `/database/1/CONTAINER/development/`, unless it begins with a slash.
     var path: String
     var sender: Sender
     var query: [String: String] = [:]
@@ -78,26 +80,26 @@ struct Ask: Sendable {
     var body: String
 
     var status = 200
-    /// By the path of a value in the answer.
+    /// values[path]: the expected value in the answer.
     var values: [String: Expected] = [:]
     var contains: [String] = []
     var lacks: [String] = []
-    /// nil: the header must not be there; empty: it must, whatever it says.
+    /// nil: the header must be absent; empty: it must be present with any value.
     var answerHeaders: [String: String?] = [:]
-    /// Kept for later steps: the value at a path, by the name to keep it under; `header:NAME` keeps a header.
+    /// Values kept for later steps: their names by their paths; `header:NAME` keeps a header.
     var kept: [String: String] = [:]
-    /// The answer may have our extension, or a secret, and must not be refused for it.
+    /// Whether the answer may have our extension, or a secret.
     var showsDetails = false
     var showsSecrets = false
 }
 
-/// What a value of an answer must be.
+/// An expected value of an answer.
 enum Expected: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral {
     case equals(JSON)
     case absent
     case some
     case count(Int)
-    /// Anything but this text.
+    /// Any value except this text.
     case not(String)
     case prefix(String)
 
@@ -120,7 +122,7 @@ extension Step {
         .ask(Ask(method: method, path: path, sender: sender, body: ""))
     }
 
-    /// Queries may filter and sort by these fields of a type, or do what else the options allow.
+    /// Lets queries filter and sort by these fields of a type, or do what else the options allow.
     static func index(_ type: String, _ fields: String..., options: IndexOptions = [.queryable, .sortable], builds: Bool = true) -> Step {
         .setIndexes(type: type, fields: fields, options, builds: builds)
     }
@@ -134,7 +136,7 @@ extension Step {
     func query(_ query: [String: String]) -> Step { with { $0.query = query } }
     func header(_ name: String, _ value: String) -> Step { with { $0.headers[name] = value } }
 
-    /// The answer's status and values.
+    /// Expects the answer's status and values.
     func gives(_ status: Int = 200, _ values: [String: Expected] = [:]) -> Step {
         with { ask in
             ask.status = status
@@ -142,7 +144,7 @@ extension Step {
         }
     }
 
-    /// The answer is an error as a whole: CloudKit's dictionary, with no more in it than CloudKit has.
+    /// Expects an error as a whole answer: CloudKit's dictionary, without additions.
     func refuses(_ status: Int, _ code: String, _ reason: String) -> Step {
         gives(status, ["serverErrorCode": .equals(.string(code)), "reason": .equals(.string(reason)), "uuid": .some])
     }

@@ -4,11 +4,11 @@ import NacreCloudServer
 import NacreCloudTestSupport
 import Testing
 
-/// Tells a scenario to a server, step by step, and holds every answer against what no answer may have.
+/// Runs a scenario against a server, step by step, and checks every answer for forbidden contents.
 struct ScenarioRun {
     let scenario: Scenario
     let server: TestServer
-    /// Through a socket, or nil for the router.
+    /// The port of the socket; nil: the router is used.
     let port: Int?
     private var names: [String: String]
     private var place = 0
@@ -71,7 +71,7 @@ struct ScenarioRun {
         checkDescription(question, answer)
     }
 
-    /// Where the store fails, the request itself shows how.
+    /// Makes the types of a request's records. If the store fails, the request itself shows it.
     private func prepareTypes(_ asked: Ask) async {
         let parts = asked.path.hasPrefix("/") ? asked.path.split(separator: "/").map(String.init) : []
         if parts.count > 3, parts[3] != "development" { return }
@@ -137,7 +137,7 @@ struct ScenarioRun {
         #expect(answer.header("X-Request-Id") == answer.header("X-Apple-Request-UUID"), "\(label)")
     }
 
-    /// What `/openapi.json` says of the endpoint holds, for what it answers and for what it has taken.
+    /// Checks the request and the answer against `/openapi.json`.
     private func checkDescription(_ question: Question, _ answer: Answer) {
         let described = DescribedEndpoints.publicOnes
         let fault = described.fault(question.method, question.target, answer)
@@ -149,7 +149,7 @@ struct ScenarioRun {
 
     private static let opaqueKeys: Set = ["syncToken", "metaSyncToken", "continuationMarker", "token"]
 
-    /// Clients keep the bytes of what is opaque: all of it is base64 as Foundation writes it.
+    /// Checks that opaque values, whose bytes clients keep, are base64 as Foundation writes it.
     private func checkOpaqueValues(_ answer: Answer, _ json: JSON?) {
         let header = answer.header("X-Apple-CloudKit-Web-Auth-Token").map { [$0] } ?? []
         for text in header + (json?.texts(named: Self.opaqueKeys) ?? []) {
@@ -160,7 +160,7 @@ struct ScenarioRun {
     private func checkWhatIsNeverSaid(_ asked: Ask, _ answer: Answer, _ json: JSON?) {
         var never = [".swift", "Sources/", "Swift.", "Optional(", "StoreError", "/secret", server.folder.path, "passwordHash", "argon2"]
         if !asked.showsSecrets {
-            // Where to sign in is told with the API token that asked, which its pages show to everybody.
+            // The sign-in URL contains the API token of the request, which an app's pages show to everybody.
             let isShown: (String) -> Bool = { name in name.contains("name") || (name.hasPrefix("api") && json?["redirectURL"] != nil) }
             never += server.names.filter { !isShown($0.key) }.values
         }

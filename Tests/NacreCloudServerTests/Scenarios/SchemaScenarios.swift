@@ -1,4 +1,5 @@
-/// What the schema makes of saves: types and fields that come with them in development, and production, which has what was deployed.
+/// Saves and the schema: types and fields that saves add in development, and production, which has only deployed
+/// ones.
 extension Scenario {
     static let schemas: [Scenario] = wrongTypes + encrypted + production
 
@@ -13,7 +14,7 @@ extension Scenario {
         .post(path, .ada, Body.modify("create", task(name, fields))).gives(200, ["records[0].serverErrorCode": .absent])
     }
 
-    /// One record is refused, the other of the batch is not, and nothing is there of the first.
+    /// Expects a refusal of one record of a batch without effect, while the other is saved.
     private static func refuses(_ fields: String, _ reason: String, at path: String = development, other: String = #""other":{"value":1}"#) -> [Step]
     {
         [

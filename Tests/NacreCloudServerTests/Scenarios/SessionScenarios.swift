@@ -1,4 +1,4 @@
-/// What an account is signed in with, as its holder lists and ends it.
+/// An account's sessions and devices, listed and ended by its holder.
 extension Scenario {
     static let sessions: [Scenario] = lists + ends + devices
 

@@ -1,4 +1,4 @@
-/// Sharing as it looks on the wire. CloudKit: Web Services Reference, "Sharing".
+/// Sharing on the wire. CloudKit: Web Services Reference, "Sharing".
 extension Scenario {
     private static let adasWork = #""zoneID":{"zoneName":"Work","ownerRecordName":"<<ada.name>>"}"#
     private static let share = #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share""#

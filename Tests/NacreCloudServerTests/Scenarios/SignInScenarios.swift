@@ -1,4 +1,4 @@
-/// `users/current`, and where a client is sent that has nobody signed in.
+/// `users/current`, and the sign-in URL for a client without a signed-in user.
 extension Scenario {
     static let webSignIn: [Scenario] = [
         Scenario(

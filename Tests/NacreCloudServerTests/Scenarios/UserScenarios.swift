@@ -1,13 +1,13 @@
 import NacreCloudContainer
 
-/// The records that users have, and whose saves bring types.
+/// User records, and saves that may add types.
 extension Scenario {
     static let users: [Scenario] = userRecords + typesOfWebClients + strangers
 
     private static let ada = #""recordName":"<<ada.name>>""#
     private static let color = #""fields":{"color":{"value":"blue","type":"STRING"}}"#
 
-    /// One record is refused, and the answer has nothing else of it.
+    /// Expects a refusal of one record, and no other members of it.
     private static func refuses(_ path: String, _ sender: Sender, _ body: String, _ code: String, _ reason: String) -> Step {
         .post(path, sender, body).gives(
             200,
@@ -49,7 +49,7 @@ extension Scenario {
             refuses("public/records/modify", .bob, Body.modify("forceDelete", ada), "ACCESS_DENIED", "WRITE operation not permitted"),
             .post("public/records/modify", .world, Body.modify("forceUpdate", "\(ada),\(color)")).gives(
                 421, ["serverErrorCode": "AUTHENTICATION_REQUIRED"]),
-            // What was answered can be sent back, and conflicts when it is old.
+            // An answered record can be sent back, and conflicts when it is old.
             .post("public/records/lookup", .ada, Body.lookup("<<ada.name>>")).keeps("old", "records[0].recordChangeTag"),
             .post("public/records/modify", .ada, Body.modify("replace", #"\#(ada),"recordType":"Users","recordChangeTag":"<<old>>",\#(color)"#))
                 .gives(200, ["records[0].fields.color.value": "blue", "records[0].recordChangeTag": .not("<<old>>")]),
@@ -95,7 +95,7 @@ extension Scenario {
             #""recordName":"\#(name)","recordType":"Link","fields":{"to":{"value":{"recordName":"post","action":"\#(action)"},"type":"REFERENCE"}}"#)
     }
 
-    /// Two users in the public database: what Bob hangs on Ada's record.
+    /// Two users in the public database: records of Bob that refer to Ada's record.
     private static let strangers: [Scenario] = [
         Scenario(
             "a stranger's child and a stranger's hold cost the owner nothing", .makeNote("post", .ada, in: "public"),
@@ -115,7 +115,7 @@ extension Scenario {
                     "records[3].fields.to.value.recordName": "post", "records[3].fields.to.value.action": "VALIDATE",
                 ]
             ).keeps("judge", "records[3].recordChangeTag"),
-            // What was answered goes back; a new reference to what is gone does not.
+            // An answered reference can be saved again; a new reference to a deleted record cannot.
             .post(
                 "public/records/modify", .bob,
                 Body.modify(
@@ -165,7 +165,7 @@ extension Scenario {
             refuses("private/records/modify", .ada, save("a", "Note", #""at":{"value":1000}"#), "BAD_REQUEST", "a new field needs a type"),
             .post("private/records/modify", .ada, save("a", "Note", #""at":{"value":1000,"type":"TIMESTAMP"}"#)).gives(
                 200, ["records[0].fields.at.type": "TIMESTAMP"]),
-            // What is there needs none.
+            // An existing type needs no permission.
             .post("private/records/modify", .ada, save("b", "Note", "")).gives(200, ["records[0].serverErrorCode": .absent]),
             .justInTime(.native),
             refuses(

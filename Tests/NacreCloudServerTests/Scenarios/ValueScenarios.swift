@@ -1,4 +1,4 @@
-/// Values on their way through the server: every type, every form that clients send, and what comes back.
+/// Values through the server: every type, every form that clients send, and the answers.
 extension Scenario {
     static let values: [Scenario] = types + inference + numbers + keys + forms + mistyped
 
@@ -10,7 +10,7 @@ extension Scenario {
 
     private static func lookup(_ more: String = "") -> Step { .post("private/records/lookup", .ada, Body.lookup("a", more: more)) }
 
-    /// A field `f` that is saved with one value and looked up, and what the answer has under `f`.
+    /// Returns a scenario that saves a field `f` with one value and looks it up, with the expected values under `f`.
     private static func value(_ name: String, _ sent: String, _ expected: [String: Expected]) -> Scenario {
         var values: [String: Expected] = ["records[0].serverErrorCode": .absent]
         for (path, wanted) in expected { values["records[0].fields.f" + path] = wanted }

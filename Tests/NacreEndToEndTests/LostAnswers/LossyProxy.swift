@@ -3,7 +3,7 @@ import Glibc
 import NacreCloudTestSupport
 import NacreLocks
 
-/// Stands between a client and the server, and loses answers after the server has given them.
+/// A proxy between a client and the server that loses answers of the server.
 ///
 /// One thread a connection, blocking; a request goes on to the server over a connection of its own. Every answer ends
 /// its connection: when one that was used before dies under a request, URLSession on Linux cannot send the body again
