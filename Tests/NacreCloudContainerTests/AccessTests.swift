@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The whole table of who may do what in which database.
+/// Tests of the whole table of permissions for databases.
 @Suite struct AccessTests {
     enum Expected: Equatable {
         case database(DatabaseKey.Scope, owner: String)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// An account's address that changes, over every engine: whatever is cut short, the account has one address and others get the rest.
+/// Tests of changes of an account's address, over every engine: after any interruption the account has one address,
+/// and others can take the rest.
 @Suite struct AccountAddressTests {
     private static let old = "ada@example.com"
     private static let new = "lovelace@example.com"
@@ -22,7 +23,7 @@ import Testing
             ada = try await test.cloud.registry.createAccount(email: old, passwordHash: "h")
         }
 
-        /// Those of the addresses by which the account is found.
+        /// Returns the addresses by which the account is found.
         func addresses(_ all: [String] = [old, new]) async throws -> [String] {
             var found: [String] = []
             for address in all where try await registry.account(email: address)?.id == ada.id { found.append(address) }
@@ -96,7 +97,7 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `a change that is overtaken by its task gives up, and can be made again`(engine: Engine) async throws {
         let scene = try await Scene(engine)
-        // As a process that died after it had claimed the address left it.
+        // The state after a process died that had claimed the address.
         scene.store.fail(atCall: nil)
         _ = try await scene.registry.changeEmail(of: scene.ada, to: Self.new)
         let changed = try #require(try await scene.registry.account(email: Self.new))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// An account that is deleted with its data, over every engine.
+/// Tests of an account that is deleted with its data, over every engine.
 @Suite struct AccountDeletionTests {
     private static let email = "ada@example.com"
     private static let container = TestCloud.container
@@ -14,7 +14,7 @@ import Testing
         let test: TestCloud
         let ada: AccountEntry
         let bob: AccountEntry
-        /// By environment.
+        /// names[environment]: Ada's user record name.
         private(set) var names: [DatabaseKey.Environment: String] = [:]
         let bobsName: String
 
@@ -56,7 +56,7 @@ import Testing
             try await test.runAllTasks()
         }
 
-        /// Nothing is left of Ada, all of Bob, and what she said in public.
+        /// Checks that nothing is left of Ada but her public records, and all of Bob.
         func expectGone() async throws {
             let world = test.user(bobsName, in: .public)
             let public1 = try await world.lookup([try name(), bobsName, "by Ada", "by Bob"])

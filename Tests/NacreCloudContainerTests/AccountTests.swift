@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Containers, accounts, sessions and tokens over every engine.
+/// Tests of containers, accounts, sessions and tokens over every engine.
 @Suite struct AccountTests {
     @Test(arguments: Engine.ofRules) func `an account is found by its address however that is spelled, and made once`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud

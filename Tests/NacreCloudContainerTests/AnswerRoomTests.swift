@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// One answer has room for so many bytes of records, and no more of them are in memory.
+/// Tests that an answer has a limited size, and that no more bytes of records are in memory.
 @Suite struct AnswerRoomTests {
     private static let text = FieldValue.string(String(repeating: "x", count: 950_000))
     private static let names = (0..<12).map { "r\($0)" }
@@ -92,7 +92,8 @@ import Testing
         }
     }
 
-    /// So many that looking through them would keep others waiting: each of these is one more than a request may look through.
+    /// Makes so many records that a search through them would delay others: each is one more than a request may
+    /// search.
     private func crowd(_ engine: Engine) async throws -> (user: TestCloudUser, names: [String]) {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
@@ -120,7 +121,7 @@ import Testing
         #expect(try await ann.modify(names.dropLast().map { .delete($0) }, zone: "Z").allSatisfy { $0.tombstone != nil })
     }
 
-    /// Their names are in no request: who names a share of a record names what it is a share of.
+    /// The request does not name them: the name of a record's share implies its root.
     @Test(arguments: Engine.ofRules)
     func `the roots of shares that are deleted by their names count as what a request looks through`(engine: Engine) async throws {
         let (ann, names) = try await crowd(engine)
@@ -167,7 +168,7 @@ import Testing
         #expect(tally.mostOfOneWrite < 10_000, "\(tally.mostOfOneWrite)")
     }
 
-    /// Whose a target is, stands in its body there.
+    /// The target's owner is only in its body there.
     @Test(arguments: Engine.ofRules)
     func `in a public database one record refers to so many bytes at a time, and keeps what it has`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
@@ -199,7 +200,7 @@ import Testing
         #expect(meter.cost > Limits.targetsPerRequest, "what is looked for is paid for")
     }
 
-    /// 60 records of a megabyte hang on one that is gone, and half of them are spared: somebody outside holds them.
+    /// 60 records of a megabyte refer to a deleted one, and half of them are spared, as records outside hold them.
     @Test(arguments: Engine.ofRules)
     func `the rest of a cascade reads as many bytes in a transaction as the cascade did, and meets nobody twice`(engine: Engine) async throws {
         let tally = BodyTally(try await engine.makeStore())
@@ -227,7 +228,7 @@ import Testing
         #expect(try await test.cloud.runDueTasks().counts == (0, 0))
     }
 
-    /// Else its client would split it, and send again what is done.
+    /// Otherwise its client would split it, and repeat finished parts.
     @Test func `a repetition whose records grew beyond one answer is told that its answer is lost`() async throws {
         let ann = try await TestCloud(.memory).user("_ann")
         try await ann.makeZone("Z")
@@ -282,9 +283,9 @@ import Testing
         }
         #expect(left.isEmpty)
         #expect(zones.allSatisfy { found[$0] == Set(Self.names) })
-        // Nothing was told twice or left out: the tokens are those of who has caught up.
+        // Nothing was repeated or left out: the tokens are caught up.
         for zone in zones { #expect(try await ann.changes(zone, after: tokens[zone]).records.isEmpty) }
-        // A zone without news has none behind a full answer either.
+        // A zone without changes has none behind a full answer either.
         let items = ["a", "empty", "b"].map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: $0), syncToken: $0 == "empty" ? tokens[$0] : nil) }
         let last = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: items), in: ann.target, by: ann.caller).zones
         guard case .page(let empty) = last[1] else { throw StoreError.closed }

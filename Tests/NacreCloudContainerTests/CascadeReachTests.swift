@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// How far a cascade is looked at before it is decided, where its levels are wide and room is short.
+/// Tests of how far a cascade is followed before the decision, with wide levels and small limits.
 @Suite struct CascadeReachTests {
-    /// What the rules make of a batch whose reach is found within these limits.
+    /// Returns the batch, settled after its reach was found within these limits.
     private func settled(
         _ operations: [RecordOperation], room: Int, perCall: Int, _ test: TestCloud, _ user: TestCloudUser, zone: String = "Z"
     ) async throws -> ModifyBatch {
@@ -30,7 +30,7 @@ import Testing
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
         var world = [RecordOperation.create("r"), .holder("keeper", parent: "r")] + holders("a", 6, of: "r")
-        // Asked for three names each, these have as many: they are asked again, or wait.
+        // At three names per request, these are complete: they are requested again, or wait.
         for place in 0..<4 { world += holders("a\(place).", 3, of: "a\(place)") }
         for place in 4..<6 { world += holders("b\(place).", 2, of: "a\(place)") }
         for place in 4..<6 {
@@ -53,7 +53,7 @@ import Testing
 
     // MARK: Random worlds
 
-    /// Who hangs on whom, and who holds whom, by reference or as its parent.
+    /// The owners and holders of each record, by reference or as its parent.
     private struct World {
         var owners: [String: Set<String>] = [:]
         var held: [String: Set<String>] = [:]
@@ -63,7 +63,7 @@ import Testing
             held[name] = Set(fields.bindingReferences.filter { $0.link.kind == .validate }.map(\.link.target)).union(parent.map { [$0] } ?? [])
         }
 
-        /// These, and all that hangs on them.
+        /// Returns these records and all that depend on them.
         func cascade(of roots: Set<String>) -> Set<String> {
             var going = roots
             var count = -1
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Few owners for many: wide levels. Later ones too: circles.
+    /// Returns few owners for many records, which gives wide levels; later ones too, which gives circles.
     private func world(_ random: inout SeededRandom) -> [RecordOperation] {
         (0..<Int.random(in: 5...60, using: &random)).map { place in
             let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Deletions mostly, and what a batch may say of the records that hang on them.
+    /// Returns mostly deletions, with some operations on the dependents.
     private func batch(over count: Int, _ random: inout SeededRandom) -> [RecordOperation] {
         let roots = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0...count / 8, using: &random) })
         let others = Set((0..<Int.random(in: 0...4, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) })
@@ -150,7 +150,7 @@ import Testing
         try #require(!after.held.contains { !end.contains($0.key) && !$0.value.isDisjoint(with: going) }, context)
     }
 
-    // MARK: The limits as they are
+    // MARK: The real limits
 
     @Test(arguments: Engine.ofRules, [10_000, Limits.cascadePerTransaction, 1000])
     func `a level of many records with many holders each goes at once where there is room, and else by tasks`(engine: Engine, room: Int) async throws
@@ -158,7 +158,7 @@ import Testing
         let test = try await TestCloud(engine, cascadePerTransaction: room)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
-        // Of 750 records, each is asked for 400 holders: three have more.
+        // For each of 750 records 400 holders are requested: three have more.
         let first = [RecordOperation.create("r")] + holders("a", Limits.owningReferences, of: "r")
         let many = (0..<3).flatMap { holders("a\($0).", 500, of: "a\($0)") }
         let few = holders("a3.", 10, of: "a3")

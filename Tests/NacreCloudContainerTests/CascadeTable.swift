@@ -4,23 +4,23 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A batch over a small world of records that hang on each other, and what the rules say of it, in whatever order its operations stand.
+/// A batch over a small set of records with references, and its outcome by the rules, in any order of its operations.
 struct CascadeRow: Sendable, CustomTestStringConvertible {
     enum Fate: Hashable, Sendable {
         case saved, deleted, nothing
-        /// This record, or one that would go with it, is held: the one named here.
+        /// This record, or one that would be deleted with it, is held by the named one.
         case held(String)
-        /// It refers to what is not there, or goes.
+        /// Its target does not exist, or is deleted.
         case noTarget
-        /// For what it is, whatever else the batch does.
+        /// Refused by itself, independently of the batch.
         case refused
     }
 
     var title: String
-    /// What is there before.
+    /// The records before the batch.
     var world: [RecordOperation]
     var batch: [(operation: RecordOperation, fate: Fate)]
-    /// Who is there after it, with those that it made.
+    /// The records after it, including new ones.
     var living: Set<String>
     var testDescription: String { title }
 
@@ -35,7 +35,7 @@ struct CascadeRow: Sendable, CustomTestStringConvertible {
 }
 
 extension RecordOperation {
-    /// One that is refused for its version.
+    /// Returns an operation that is refused for its version.
     fileprivate static func stale(_ name: String) -> RecordOperation { make(.update, name, tag: "stale") }
     fileprivate static func staleDeletion(_ name: String) -> RecordOperation { make(.delete, name, type: nil, tag: "stale") }
 }

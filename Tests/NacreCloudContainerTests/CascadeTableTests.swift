@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rules of `.deleteSelf` and `.validate`: as values, and with a store under them.
+/// Tests of the rules of `.deleteSelf` and `.validate`: as values, and with a store.
 @Suite struct CascadeTableTests {
     // MARK: As values
 
@@ -45,7 +45,7 @@ import Testing
         return batch
     }
 
-    /// What a store would tell of a batch's deletions, found by looking at every record.
+    /// Returns the reach of a batch's deletions as a store would, found by looking at every record.
     private static func reach(of batch: ModifyBatch, in records: [StoredRecord]) -> CascadeReach {
         var mayGo = Set(batch.deletedNames)
         var count = 0
@@ -75,7 +75,7 @@ import Testing
 
     private static func fate(of error: ServerError) -> CascadeRow.Fate {
         if error.reason == ServerError.targetNotFound("").reason { return .noTarget }
-        // The reason tells the name: deleteViolatesReference.
+        // The reason has the name: deleteViolatesReference.
         guard error.code == .validatingReferenceError, let name = error.reason.split(separator: "[").last?.split(separator: "]").first else {
             return .refused
         }
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// nil for what is no error.
+    /// Returns the fate; nil for a success.
     private static func error(_ fate: CascadeRow.Fate) -> CascadeRow.Fate? {
         switch fate {
         case .saved, .deleted, .nothing: nil

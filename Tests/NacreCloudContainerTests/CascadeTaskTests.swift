@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Cascades too large for one transaction: a part goes with the deletion, the rest by tasks.
+/// Tests of cascades too large for one transaction: a part is done with the deletion, the rest by tasks.
 @Suite struct CascadeTaskTests {
-    /// A tree of three levels below `r`, by references that take holders along, and by parents too where asked.
+    /// Returns a tree of three levels below `r`, by references that delete holders too, and by parents if asked.
     private func tree(_ width: Int, byParents: Bool) -> [RecordOperation] {
         var operations: [RecordOperation] = [.create("r")]
         for first in 0..<width {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What goes with a deleted record, over every engine.
+/// Tests of the records deleted with a record, over every engine.
 @Suite struct CascadeTests {
     @Test(arguments: Engine.ofRules) func `a chain goes whole, in one commit of the feed, and the answer lists what was asked for`(
         engine: Engine
@@ -89,7 +89,7 @@ import Testing
         #expect(gone.count == 1501 && Set(gone).count == 1501)
     }
 
-    // MARK: What the batch says of a holder
+    // MARK: A holder in the same batch
 
     @Test(arguments: Engine.ofRules, [true, false]) func `a holder that the batch saves away stays, and one whose operation is refused goes`(
         engine: Engine, deletionFirst: Bool
@@ -144,7 +144,7 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `what stays because another deletion is refused holds what it holds`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
-        // Without s, p would go: c goes with s, but keeper holds s.
+        // Without s, p would be deleted: c is deleted with s, but keeper holds s.
         try await ann.save([
             .create("r"), .create("s"), .holder("p", of: ["r"]), .holder("c", of: ["s"], parent: "p"), .holder("keeper", parent: "s"),
         ])

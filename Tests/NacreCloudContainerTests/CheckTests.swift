@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The check finds what does not agree, and puts right what can be made again.
+/// Tests that the check finds contradictions, and repairs rows that can be rebuilt.
 @Suite struct CheckTests {
     private func notes(_ engine: Engine) async throws -> DamagedCloud {
         let cloud = try await DamagedCloud(engine)
@@ -74,7 +74,7 @@ import Testing
         #expect(try await cloud.test.check().isEmpty)
     }
 
-    /// In the public database a link depends on whose its target is, and was when it was made.
+    /// In the public database a link depends on the owner of its target when it was made.
     @Test(arguments: Engine.ofRules) func `references to records of others are sound, and are made again as a save makes them`(
         engine: Engine
     ) async throws {
@@ -90,7 +90,7 @@ import Testing
             }
             try await user.modify([.create("\(name)-child", parent: "a")])
         }
-        // What ann's own hold stays; of what only bob's refer to nothing is held, and its name is made again by another.
+        // Ann's own hold stays; a record held only by bob's is free, and another user makes its name again.
         for name in ["ann-valid-a2", "ann-owner-a2"] { try await ann.modify([.delete(name)]) }
         #expect(try await ann.modify([.delete("a2")]).first?.error == nil)
         try await bob.modify([.create("a2")])

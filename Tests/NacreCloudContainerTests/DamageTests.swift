@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A record that is not what was written is an error in its own place, and holds nobody up.
+/// Tests that a damaged record is an error in its own place, and stops no other.
 @Suite struct DamageTests {
     private static let stars = QuerySort("stars")
 
@@ -45,7 +45,7 @@ import Testing
         }
         for sorts in [[], [Self.stars]] {
             let found = try await cloud.query([], sorts: sorts)
-            // The index of names was built after the damage, and does not know the record.
+            // The index of names was built after the damage, and lacks the record.
             #expect(found.names == ["r0", "r1", "r3", "r4"] && found.failures == (sorts.isEmpty ? [] : ["r2"]))
         }
     }
@@ -97,7 +97,7 @@ import Testing
         var operation: NacreCloudWire.OperationType
         var isPublic = false
         var carriesAllKeys = false
-        /// nil: it is done.
+        /// nil: it succeeds.
         var fault: ServerError?
         var testDescription: String { "\(operation) \(carriesAllKeys ? "of all keys " : "")\(isPublic ? "in public" : "")" }
 
@@ -273,7 +273,7 @@ import Testing
 }
 
 extension FinishCascade {
-    /// The task as a batch leaves it.
+    /// Returns the task that a batch leaves.
     static func sample(in zone: ZoneAddress, of targets: [String], due: Timestamp) throws -> TaskRow {
         var writer = ByteWriter()
         writer.signed(zone.zone)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A zone whose records a test damages as bits that flip do: under the cloud, in the store.
+/// A zone whose records a test damages in the store, as flipped bits do.
 struct DamagedCloud {
-    /// Passes every note: without an index of names a query needs a filter.
+    /// A filter that passes every note: without an index of names a query needs one.
     static let anyStars = QueryFilter(.greaterThanOrEquals, fieldName: "stars", value: .int64(0))
 
     let test: TestCloud
@@ -33,7 +33,7 @@ struct DamagedCloud {
         return try await test.store.read { [zone] in try #require(try $0.zones(in: id, named: [zone]).first).address }
     }
 
-    /// Changes the kept rows of records, and nothing else.
+    /// Changes the stored rows of records, and nothing else.
     func damage(_ names: String..., by change: @escaping @Sendable (inout RecordRow) -> Void = { $0.body[$0.body.count / 2] ^= 1 }) async throws {
         let address = try await address()
         try await write { transaction in
@@ -62,7 +62,7 @@ struct DamagedCloud {
         try await ann.lookup([name], zone: zone).first
     }
 
-    /// Every page of a query of all notes, or those that a filter passes.
+    /// Returns every page of a query of all notes, or those that a filter passes.
     func query(_ filters: [QueryFilter] = [Self.anyStars], sorts: [QuerySort] = [], limit: Int = 2) async throws -> (
         names: [String], failures: [String]
     ) {
@@ -81,7 +81,8 @@ struct DamagedCloud {
         return (names, failures.sorted())
     }
 
-    /// What a device that follows the feed from a token holds at the end: names of records with their number, or what it was told in their place.
+    /// Returns the copy of a device that follows the feed from a token: names of records with their number, or the
+    /// error in their place.
     func followed(from token: String? = nil, limit: Int = 2) async throws -> (seen: [String], token: String) {
         var seen: [String] = []
         var token = token
@@ -109,7 +110,7 @@ extension FieldValue {
 }
 
 extension RecordPut {
-    /// Of a row that is not what was written; what it takes is counted all the same.
+    /// Makes the put of a damaged row; its bytes are counted all the same.
     static func damaged(_ row: RecordRow, in zone: ZoneAddress, over before: RecordRow) -> RecordPut {
         var put = RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)
         put.replacedBytes = before.isTombstone ? 0 : before.body.count

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `changes/database` over every engine: which zones changed, each at its newest place.
+/// Tests of `changes/database` over every engine: the changed zones, each at its newest place.
 @Suite struct DatabaseFeedTests {
     private func names(_ response: ChangesDatabaseResponse) -> [String] {
         response.zones.map { ($0.deletion == nil ? "" : "-") + $0.zoneID.zoneName }

@@ -5,7 +5,8 @@ import Testing
 @testable import NacreCloudContainer
 
 extension TestCloudUser {
-    /// Lets `Note` have these fields before anybody saves one, and its cloud know of it: a save that brings a field is more than one transaction.
+    /// Adds these fields to `Note` before any save, and lets the cloud read them: a save that adds a field takes more
+    /// than one transaction.
     func define(_ fields: [String: FieldType]) async throws {
         var additions = SchemaAdditions()
         additions.add(fields.mapValues { FieldShape($0) }, to: "Note")
@@ -14,12 +15,12 @@ extension TestCloudUser {
         _ = try await cloud.registry.schema(of: target.container, target.environment)
     }
 
-    /// Makes all indexes that the schema allows now, as queries that need them would: they are still to be built.
+    /// Makes all indexes that the schema allows now, as queries that need them would; they are not built yet.
     func askForIndexes() async throws {
         try await cloud.registry.changeSchema(of: target.container, target.environment) { $0.makeAll() }
     }
 
-    /// Takes indexes away, as if their options went and came back, and makes others.
+    /// Removes indexes, as if their options were removed and set again, and makes others.
     func changeIndexes(drop: (String, IndexKind) -> Bool, make: (String, IndexKind) -> Bool) async throws {
         let types = try await cloud.registry.schema(of: target.container, target.environment).types
         let all = types.values.flatMap { type in
@@ -32,7 +33,8 @@ extension TestCloudUser {
         }
     }
 
-    /// Makes the index of two fields by which a query would go, in place of the oldest one where there are too many; false where it is of no use.
+    /// Makes the index of two fields that a query would use, in place of the oldest one where there are too many;
+    /// false where it is useless.
     func makePair(for query: Query) async throws -> Bool {
         guard let sort = query.sorts.first, sort.relativeLocation == nil,
             let filter = query.filters.first(where: { $0.comparator == .equals || $0.comparator == .listContains }), let compared = filter.fieldName
@@ -47,20 +49,20 @@ extension TestCloudUser {
         }
     }
 
-    /// Builds all that is to be built.
+    /// Builds all pending indexes.
     func buildIndexes() async throws {
         while try await cloud.registry.schema(of: target.container, target.environment).building.isEmpty == false {
             _ = try await cloud.runDueTasks()
         }
     }
 
-    /// Makes all indexes that the schema allows now, and has them built.
+    /// Makes and builds all indexes that the schema allows now.
     func makeIndexes() async throws {
         try await askForIndexes()
         try await buildIndexes()
     }
 
-    /// Expects that the schema is the same behind `body` as before.
+    /// Checks that `body` leaves the schema unchanged.
     func makesNothingMore(_ body: () async throws -> Void) async throws {
         let before = try await cloud.registry.schema(of: target.container, target.environment)
         try await body()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What is kept on disk or in a client for years: its forms are known answers, not only round trips.
+/// Tests of forms kept on disk or in clients for years, by known bytes, not only round trips.
 @Suite struct EncodingTests {
     @Test(arguments: 1...100 as ClosedRange<UInt64>) func `a checksum over what a writer would write is that of what it writes`(seed: UInt64) {
         var values = RandomValues(seed: seed)
@@ -133,7 +133,7 @@ import Testing
         }
         #expect(throws: StoreError.self) { try OperationResult(result.bytes + [0]) }
         #expect(throws: StoreError.self) { try OperationResult([3] + result.bytes.dropFirst()) }
-        // A place that no list has.
+        // A position that is in no list.
         let beyond: [UInt8] = [1, 1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 65, 0]
         #expect(throws: StoreError.self) { try OperationResult(beyond) }
     }

@@ -4,9 +4,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The store fails at its first call, then at its second, then at its third …: state is as before or as after, never between.
+/// Tests in which the store fails at its first call, then at its second, and so on: the state is as before or as
+/// after, never in between.
 @Suite struct FaultTests {
-    /// One change to a cloud: what a client asks for, by name.
+    /// One change of a cloud: a client's request, by name.
     struct Change: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var run: @Sendable (TestCloudUser) async throws -> Void
@@ -41,7 +42,7 @@ import Testing
         var database: ChangesDatabaseResponse
         var records: [RecordResult]
 
-        /// What stays comparable after a run that was cut short: the keys of new zones are drawn anew, and tokens hold them.
+        /// The part that is comparable after an interrupted run: keys of new zones are drawn anew, and are in tokens.
         var withoutKeys: View {
             var view = self
             view.zones = zones.map { $0.zone.map { .zone(Zone(zoneID: $0.zoneID, syncToken: nil, atomic: $0.atomic)) } ?? $0 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tasks that a commit hands over to its own process: done at once, and by the next process where this one dies.
+/// Tests of tasks that a commit hands to its own process: done at once, and by the next process if this one dies.
 @Suite struct HandedTaskTests {
     private static let now = Timestamp(secondsSince2001: 800_000_000)
 
@@ -54,7 +54,7 @@ import Testing
         #expect(handed.next(in: [.push])?.key.name == "a")
         handed.charge(place(7), 2)
         #expect((0..<4).map { _ in handed.next(in: [.push])?.key.name } == ["x1", "x2", "x3", "b"])
-        // What was done for a database while nothing of it waits is not forgotten.
+        // Earlier usage of a database counts even if nothing of it waits.
         handed.charge(place(7), 10)
         #expect((0..<2).map { _ in handed.next(in: [.push])?.key.name } == ["x4", "x5"])
         _ = handed.take(over: ["y1", "y2"].map { Self.task($0, in: 9) })
@@ -96,7 +96,7 @@ import Testing
         let handed = HandedTasks(mostTasks: most, mostBytes: bytes)
         for name in ["a", "b", "c", "d", "e"] { _ = handed.take(over: [Self.task(name, bytes: size)]) }
         for name in ["x", "y"] { _ = handed.take(over: [Self.task(name, in: 8, bytes: size)]) }
-        // Both have as much by now.
+        // Both have the same usage by now.
         _ = handed.take(over: [Self.task("z", in: 8, bytes: size)])
         #expect((0..<3).map { _ in handed.next(in: [.push])?.key.name } == ["a", "x", "b"])
         let passed = handed.passed(in: [.push])?.places.map(\.database.rawValue)
@@ -295,7 +295,7 @@ import Testing
         #expect(try await scene.scene.cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
         #expect(try await scene.scene.cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
         #expect(kept.count == 2 && kept.allSatisfy { $0.attempts == 1 })
-        // The queue of the device, and the end of the task, of each, and nothing for what was taken up.
+        // The queue of the device and the end of the task, for each, and nothing for taking them up.
         #expect(store.transactions.filter { $0.kind == .write && $0.verbs.contains(.apply) }.count == 4)
         #expect(try await scene.told() == ["q a 1", "q b 1"])
     }
@@ -305,7 +305,7 @@ import Testing
     {
         let scene = try await Scene(try await engine.makeStore())
         try await scene.save("a")
-        // It is late, and holds it still.
+        // It is late, and still has its lease.
         scene.scene.test.clock.move(bySeconds: Limits.taskLeaseSeconds - 1)
         #expect(try await scene.scene.cloud.runDueTasks().counts == (1, 0))
         try await scene.save("b")
@@ -320,7 +320,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let cloud = scene.scene.cloud
-        // As many as it remembers, but for two, of another lane, and none of a database that has more.
+        // As many as it remembers, less two, of another lane, and none of a database that has more.
         _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade, in: 100 + Int64($0)) })
         for name in ["a", "b", "c", "d"] {
             try await scene.save(name)
@@ -329,7 +329,7 @@ import Testing
         #expect(cloud.handed.passed(in: [.push]) == nil, "those that found room come first")
         var told: [[String]] = []
         while true {
-            // Another lane, which looks for its own, does not take these for found.
+            // Another lane, which looks for its own tasks, does not count these as found.
             _ = try await cloud.runDueTasks(in: [.upkeep])
             let turns = try await cloud.runDueTasks(in: [.push], limit: 1)
             if turns.taken > 0 { told.append(try await scene.told()) }
@@ -359,7 +359,7 @@ import Testing
         func heard() async throws -> [String] {
             try await cloud.notifications(for: address, after: 0, limit: .max).map { Told($0).summary }
         }
-        // One each, and then what gave way to bob's.
+        // One each, and then the ones that gave way to bob's.
         for told in [["q a 1"], ["q a 1"], ["q a 1", "q b 1"], ["q a 1", "q b 1", "q c 1"]] {
             #expect(try await cloud.runDueTasks(in: [.push], limit: 1).counts == (1, 0))
             #expect(try await scene.told() == told)
@@ -369,7 +369,7 @@ import Testing
         #expect(try await scene.told() == ["q a 1", "q b 1", "q c 1", "q d 1"])
     }
 
-    /// What waits of an author, and whether that is too much.
+    /// The waiting tasks of an author, and whether they are too many.
     struct Waiting {
         var scope: DatabaseKey.Scope
         var count = 1

@@ -4,12 +4,12 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Somebody who keeps a copy of every zone by following its changes, and looks closely at what comes.
+/// A client that keeps a copy of every zone by following its changes, and checks each page.
 struct HistoryFollower {
     struct Copy {
         var token: String?
         var records: [String: Record] = [:]
-        /// Tags that came, by record: none comes twice.
+        /// Tags received, by record: none comes twice.
         var seen: Set<String> = []
     }
 
@@ -24,7 +24,7 @@ struct HistoryFollower {
         self.limit = limit
     }
 
-    /// Follows the database to its end, and each zone that it names to its end.
+    /// Follows the database to its end, and each zone in its pages to its end.
     mutating func catchUp() async throws {
         var changed: Set<String> = []
         var isMore = true

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 
 extension HistoryCloud {
-    /// The names that a query of `HistoryWriter` must find, all of them, by looking at every record of the zone.
+    /// Returns all names that a query of `HistoryWriter` must find, by looking at every record of the zone.
     func looking(for request: RecordsQueryRequest) async throws -> [String] {
         guard let zone = request.zoneID?.zoneName, let filter = request.query.filters.first else { return [] }
         var records: [Record] = []
@@ -15,7 +15,7 @@ extension HistoryCloud {
         } while token != nil
         let found = records.filter { Self.passes($0.fields[filter.fieldName ?? ""], filter) }
         guard let sort = request.query.sorts.first else { return found.map(\.recordName).sorted() }
-        // A record without a number comes before all that have one.
+        // A record without a number comes before all others.
         let rows = found.map { (number: Self.number($0.fields[sort.fieldName]) ?? -1, name: $0.recordName) }
         let rising = rows.sorted { ($0.number, $0.name) < ($1.number, $1.name) }
         return (sort.isAscending ? rising : rising.reversed()).map(\.name)

@@ -12,7 +12,7 @@ enum HistoryRequest: Equatable, Sendable {
     case database(ChangesDatabaseRequest)
 }
 
-/// What it was answered.
+/// The answer to a request.
 enum HistoryAnswer: Equatable, Sendable {
     case records(RecordsResponse)
     case query(RecordsQueryResponse)
@@ -30,7 +30,7 @@ struct HistoryEntry: Sendable {
 }
 
 extension HistoryCloud {
-    /// Asks, and answers with what went wrong too; only what no client should ever hear is thrown.
+    /// Sends a request, and returns errors as answers; only errors that no client may get are thrown.
     func ask(_ request: HistoryRequest) async throws -> HistoryAnswer {
         try await repeating { try await askOnce(request) }
     }
@@ -67,13 +67,13 @@ extension HistoryCloud {
 }
 
 extension ServerError {
-    /// What `ServerError.init(_: StoreError)` makes of failures that pass.
+    /// Whether the error is one that `ServerError.init(_: StoreError)` makes of temporary failures.
     fileprivate var isOfStore: Bool { code == .tryAgainLater && internalCode == 2022 && field == nil }
 }
 
-/// Does it again where the store failed, as a client does that was told to try again.
+/// Repeats a body where the store failed, as a client does that was told to retry.
 func repeating<Value>(_ body: () async throws -> Value) async throws -> Value {
-    // A store of which one call of ten fails never fails so often.
+    // A store in which one call of ten fails never fails so often.
     for _ in 0..<100 {
         do {
             return try await body()
@@ -82,7 +82,7 @@ func repeating<Value>(_ body: () async throws -> Value) async throws -> Value {
     return try await body()
 }
 
-/// What everybody in a history knows: requests so far, tags and tokens that were answered.
+/// The shared knowledge of a history: requests so far, and answered tags and tokens.
 actor HistoryBook {
     private(set) var entries: [HistoryEntry] = []
     private var count = 0
@@ -108,7 +108,7 @@ actor HistoryBook {
         }
     }
 
-    /// The newest tag that was answered for a record, or an older one.
+    /// Returns the newest tag that was answered for a record, or an older one.
     func tag(of name: String, in zone: String, using random: inout SeededRandom) -> String? {
         let known = tags["\(zone)/\(name)"] ?? []
         return Int.random(in: 0..<4, using: &random) == 0 ? known.randomElement(using: &random) : known.last

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Long random histories: many ask at once, and what they heard must be what one after the other would have heard.
+/// Tests with long random histories: many requests at once, whose answers must be those of a serial order.
 @Suite(.serialized) struct HistoryTests {
-    /// Operations on records in one history: `NACRE_OPERATIONS` for a longer one.
+    /// Operations on records in one history; `NACRE_OPERATIONS` sets another number.
     static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 6_000, whole: 12_000)
     /// Requests under way at once.
     static let writers = 8
@@ -32,8 +32,8 @@ import Testing
         checkVariety(entries)
     }
 
-    /// In which order its answers would have come one by one such an engine does not tell: what must hold is what everybody ends with.
-    /// - Parameter failsOneOf: of so many reads and writes one fails; the request is sent again.
+    /// The serial order of such an engine is unknown: only the final state of all clients is checked.
+    /// - Parameter failsOneOf: One in so many reads and writes fails; the request is sent again.
     @Test(arguments: [nil, 10] as [UInt64?])
     func `where writes run side by side, and the store fails now and then, nobody misses a change`(failsOneOf: UInt64?) async throws {
         let seed = HistorySeed.value
@@ -53,7 +53,7 @@ import Testing
         try await writer.ask(request)
     }
 
-    /// Writers and followers, all at once.
+    /// Runs writers and followers, all at once.
     private func run(_ cloud: HistoryCloud, _ book: HistoryBook, seed: UInt64) async throws -> [HistoryFollower] {
         try await withThrowingTaskGroup(of: HistoryFollower?.self) { group in
             for place in 0..<Self.writers {
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: One by one
 
-    /// Asks everything again of a fresh cloud in memory, in the order of the commits, and compares every answer.
+    /// Sends everything again to a fresh cloud in memory, in the order of the commits, and compares every answer.
     private func replay(_ entries: [HistoryEntry], of store: HistoryStore, context: String) async throws {
         let byID = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
         let reads = Dictionary(grouping: store.reads.keys.sorted(), by: { store.reads[$0] ?? 0 })
@@ -131,7 +131,7 @@ import Testing
         try await checkCounts(cloud, context: context)
     }
 
-    /// What zones and databases count is what their records take.
+    /// Checks that the counts of zones and databases are the bytes of their records.
     private func checkCounts(_ cloud: HistoryCloud, context: String) async throws {
         var place: CheckPlace? = .start
         while let here = place, [.databases, .zones].contains(here.table) {
@@ -141,10 +141,10 @@ import Testing
         }
     }
 
-    /// Shorter histories, as a run under a sanitizer asks for, need not have met what is rare.
+    /// Shorter histories, such as those under a sanitizer, need not meet rare cases.
     private static let operationsForEverything = 10_000
 
-    /// A history in which nothing happened would pass: it must have had some of everything.
+    /// Checks that some of everything happened: an empty history would pass.
     private func checkVariety(_ entries: [HistoryEntry]) {
         var codes: [String: Int] = [:]
         for entry in entries {
@@ -169,7 +169,7 @@ import Testing
         #expect(codes["Internal server error"] == nil)
     }
 
-    /// Without the name that stands in brackets.
+    /// Returns the error's text without the name in brackets.
     private func text(of error: ServerError) -> String {
         guard let name = error.reason.firstIndex(of: "[") else { return error.reason }
         return String(error.reason[..<name])

@@ -2,10 +2,10 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreCloudWire
 
-/// Somebody who asks whatever comes to a random mind.
+/// A client that sends random requests.
 struct HistoryWriter {
     static let zones = ["A", "B", "C"]
-    /// Everything that it saves into records, of one type.
+    /// All fields that it saves into records, of one type.
     static let fields: [String: FieldType] = [
         "a": .int64, "b": .int64, "c": .int64, "made": .int64, "owner": .reference, "owners": .referenceList, "validates": .reference,
     ]
@@ -13,7 +13,7 @@ struct HistoryWriter {
     var cloud: HistoryCloud
     var book: HistoryBook
     var random: SeededRandom
-    /// Operations on records that are still to be asked for.
+    /// Operations on records that are still to be sent.
     var operations: Int
 
     mutating func run() async throws {
@@ -71,7 +71,7 @@ struct HistoryWriter {
             zoneID: ZoneID(zoneName: zone), resultsLimit: .random(in: 1...40, using: &random))
     }
 
-    /// Deletes and makes zones; always makes those that are named.
+    /// Returns a request that deletes and makes zones; it always remakes the named ones.
     private mutating func zones(_ deleted: [String]) -> HistoryRequest {
         let isMaking = deleted.isEmpty || Bool.random(using: &random)
         let names = isMaking ? Self.zones : deleted
@@ -97,7 +97,7 @@ struct HistoryWriter {
     }
 
     private mutating func operation(on name: String, in zone: String) async -> RecordOperation {
-        // Some kinds more often than others: a history of refusals is no history.
+        // Some kinds are more frequent: a history of refusals would test nothing.
         let kinds: [NacreCloudWire.OperationType] = NacreCloudWire.OperationType.allCases + [.update, .forceUpdate, .forceUpdate, .create]
         let type = kinds.randomElement(using: &random) ?? .update
         var fields: RecordFields = [:]

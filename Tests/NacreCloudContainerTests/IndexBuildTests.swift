@@ -5,13 +5,14 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Indexes that come when records are there already: their rows are put while everybody goes on.
+/// Tests of indexes added to existing records: their rows are built while requests go on.
 @Suite struct IndexBuildTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
         try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
     }
 
-    /// Records of `Note` without the field `late`, in two databases and three zones, some of more than one chunk.
+    /// Makes records of `Note` without the field `late`, in two databases and three zones, some of more than one
+    /// chunk.
     private func prepare(_ test: TestCloud) async throws -> [TestCloudUser] {
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
         let (ann, open) = (test.user("_ann"), test.user("_ann", in: .public))
@@ -25,7 +26,7 @@ import Testing
         return [ann, open]
     }
 
-    /// A field that comes with a record, and its indexes, which a query asked for.
+    /// Adds a field by a save, and its indexes, as a query would.
     private func save(_ fields: RecordFields, _ user: TestCloudUser) async throws {
         try await user.modify([.create("new", fields)], zone: "B")
         try await user.askForIndexes()
@@ -73,7 +74,7 @@ import Testing
         try await modify(2, .forceUpdate)
         try await modify(3, .forceReplace, words: 1000)
         #expect(try await IndexCensus(ann).isWhole())
-        // Others have all the room.
+        // Other requests have all the room.
         #expect(test.cloud.wordRoom.take(Limits.foundTextBytes))
         try await modify(4, .forceUpdate)
         #expect(try await IndexCensus(ann).isWhole())
@@ -89,7 +90,7 @@ import Testing
         let name = try await test.cloud.registry.setIndexes(
             [.queryable, .sortable], of: "Note", field: "recordName", isNow: true, in: TestCloud.container)
         #expect(name.field == "___recordID" && name.before == [] && name.after == [.queryable, .sortable])
-        // The build of the first begins over with both.
+        // The build of the first restarts with both.
         try await users[1].modify([.create("new", ["late": .string("two words")])])
         try await users[1].askForIndexes()
         let count = try await schema(users[0]).building.count
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    /// Runs one step of the task's walk by itself, so that something can happen in the middle.
+    /// Runs one step of the task's walk, so that a test can act in the middle.
     private func step(_ test: TestCloud, _ build: inout IndexProgress, _ user: TestCloudUser) async throws -> Bool {
         let part = Registry.Part.schema(container: user.target.container, user.target.environment)
         let database = try await test.cloud.databaseID(part.key)
@@ -304,7 +305,7 @@ import Testing
         #expect(try await IndexCensus(ann).isWhole(rows: 2 * 2 * 300 + 1), "n and the lack of more, and the one word")
     }
 
-    /// Saves records as a server did that knew no schemas.
+    /// Saves records as a server did before schemas.
     private func saveWithoutSchema(_ count: Int, in zone: String, _ user: TestCloudUser, _ test: TestCloud) async throws {
         let database = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
         let now = test.clock.now
@@ -325,7 +326,7 @@ import Testing
     }
 }
 
-/// A store that notes in which turns it is written to.
+/// A store that notes the turns of writes.
 private final class NotedTurns: LayeredStore {
     let below: any Store
     private let noted = Locked([Turn]())

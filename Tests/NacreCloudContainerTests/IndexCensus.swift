@@ -4,7 +4,7 @@ import NacreCloudTestSupport
 @testable import NacreCloudContainer
 
 extension RecordTypeDefinition {
-    /// The rows that a record has in its type's indexes, index by index: what `IndexRows` is held against.
+    /// Returns the rows of a record in its type's indexes, index by index, for comparison with `IndexRows`.
     func indexEntries(of record: StoredRecord) -> Set<IndexEntry> {
         guard record.isLive else { return [] }
         var entries: Set<IndexEntry> = []
@@ -28,7 +28,7 @@ extension RecordTypeDefinition {
     }
 }
 
-/// All index rows of a user's database beside those that its records should have.
+/// All index rows of a user's database, and those that its records should have.
 struct IndexCensus {
     struct Row: Hashable {
         var zone: Int64
@@ -62,7 +62,8 @@ struct IndexCensus {
         }
     }
 
-    /// - Parameter rows: how many there should be, where a test knows it.
+    /// Returns whether the rows are right.
+    /// - Parameter rows: The expected number, where a test knows it.
     func isWhole(rows: Int? = nil) -> Bool {
         found == expected && (rows == nil || rows == found.count)
     }

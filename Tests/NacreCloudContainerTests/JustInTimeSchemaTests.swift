@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// In development a schema comes with what is saved; in production it is there or it is not.
+/// Tests that saves add to the schema in development, and never in production.
 @Suite struct JustInTimeSchemaTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
         try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
@@ -87,7 +87,7 @@ import Testing
         let orphan = RecordOperation.create("a", ["f": .string("x")], parent: "nobody")
         #expect(try await ann.modify([orphan], zone: "Z", atomic: false).first?.error?.code == .validatingReferenceError)
         #expect(try await schema(ann) == Schema())
-        // The second agrees with the first, which then falls by another rule.
+        // The second agrees with the first, which then fails by another rule.
         let results = try await ann.modify([orphan, .create("b", ["f": .string("y"), "g": .int64(1)])], zone: "Z", atomic: false)
         #expect(results.map { $0.error == nil } == [false, true])
         #expect(try await schema(ann).types["Note"]?.fields.keys.sorted() == ["f", "g"])
@@ -132,7 +132,7 @@ import Testing
         #expect(reasons(try await here.modify([.create("d", ["g": .string("x")])])) == [text])
         try await there.modify([.make(.create, "o", type: "Other", ["h": .int64(1)])])
         #expect(reasons(try await here.modify([.make(.create, "p", type: "Other", ["h": .bytes([1])])])).first??.hasSuffix("INT64") == true)
-        // An index that is made and built elsewhere: nothing in a save shows that it is there.
+        // An index that another process makes and builds: nothing in a save shows that it exists.
         _ = try await there.cloud.registry.createContainer(TestCloud.container)
         _ = try await there.cloud.registry.setIndexes(.queryable, of: "Note", field: "___recordID", isNow: true, in: TestCloud.container)
         while try await there.cloud.runDueTasks().taken > 0 {}

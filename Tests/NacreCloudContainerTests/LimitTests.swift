@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The table of limits says what the constants say: it is read beside their source.
+/// Tests that the table of limits equals the constants, which are read from their source.
 @Suite struct LimitTests {
     private struct Defined: Hashable {
         var name: String
@@ -17,7 +17,7 @@ import Testing
         String(decoding: try Data(contentsOf: URL(filePath: Self.sources + file)), as: UTF8.self)
     }
 
-    /// The constants with the source that the comment over each one names.
+    /// Returns the constants with the source that each one's comment names.
     private func defined() throws -> [Defined] {
         var comment = ""
         let both = try text(of: "NacreCloudWire/SharedLimits.swift") + text(of: "NacreCloudContainer/Limits.swift")
@@ -55,8 +55,8 @@ import Testing
         #expect(Double(seconds.value) == Limits.operationSeconds)
     }
 
-    /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server or the framework writes itself, and of what
-    /// the administrator of an emulator orders.
+    /// Bounds that no client meets: of a value's own form, of memory that restarts, of files that the server or the
+    /// framework writes itself, and of orders of an emulator's administrator.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudWire/Users/PhoneNumber.swift digitsMax",

@@ -5,14 +5,15 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What has to look at many bytes is decided beside the writer, for which others wait; and is right whatever others do meanwhile.
+/// Tests that decisions over many bytes are made beside the writer, for which others wait, and are right whatever
+/// others do meanwhile.
 @Suite struct LongDecisionTests {
     private static let text = FieldValue.string(String(repeating: "x", count: 950_000))
     private static let names = (0..<7).map { "r\($0)" }
-    /// What a transaction that writes may read of records before it gives up: the last one is read whole.
+    /// Bytes of records that a write transaction may read before it gives up: the last one is read whole.
     private static let mostOfOneWrite = Limits.decidedAtWriterBytes + 960_000
 
-    /// Does something before a read of those who read much, or after it, once.
+    /// Runs other work once, before or after a large read.
     private final class Meanwhile: LayeredStore {
         enum Moment { case before, after }
         typealias Deed = @Sendable () async throws -> Void
@@ -149,7 +150,7 @@ import Testing
         #expect(store.transactions.map(\.kind) == [.write, .read])
     }
 
-    // MARK: What others do meanwhile
+    // MARK: Concurrent changes
 
     @Test(arguments: Engine.ofRules)
     func `who is overtaken before the snapshot hears of the newer versions, each with its own tag`(engine: Engine) async throws {

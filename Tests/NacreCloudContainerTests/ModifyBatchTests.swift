@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rules that hold a batch together: parents, and all or nothing.
+/// Tests of the rules that connect the operations of a batch: parents, and atomicity.
 @Suite struct ModifyBatchTests {
     enum Fate: Hashable { case saved, deleted, nothing, noParent, hasChildren, refused, fell }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `records/modify` over every engine: what it answers, and what it leaves alone.
+/// Tests of `records/modify` over every engine: its answers, and the data that it keeps unchanged.
 @Suite struct ModifyRecordsTests {
     @Test(arguments: Engine.ofRules) func `a record comes back as it was saved, with stamps and a tag of the server's`(engine: Engine) async throws {
         let test = try await TestCloud(engine)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// When an issuer's answer is believed, and what is done with its users.
+/// Tests of when an issuer's answer is valid, and of the rules for its users.
 struct OpenIDRuleTests {
     private static let issuer = "https://id.example"
-    /// A moment, in seconds since 1970.
+    /// A time in seconds since 1970.
     private static let now = 1_780_000_000.0
 
     private static func claims(_ change: (inout IDTokenClaims) -> Void = { _ in }) -> IDTokenClaims {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A request with an operation ID is done once, however often it is sent.
+/// Tests that a request with an operation ID is done once, however often it is sent.
 @Suite struct OperationLogTests {
     @Test(arguments: Engine.ofRules) func `a retry gets the same answer and nothing is done twice`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await ann.modify([.create("a")], id: "op").first?.error?.code == .conflict)
     }
 
-    /// Logs operations of a user that were done long ago, so many that they fill his share.
+    /// Logs old operations of a user, so many that they fill his share.
     private func fill(
         _ test: TestCloud, _ database: DatabaseID, of caller: String, secondsAgo: Double, count: Int = Limits.operationsPerCaller, bytes: Int = 0
     ) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rule of parents, with a store under it.
+/// Tests of the rule of parents, with a store.
 @Suite struct ParentTests {
     @Test(arguments: Engine.ofRules) func `saving a child gives its parent a new tag and a new place in the feed, and nothing else`(
         engine: Engine

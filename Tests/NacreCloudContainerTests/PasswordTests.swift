@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// New passwords in the registry, over every engine.
+/// Tests of new passwords in the registry, over every engine.
 @Suite struct PasswordTests {
     private static let container = "iCloud.com.example.notes"
 

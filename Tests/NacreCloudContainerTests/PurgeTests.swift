@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tombstones go after their time, and whoever may have needed them is told.
+/// Tests that tombstones are removed after their time, and that clients which may have needed them are told.
 @Suite struct PurgeTests {
     private static let day: Double = 24 * 3600
 
-    /// Lets so much time pass, and does what is due after it.
+    /// Moves the clock by days, and runs due tasks.
     private func pass(days: Double, _ test: TestCloud) async throws {
         test.clock.move(bySeconds: days * Self.day)
         while true {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Random histories in which older copies are put back, again and again: no device ever believes what is not so.
+/// Tests with random histories in which older copies are restored again and again: no device ever has a false copy.
 @Suite struct PutBackHistoryTests {
     private static let zones = ["Y", "Z"]
 
-    /// A device, with its tokens and what it believes.
+    /// A device with its tokens and its copy.
     private struct Device {
         struct Version: Equatable {
             var tag: String
@@ -21,7 +21,7 @@ import Testing
         var told = 0
     }
 
-    /// A server over a store, opened anew at each start, and the devices that ask it.
+    /// A server over a store, reopened at each start, and its devices.
     private struct History {
         let store: ReopenableStore
         var random: SeededRandom
@@ -58,7 +58,7 @@ import Testing
             }
         }
 
-        /// As often as not onto an older copy.
+        /// Restarts the server, half the time on an older copy.
         private mutating func restart() async throws {
             if !copies.isEmpty, number(0...1) == 0 {
                 try await putBack(copies[number(0...copies.count - 1)])
@@ -69,7 +69,7 @@ import Testing
             user = TestCloud(store, seed: random.next()).user("_ann")
         }
 
-        /// In a run as a store draws it: after the newest one that the copy knows.
+        /// Restores a copy in a run that a store draws: after the newest one that the copy knows.
         private mutating func putBack(_ copy: ReopenableStore.Copy) async throws {
             putBacks += 1
             try await store.putBack(copy, run: .max)
@@ -90,7 +90,7 @@ import Testing
             _ = try await user.modify([operation], zone: zone)
         }
 
-        /// A tag that passes names the version that its device has seen.
+        /// Saves over a tag, and checks that an accepted one names the version that its device has seen.
         private mutating func saveOverTag(_ device: Int, _ zone: String) async throws {
             guard let (name, version) = devices[device].records[zone]?.randomElement(using: &random) else { return }
             value += 1
@@ -116,7 +116,8 @@ import Testing
             }
         }
 
-        /// - Parameter limit: of one page; nil: to the end.
+        /// Follows a zone.
+        /// - Parameter limit: Of one page; nil: to the end.
         mutating func follow(_ device: Int, _ zone: String, limit: Int?) async throws {
             while true {
                 do {

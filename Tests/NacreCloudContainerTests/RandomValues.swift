@@ -86,7 +86,7 @@ struct RandomValues {
         Record.Stamp(timestamp: Timestamp(secondsSince2001: double()), userRecordName: name(), deviceID: optional { $0.name() })
     }
 
-    /// Of a user or a device: as the server gives them, or any text.
+    /// Returns a name of a user or a device: as the server makes them, or any text.
     mutating func name() -> String {
         ["", "_"].randomElement(using: &random).map { Bool.random(using: &random) ? $0 + HexText.encode(bytes()) : string() } ?? ""
     }

@@ -5,16 +5,16 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A rule that hides records from those who did not make them shows whether every answer asks it.
+/// Tests that every answer asks the read rule, with a rule that hides records from others than their creators.
 @Suite struct ReadVerdictTests {
     private static let secret = "hush-hush"
     private static let notForYou = ServerError(.accessDenied, "READ operation not permitted")
-    /// Records of the type `Diary` are for their creators.
+    /// A rule by which records of the type `Diary` are for their creators.
     private static let diariesArePrivate = ReadRule { _, type, created, _, caller in
         type == "Diary" && created.userRecordName != caller.userRecordName ? .refuse(notForYou) : .whole
     }
 
-    /// One way to hear of a record of the public database.
+    /// One request that can show a record of the public database.
     struct Way: Sendable, CustomTestStringConvertible {
         let name: String
         let ask: @Sendable (TestCloudUser) async throws -> String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The form in which records are kept: all that goes in comes out, and nothing that was damaged does.
+/// Tests of the stored form of records: everything comes back, and damaged bytes are refused.
 @Suite struct RecordBodyTests {
     private func row(_ values: inout RandomValues, fields: Int) -> (RecordRow, RecordContent) {
         let created = values.stamp()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// As earlier versions wrote a body: with the zone of a reference as its writer had spelled it.
+    /// A body of earlier versions: the zone of a reference is as its writer had spelled it.
     @Test(arguments: [nil, "_ann", "__defaultOwner__"]) func `a reference that was kept with a spelling of its zone is read without`(owner: String?)
         throws
     {
@@ -260,7 +260,7 @@ import Testing
         let row = Self.row([1] + stampBytes + stampBytes + [2, 4] + fieldBytes, number)
         #expect(try RecordBody.decode(row, in: .sample) == content)
         #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(["s"])) == ["s": .string("é")])
-        // Saved again, it has the form of today.
+        // Saved again, it has today's form.
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
         #expect(Array(body.dropLast(4)) == [0x11] + [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 1, 2, 0x5f, 0x75, 1, 1, 0x64, 0, 2, 4] + fieldBytes)
     }
@@ -286,7 +286,7 @@ import Testing
             (first, first, time + packed + [0]),
             (first, stamp(1.5, "_0aff", "c0de"), time + packed + [1] + later),
             (first, stamp(0.5, "_0aff", nil), time + packed + [2] + time + [3, 2, 0x0a, 0xff, 0]),
-            // Upper case, an odd number of digits, none at all, and other letters are kept as they are.
+            // Upper case, an odd number of digits, no digits, and other letters are kept as they are.
             (stamp(0.5, "_0AFF", nil), stamp(0.5, "_0AFF", nil), time + [1, 5, 0x5f, 0x30, 0x41, 0x46, 0x46, 0, 0]),
             // An underscore with an accent is one letter, and two things in bytes.
             (stamp(0.5, "_\u{301}0aff", nil), stamp(0.5, "_\u{301}0aff", nil), time + [1, 7, 0x5f, 0xcc, 0x81, 0x30, 0x61, 0x66, 0x66, 0, 0]),
@@ -305,7 +305,7 @@ import Testing
             #expect(decoded.modified.userRecordName.utf8.elementsEqual(modified.userRecordName.utf8))
             #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(["i"])) == content.fields)
         }
-        // Codes that there are not, and a stamp of nobody.
+        // Unknown codes, and a stamp without a user.
         for bytes in [time + [4, 0, 0, 0], time + [1, 0, 0, 3], time + [0, 0, 0]] {
             let error = #expect(throws: StoreError.self) {
                 try RecordBody.decode(Self.row([0x11] + bytes + [2, 4, 0], number), in: .sample)
@@ -318,7 +318,8 @@ import Testing
     @Test func `shares that were written before one-time URLs are read as they were meant`() throws {
         let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 0]
         let head = stampBytes + stampBytes + [2, 4, 0]
-        // Short GUID "g", READ_ONLY, one participant "p": the user "_b", invited by "b@c", USER, READ_WRITE, accepted.
+        // Short GUID "g", READ_ONLY, one participant "p": the user "_b", invited by "b@c", USER, READ_WRITE,
+        // accepted.
         let state: [UInt8] = [1, 0x67, 1, 1, 1, 0x70, 1, 2, 0x5f, 0x62, 1, 3, 0x62, 0x40, 0x63, 2, 2, 1]
         let ofZone = ShareState(
             shortGUID: "g", publicPermission: .readOnly,
@@ -346,7 +347,7 @@ import Testing
 }
 
 extension String {
-    /// The same bytes with one bit of ASCII another way.
+    /// Returns the bytes with one bit flipped.
     func flipping(_ bit: Int, at place: Int) -> String {
         var bytes = Array(utf8)
         bytes[place] ^= 1 << UInt8(bit)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Every operation over every state of a record, in every place: what the rules say, written as a table of its own.
+/// Tests of every operation on every state of a record, in every place, against a separate table of the rules.
 @Suite struct RecordVerdictTests {
     enum Existing: CaseIterable { case missing, tombstone, live }
     enum Tag: CaseIterable { case none, same, other }
@@ -40,7 +40,7 @@ import Testing
         case refuses(ServerErrorCode, String)
     }
 
-    /// The rules in the order in which a reader of the reference would ask them.
+    /// Returns the verdict by the rules, in the order of the reference.
     private func expected(_ cell: Cell) -> Answer {
         let live = cell.existing == .live
         switch cell.operation {
@@ -70,7 +70,7 @@ import Testing
         return .sample("r", seq: 7, by: creator, isTombstone: cell.existing == .tombstone, fields: fields)
     }
 
-    /// Knows `Note`, and no other type.
+    /// A schema with `Note`, and no other type.
     private let schema: Schema = {
         var schema = Schema()
         var additions = SchemaAdditions()
@@ -121,7 +121,7 @@ import Testing
     }
 }
 
-/// What the table does not vary.
+/// Tests of cases that the table does not vary.
 @Suite struct RecordVerdictEdgeTests {
     private let here = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Which queries a change of a schema breaks.
+/// Tests of which queries a change of a schema breaks.
 @Suite struct RecordedQueryTests {
     private static let container = TestCloud.container
     private static let world = Caller(.world)
@@ -44,7 +44,7 @@ import Testing
         place LOCATION QUERYABLE SORTABLE
         """
 
-    /// What each of the queries hears, `-` nothing.
+    /// The error of each query; `-`: none.
     @Test(arguments: [
         (whole, "- - - - -"),
         (whole + ", GRANT READ, WRITE TO \"_creator\"", "READ READ - READ READ"),
@@ -78,7 +78,7 @@ import Testing
         var administrator = Caller(.serverKey("_key"))
         administrator.isAdministrator = true
         #expect(RecordedQuery(Self.queries[0].query, in: .public, by: administrator).asker == .owner)
-        // Filters are all that must hold: in whatever order, it is the same query.
+        // All filters must hold: in any order, it is the same query.
         let filters = Self.queries[2].query.filters
         #expect(
             RecordedQuery(Self.query(filters), in: .public, by: Self.world)
@@ -118,7 +118,7 @@ import Testing
             #expect(broken.contains { $0.fault.reason == "Field 'stars' is not marked sortable" })
             #expect(broken.filter { $0.fault.reason.contains("_world may not READ") }.count == 2)
         }
-        // Production keeps its indexes: a deployment takes nothing but grants.
+        // Production keeps its indexes: a deployment removes only grants.
         for isDryRun in [true, false] {
             let broken = try await registry.deploySchema(of: Self.container, isDryRun: isDryRun).broken
             #expect(broken.map(\.query.words) == [Self.queries[0].words, Self.queries[3].words])
@@ -144,7 +144,7 @@ import Testing
             await registry.note(Self.query([QueryFilter(.equals, fieldName: "f\(number)", value: .int64(1))]), in: target, by: Self.world)
         }
         #expect(try await kept() == Limits.recordedQueriesKept)
-        // Where no more are kept none is tried for a while, so that who asks in ever new ways writes nothing.
+        // At the limit recording pauses for a while, so that a client with ever new queries causes no writes.
         let counted = CountingStore(test.cloud.registry.store)
         let other = Registry(store: counted, clock: { test.clock.now }, random: { 1 })
         for number in 0..<3 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Random batches over a small world of records that hang on each other: after each one, what must be true of every world is true of this one.
+/// Tests with random batches over a small set of records with references: the invariants hold after each batch.
 @Suite struct ReferenceHistoryTests {
     private static let names = (0..<14).map { "r\($0)" }
     private static let batches = 400
@@ -43,7 +43,8 @@ import Testing
         return Dictionary(uniqueKeysWithValues: found.map { ($0.recordName, Seen($0)) })
     }
 
-    /// - Parameter mayFail: whether some of it is sure to be refused; an atomic batch then does nothing.
+    /// Returns a batch.
+    /// - Parameter mayFail: Whether some of it is sure to be refused; an atomic batch then does nothing.
     private func batch(_ random: inout SeededRandom, mayFail: Bool) -> [RecordOperation] {
         let names = Set((0..<Int.random(in: 1...(mayFail ? 7 : 2), using: &random)).map { _ in Self.names.randomElement(using: &random) ?? "r0" })
         return names.sorted().shuffled(using: &random).map { name in
@@ -86,7 +87,7 @@ import Testing
         #expect(cascaded > Self.batches / 40 && refused > 10, "NACRE_SEED=\(seed): \(cascaded) went with others, \(refused) were refused")
     }
 
-    /// What is true of every world.
+    /// Checks the invariants of the records.
     private func checkWorld(_ world: World, _ context: Comment) throws {
         for (name, seen) in world {
             for target in seen.owners.union(seen.held) {
@@ -95,7 +96,8 @@ import Testing
         }
     }
 
-    /// Who is gone was deleted or hung on somebody who is gone; who was accepted is as asked. Returns how many went with others.
+    /// Checks that missing records were deleted or depended on a missing one, and accepted ones are as requested.
+    /// Returns how many were deleted with others.
     private func checkChange(
         from before: World, to after: World, _ operations: [RecordOperation], _ answers: [RecordResult], _ context: Comment
     ) throws -> Int {
@@ -120,12 +122,12 @@ import Testing
         return cascaded
     }
 
-    /// A parent gets a new tag when a child is saved.
+    /// Returns whether a save of a child gave its parent a new tag.
     private func isTouched(_ name: String, _ world: World) -> Bool {
         world.values.contains { $0.parent == name && $0.tag == world[name]?.tag }
     }
 
-    /// A deletion alone in its batch is refused when, and only when, something that would stay holds something that would go.
+    /// Checks that a deletion alone in its batch is refused exactly when a remaining record holds a deleted one.
     private func checkRefusals(
         from before: World, _ operations: [RecordOperation], _ answers: [RecordResult], atomic: Bool, _ context: Comment
     ) throws -> Int {
@@ -144,7 +146,7 @@ import Testing
         return isHeld ? 1 : 0
     }
 
-    /// What the store keeps of links is what the records say.
+    /// Checks that the stored links are those of the records.
     private func checkLinks(_ world: World, _ test: TestCloud, _ user: TestCloudUser, _ context: Comment) async throws {
         let database = try await user.database
         let found = try await test.store.read { transaction -> [Dependents] in

@@ -4,7 +4,8 @@ import NacreCloudWire
 @testable import NacreCloudContainer
 
 extension RecordOperation {
-    /// A record that goes with any of `owners`, and holds `validates`. It replaces what was there.
+    /// Returns the save of a record that is deleted with any of `owners`, and holds `validates`. It replaces an
+    /// existing one.
     static func holder(_ name: String, of owners: [String] = [], validates: [String] = [], parent: String? = nil) -> RecordOperation {
         make(
             .forceReplace, name, RecordFields.holding(owners, validates: validates),
@@ -23,7 +24,7 @@ extension RecordFields {
 }
 
 extension ModifyBatch {
-    /// What a user asks of a private database, over what is there; how far it reaches is not known yet.
+    /// Makes a user's batch in a private database, over stored records; its reach is not known yet.
     init(_ operations: [RecordOperation], over stored: [StoredRecord], by caller: Caller = Caller(.user("_ann"), client: .framework)) {
         self.init(
             operations.map { Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
@@ -33,7 +34,7 @@ extension ModifyBatch {
 }
 
 extension TestCloudUser {
-    /// Which of these records are there, in the order asked.
+    /// Returns which of these records exist, in the order of the request.
     func living(_ names: [String], zone: String = ZoneID.defaultZoneName) async throws -> [String] {
         var found: [String] = []
         for start in stride(from: 0, to: names.count, by: 400) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a save may refer to, over every engine.
+/// Tests of valid targets of references, over every engine.
 @Suite struct ReferenceTests {
     private static let actions = [Reference.Action.deleteSelf, .validate]
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A request names a record, a zone or a value once: a short request has no long answer.
+/// Tests that a request may name a record, a zone or a value only once, so that a short request has no long answer.
 @Suite struct RepeatedNameTests {
     private func refusal(_ body: () async throws -> Void) async -> ServerError? {
         do {
@@ -33,7 +33,7 @@ import Testing
             let changes = ChangesZoneRequest(zones: zones.map { .init(zoneID: $0) })
             #expect(await refusal { _ = try await ann.cloud.zoneChanges(changes, in: ann.target, by: ann.caller) } == .repeatedName(field: "zones"))
         }
-        // Zones of two owners are two, and what is wrong with one of them is its own error.
+        // Zones of two owners are two, and each has its own error.
         let zones = [ZoneID(zoneName: "Z"), ZoneID(zoneName: "Z", ownerRecordName: "_bob")]
         let found = try await ann.cloud.lookupZones(ZonesLookupRequest(zones: zones), in: ann.target, by: ann.caller).zones
         #expect(found[0].zone != nil && found[1].error != nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `nacre schema reset`: development becomes what production is.
+/// Tests of `nacre schema reset`: development becomes what production is.
 @Suite struct ResetSchemaTests {
     private static let container = TestCloud.container
 
@@ -37,10 +37,10 @@ import Testing
         #expect(schema.building.isEmpty, "there is no record whose rows could lack")
         #expect(try await ann.lookup(["a"]).first?.error?.code == .notFound)
         #expect(try await production.lookup(["a", "_ann"]) == kept)
-        // Followers hear that the zone went, and of the default zone nothing.
+        // Followers are told that the zone was deleted, and nothing of the default zone.
         let changes = try await ann.databaseChanges(after: token)
         #expect(changes.zones.count == 1)
-        // The user has a record at once, a new one, and no tag comes back.
+        // The user has a new record at once, and no tag returns.
         let user = try #require(try await ann.lookup(["_ann"]).first?.record)
         #expect(user.recordChangeTag != oldUser.recordChangeTag)
         let made = try #require(try await ann.modify([.create("a", ["n": .int64(1)])]).first?.record)
@@ -50,7 +50,7 @@ import Testing
         while try await cloud.runDueTasks().taken > 0 {}
         let tags = try await ann.lookup(["a", "_ann"]).map(\.record?.recordChangeTag)
         #expect(tags == [made.recordChangeTag, user.recordChangeTag], "what clears the old zones leaves the new ones")
-        // Another process learns of it by the version.
+        // Another process notices it by the version.
         let other = TestCloud(test.store, seed: 3)
         #expect(try await other.cloud.registry.schema(of: Self.container, .development).types["Task"] == nil)
     }

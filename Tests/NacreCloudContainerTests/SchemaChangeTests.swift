@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// How a schema grows: by saves, by hand, by deployment.
+/// Tests of how a schema grows: by saves, by hand, by deployment.
 @Suite struct SchemaChangeTests {
     private func additions(_ fields: [String: FieldShape], to type: String = "Note") -> SchemaAdditions {
         var additions = SchemaAdditions()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `nacre schema history` and `nacre schema undo`.
+/// Tests of `nacre schema history` and `nacre schema undo`.
 @Suite struct SchemaHistoryTests {
     private static let container = TestCloud.container
     private static let users = "RECORD TYPE Users (roles LIST<INT64>);"
@@ -32,11 +32,11 @@ import Testing
             let imported = test.clock.now
             test.clock.move(bySeconds: 60)
             _ = try await registry.setIndexes(.queryable, of: "Note", field: "text", in: Self.container)
-            // A question, a dry run and an import of what is there change nothing.
+            // A read, a dry run and an import of the current schema change nothing.
             _ = try await registry.setIndexes(nil, of: "Note", field: "text", in: Self.container)
             _ = try await registry.importSchema("DEFINE SCHEMA \(Self.users)", to: Self.container, isDryRun: true)
             _ = try await registry.importSchema(try await text(registry), to: Self.container, isDryRun: false)
-            // What comes with a save is no administrator's change.
+            // An addition by a save is not an administrator's change.
             try await test.user("_ann").modify([.create("a", ["n": .int64(1)])])
             _ = try await registry.deploySchema(of: Self.container, isDryRun: true)
             _ = try await registry.deploySchema(of: Self.container, isDryRun: false)

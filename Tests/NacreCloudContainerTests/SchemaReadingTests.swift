@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Schemas as developers write them.
+/// Tests of schemas as developers write them.
 @Suite struct SchemaReadingTests {
     private static func schema(_ items: String) -> String { "DEFINE SCHEMA RECORD TYPE Note (\(items)); RECORD TYPE Users (roles LIST<INT64>);" }
 
@@ -154,7 +154,7 @@ import Testing
         }
         let outside = fault(#"DEFINE SCHEMA GRANT READ TO "_world";"#)
         #expect(outside?.remedy?.contains("record type") == true)
-        // What has a type is a field, whatever it is called.
+        // A name with a type is a field, whatever the name is.
         for type in ["STRING", "LIST<INT64>", "ENCRYPTED STRING", "NUMBER PREFERRED AS DOUBLE"] {
             #expect(throws: Never.self) { try SchemaText.schema(from: Self.schema("grant \(type), GRANT READ TO \"_world\"")) }
         }
@@ -176,11 +176,11 @@ import Testing
                 RECORD TYPE Users (roles LIST<INT64>);
                 """)
         let styles = [
-            // One line, no last line feed, the order its own.
+            // One line, no last line feed, an order of its own.
             #"DEFINE SCHEMA RECORD TYPE Users(roles LIST<INT64>);RECORD TYPE Note(GRANT WRITE,READ,CREATE TO Editor,tags LIST<STRING> QUERYABLE,"#
                 + #"secret ENCRYPTED STRING,GRANT READ TO "_world",place LOCATION SORTABLE QUERYABLE,"___recordID" REFERENCE QUERYABLE);"#
                 + "CREATE ROLE Editor;",
-            // Windows, tabs, all names in quotes, a grant a permission.
+            // Windows, tabs, all names in quotes, a grant for each permission.
             "DEFINE SCHEMA\r\n\r\n\tCREATE ROLE \"Editor\";\r\n\tRECORD TYPE \"Note\" (\r\n\t\t\"place\"\tLOCATION QUERYABLE SORTABLE,\r\n"
                 + "\t\t\"___recordID\" REFERENCE QUERYABLE,\r\n\t\t\"___etag\" STRING,\r\n\t\t\"secret\" ENCRYPTED STRING,\r\n"
                 + "\t\t\"tags\" LIST<STRING> QUERYABLE,\r\n\t\tGRANT READ TO \"Editor\",\r\n\t\tGRANT CREATE TO Editor,\r\n"
@@ -210,7 +210,7 @@ import Testing
             let read = try SchemaText.schema(from: text)
             #expect(schema.differences(to: read).isEmpty, "seed \(seed)")
             #expect(SchemaText(read).text == text, "seed \(seed)")
-            // Without a last line feed too.
+            // Also without a last line feed.
             #expect(try SchemaText.schema(from: String(text.dropLast())) == read, "seed \(seed)")
         }
     }
@@ -245,7 +245,7 @@ import Testing
     }
 }
 
-/// What becomes of a development schema that a text replaces.
+/// Tests of a development schema that a text replaces.
 @Suite struct SchemaImportTests {
     private func schema(_ text: String) throws -> Schema {
         try SchemaText.schema(from: "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>);" + text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A schema as CloudKit would export it.
+/// Tests of a schema's text, as CloudKit would export it.
 @Suite struct SchemaTextTests {
     private static let emptyContainer = """
         DEFINE SCHEMA

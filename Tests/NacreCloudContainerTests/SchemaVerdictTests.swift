@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Every kind of value into every kind of field: what a schema says of a save.
+/// Tests of a schema's verdict on a save, for every kind of value in every kind of field.
 @Suite struct SchemaVerdictTests {
     static let samples: [FieldValue] = [
         .string("text"), .int64(7), .double(2.5), .timestamp(Timestamp(secondsSince2001: 1)), .bytes([1]),
@@ -55,7 +55,7 @@ import Testing
             #expect(reason(schema.verdict(on: new, of: "Other", in: .development, by: row.client)) == row.onNewType, "\(row)")
             #expect(reason(schema.verdict(on: new, of: "Note", in: .development, by: row.client)) == row.onNewField, "\(row)")
             #expect(schema.verdict(on: known, of: "Note", in: .development, by: row.client) == .fits(["f": .int64(1)]), "\(row)")
-            // In production nobody's do, and the texts are the same for all.
+            // In production no client may add any, and the texts are the same for all.
             let production = reason(schema.verdict(on: new, of: "Note", in: .production, by: row.client))
             #expect(production == "Cannot create or modify field 'g' in record 'Note' in production schema", "\(row)")
         }
@@ -141,7 +141,8 @@ import Testing
         var schema = schema(many)
         #expect(schema.verdict(on: ["a": .int64(1)], of: "Note", in: .development) == .adds(["a": .int64(1)]))
         #expect(reason(schema.verdict(on: ["a": .int64(1), "b": .int64(1)], of: "Note", in: .development)) == "number of fields exceeds the limit")
-        // Two first saves at one time: the schema takes what it has room for, and lacks nothing that it could not take.
+        // Two concurrent first saves: the schema takes as many fields as it has room for, and the rest are not
+        // missing.
         var additions = SchemaAdditions()
         additions.add(["a": FieldShape(.int64), "b": FieldShape(.int64)], to: "Note")
         schema.add(additions)
@@ -185,7 +186,7 @@ import Testing
 }
 
 extension Schema {
-    /// As for a save of the framework.
+    /// Returns the verdict on a save of the framework.
     fileprivate func verdict(on fields: RecordFields, of type: String, in environment: DatabaseKey.Environment) -> SchemaVerdict {
         verdict(on: RecordChange(recordName: nil, set: fields), of: type, in: environment, by: .framework)
     }

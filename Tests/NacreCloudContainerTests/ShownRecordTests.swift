@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What is meant when a client sends back what it was shown.
+/// Tests of the meaning of values that a client sends back as it was shown them.
 @Suite struct ShownRecordTests {
     private static let whole = Timestamp(millisecondsSince1970: 1_678_307_200_123)
     private static let exact = whole + 0.000_25
@@ -15,7 +15,7 @@ import Testing
         Location(latitude: latitude, longitude: 11, timestamp: timestamp)
     }
 
-    /// What is there, what a client without details sends, and what is meant.
+    /// The stored value, the one that a client without details sends, and the meaning.
     private static let rows: [(there: FieldValue?, sent: FieldValue, meant: FieldValue)] = [
         (.timestamp(exact), .timestamp(whole), .timestamp(exact)),
         (.timestamp(exact), .timestamp(later), .timestamp(later)),

@@ -6,9 +6,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Writes that run side by side wherever the store's protocol names no lock, each with another write between its body and its commit.
+/// Tests of concurrent writes wherever the store's protocol names no lock, each with another write between its body
+/// and its commit.
 @Suite struct SideBySideTests {
-    /// What is done between the next body and its commit, once.
+    /// Runs work once between the next body and its commit.
     private final class Between: Sendable {
         private let deed = Locked<(@Sendable () async throws -> Void)?>(nil)
 
@@ -66,7 +67,7 @@ import Testing
         return names
     }
 
-    /// A schema whose field `n` has no index, and a zone with a record.
+    /// Makes a schema whose field `n` has no index, and a zone with a record.
     private func prepare(_ zone: String) async throws {
         if zone != ZoneID.defaultZoneName { try await ann.makeZone(zone) }
         try await ann.modify([.create("first", ["n": .int64(1)])], zone: zone)
@@ -106,7 +107,7 @@ import Testing
         }
         try await ann.makeZone("New")
         try await ann.modify([.create("a", ["n": .int64(1)])], zone: "New")
-        // Whoever finds the zone without the index has it built once more.
+        // A query that finds the zone without the index has it built once more.
         #expect(try await found(zone: "New") == ["a"])
         try await test.runAllTasks()
         #expect(try await found(zone: "New") == ["a"])
@@ -165,7 +166,7 @@ import Testing
         #expect(first[0].record?.recordChangeTag != again[0].record?.recordChangeTag)
     }
 
-    /// What each of two who make one container hears; the second began first.
+    /// Returns the results of two concurrent creations of one container; the second began first.
     private func newContainer() async throws -> [Bool] {
         let cloud = ann.cloud
         _ = try await cloud.registry.createContainer("iCloud.com.example.old")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What an account is signed in with: found, bounded and ended, over every engine.
+/// Tests of an account's sessions and devices: found, bounded and ended, over every engine.
 @Suite struct SignInTests {
     private static let notes = "iCloud.com.example.notes"
     private static let games = "iCloud.com.example.games"
@@ -40,7 +40,7 @@ import Testing
             try await registry.createAccountToken(for: ada, containers: [container], environment: environment, device: "Mac").id
         }
 
-        /// All of them, in pages.
+        /// Returns all sessions and devices, in pages.
         func all(in place: SignIn.Place? = nil) async throws -> [String] {
             var found: [String] = []
             var next: SignIn.Position?

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What an operation costs in calls of the store: on an engine across a network each one is a round trip.
+/// Tests of an operation's cost in calls of the store: on an engine across a network each one is a round trip.
 @Suite struct StoreCallTests {
-    /// "Verbs take sets": whatever the batch, no modify asks more often.
+    /// "Verbs take sets": the limit for a modify with any batch.
     static let mostCallsOfModify = 5
 
     enum Batch: CaseIterable { case creates, updates, deletes, setParents, keptParents, setOwners, validates, mixed }
@@ -42,7 +42,7 @@ import Testing
             try await ann.modify((0..<7).map { .create("p\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("r\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("c\($0)", parent: "p\($0 % 7)") }, zone: zone)
-            // Their fields are in the schema before they are counted.
+            // Their fields are in the schema before the calls are counted.
             try await ann.modify([.holder("w", of: ["p0"], validates: ["p0"]), .holder("x", of: ["p0", "p1"])], zone: zone)
             store.reset()
             let results = try await ann.modify(operations(batch, count), zone: zone, id: zone, token: [1])

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What somebody's reference to a stranger's record does in a public database, and what the same reference does among one's own records.
+/// Tests of references to a stranger's record in a public database, beside the same references among a user's own
+/// records.
 @Suite struct StrangerTests {
     // MARK: The table
 
@@ -35,7 +36,8 @@ import Testing
         }
     }
 
-    /// For each cell: whether the target's tag rises with the save, whether its owner may delete it, and whether the holder goes with it.
+    /// Returns for each cell whether the save changes the target's tag, whether its owner may delete it, and whether
+    /// the holder is deleted with it.
     private static func expected(_ cell: Cell) -> (touches: Bool, holds: Bool, goes: Bool) {
         switch cell.tie {
         case .parent: (!cell.isStrangers, !cell.isStrangers, false)
@@ -57,14 +59,14 @@ import Testing
         let wanted = Self.expected(cell)
         let now = try #require(try await ann.lookup(["t"]).first?.record)
         #expect((now.recordChangeTag != target.recordChangeTag) == wanted.touches)
-        // The owner's next save goes through with the tag that it had, where nothing touched the record.
+        // The owner's next save succeeds with the old tag if nothing touched the record.
         let save = try await ann.modify([.make(.update, "t", tag: target.recordChangeTag)]).first
         #expect(save?.error?.code == (wanted.touches ? .conflict : nil))
         let deletion = try await ann.modify([.delete("t")]).first
         #expect(deletion?.error == (wanted.holds ? .deleteViolatesReference("t") : nil))
         #expect(try await ann.living(["t", "h"]) == (wanted.holds ? ["t", "h"] : wanted.goes ? [] : ["h"]))
         guard !wanted.holds, !wanted.goes else { return }
-        // What is left of the reference is what was there, and its owner may send it back, change it or clear it.
+        // The reference is unchanged, and its owner may send it back, change it or clear it.
         let left = try #require(try await who.lookup(["h"]).first?.record)
         #expect(left.fields == held.fields && left.parent == held.parent && left.recordChangeTag == held.recordChangeTag)
         let back = RecordChange(
@@ -88,7 +90,7 @@ import Testing
         try await bob.save([owned("comment", by: "post"), owned("reply", by: "comment"), .holder("keeper", validates: ["reply"])])
         #expect(try await ann.modify([.delete("post")]).map(\.error) == [nil])
         #expect(try await ann.living(["post", "photo", "comment", "reply", "keeper"]) == ["comment", "reply", "keeper"])
-        // Among Bob's own records the rule is as ever.
+        // Among Bob's own records the usual rule holds.
         #expect(try await bob.modify([.delete("comment")]).map(\.error) == [.deleteViolatesReference("reply")])
         #expect(try await bob.modify([.delete("keeper"), .delete("comment")]).map(\.error) == [nil, nil])
         #expect(try await ann.living(["comment", "reply", "keeper"]).isEmpty)
@@ -103,7 +105,7 @@ import Testing
         #expect(try await ann.living(["post", "index", "comment", "child"]).count == 4)
         #expect(try await ann.modify([.holder("index"), .delete("post")]).map(\.error) == [nil, nil])
         #expect(try await ann.living(["post", "index", "comment", "child"]) == ["index", "child"])
-        // A reference that changes hands with its target's name: the new record is held by nobody who held the old one.
+        // A new target of the same name is not held by holders of the old one.
         try await bob.save([.create("post")])
         #expect(try await bob.modify([.delete("post")]).map(\.error) == [nil])
     }
@@ -118,7 +120,7 @@ import Testing
         }
         try await ann.save((0..<Limits.owningReferences).map { owned("a\($0)", by: "post") })
         #expect(try await ann.modify([owned("more", by: "post")]).first?.error == .tooManyOwningReferences)
-        // Room that a stranger gives back is the strangers'.
+        // Room that a stranger frees is for strangers.
         #expect(try await bob.modify([.delete("b0")]).first?.error == nil)
         #expect(try await ann.modify([owned("more", by: "post")]).first?.error == .tooManyOwningReferences)
         #expect(try await cid.modify([owned("more", by: "post")]).first?.error == nil)

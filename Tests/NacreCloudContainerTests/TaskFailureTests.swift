@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tasks that fail: tried again, later and later, and parked in the end.
+/// Tests of failing tasks: retried with growing pauses, and parked in the end.
 @Suite struct TaskFailureTests {
     private static let now = Timestamp(secondsSince2001: 800_000_000)
     private static let database = DatabaseID(rawValue: 7)
@@ -50,7 +50,7 @@ import Testing
         try await ann.makeZone("Z")
         try await ann.modify((0..<300).map { .create("r\($0)") }, zone: "Z")
         try await ann.deleteZone("Z")
-        // It dies in the middle of the first chunk: the lease is kept, and nothing behind it.
+        // It dies in the middle of the first chunk: the lease is stored, and nothing after it.
         let dying = InterruptedStore(store)
         dying.interrupt { number in if number > 1 { throw StoreError(.unavailable, "The process is gone") } }
         _ = try? await TestCloud(dying).cloud.runDueTasks()

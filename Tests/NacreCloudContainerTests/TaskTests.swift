@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a transaction leaves to be done after it: deleted zones give their rows back.
+/// Tests of tasks that a transaction leaves: rows of deleted zones are removed.
 @Suite struct TaskTests {
     private func rows(of zone: ZoneAddress, in store: any Store, names: [String]) async throws -> Int {
         try await store.read { try $0.records(in: zone, named: names).count }
@@ -153,7 +153,7 @@ import Testing
         counting.reset()
         #expect(try await test.cloud.nextTask(in: .upkeep, dueThrough: test.clock.now) == test.clock.now + -1)
         #expect(try await test.cloud.nextTask(in: .prompt, dueThrough: test.clock.now) == test.clock.now)
-        // The cascade, and the index of what the holder brought.
+        // The cascade, and the index for the holder's field.
         while try await test.cloud.runDueTasks(in: [.prompt]).taken > 0 {}
         #expect(try await ann.living(["h"]).isEmpty)
         #expect(!counting.transactions.contains { $0.verbs.contains(.reclaim) })

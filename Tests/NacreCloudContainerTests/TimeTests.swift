@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tags and times that only go forward, whatever is done to records, zones and clocks.
+/// Tests that tags and times only go forward, whatever happens to records, zones and clocks.
 @Suite struct TimeTests {
     @Test(arguments: Engine.ofRules) func `a record's modification time rises with a clock that stands, creeps or jumps back`(
         engine: Engine
@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `a clock that stands half-way between two milliseconds is no exception`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
-        // Adding a millisecond to this time gives one that rounds to the same millisecond.
+        // This time plus a millisecond rounds to the same millisecond.
         test.clock.move(bySeconds: 855.642_499_9)
         let first = try #require(try await ann.modify([.create("r")]).first?.record?.modified.timestamp)
         let next = try #require(try await ann.modify([.update("r")]).first?.record?.modified.timestamp)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Which pages may use an API token, and where the token of who signs in goes.
+/// Tests of which pages may use an API token, and where a signed-in user's token is sent.
 @Suite struct TokenDeliveryTests {
     @Test(arguments: [
         "https://app.example", "http://localhost:3000", "https://app.example:8443", "http://[::1]:8080", "http://127.0.0.1",
@@ -171,7 +171,7 @@ import Testing
         }
         let free = try await writes("ada@example.com")
         let taken = try await writes("ada@example.com")
-        // The first commit of a database writes it down, too.
+        // The first commit of a database also writes its row.
         #expect(free == [[.lock, .apply, .entries, .apply], [.lock, .apply, .entries, .apply]])
         #expect(taken == [[.lock, .entries, .apply], [.lock, .entries, .apply]])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tokens that do not fit: what each is told.
+/// Tests of the errors for tokens that do not fit.
 @Suite struct TokenTests {
     @Test(arguments: Engine.ofRules) func `garbage and tokens of the other kind are unknown, those of other places have expired`(
         engine: Engine

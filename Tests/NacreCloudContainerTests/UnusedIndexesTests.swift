@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Indexes of a development schema that no query uses: when they go, what stays, and what becomes of their rows.
+/// Tests of unused indexes of a development schema: when they are removed, what stays, and the removal of their rows.
 @Suite struct UnusedIndexesTests {
     private static let month = Limits.recordedQuerySeconds
     private static let fields: [String: FieldType] = ["shelf": .string, "rank": .int64, "body": .string]
@@ -12,7 +12,7 @@ import Testing
     private static let byShelf = Query(recordType: "Note", filters: [QueryFilter(.equals, fieldName: "shelf", value: .string("a"))])
     private static let byShelfAndRank = Query(recordType: "Note", filters: byShelf.filters, sorts: [QuerySort("rank")])
 
-    /// A thousand records in one zone and all indexes that the schema allows.
+    /// Makes a thousand records in one zone and all indexes that the schema allows.
     private func filled(_ engine: Engine = .memory) async throws -> (TestCloud, TestCloudUser) {
         let test = try await TestCloud(engine)
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
@@ -37,14 +37,14 @@ import Testing
         try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
     }
 
-    /// The indexes that are made, as `field.kind` or the names of two fields.
+    /// Returns the made indexes, as `field.kind` or the names of two fields.
     private func made(_ user: TestCloudUser) async throws -> Set<String> {
         guard let type = try await schema(user).types["Note"] else { return [] }
         let ofFields = type.fields.flatMap { name, field in IndexKind.allCases.filter { field[$0] != nil }.map { "\(name).\($0)" } }
         return Set(ofFields + type.pairs.map(\.name))
     }
 
-    /// How many rows each index has in the zone of the records; those without any are left out.
+    /// rows[index]: its rows in the zone of the records; indexes without any are left out.
     private func rows(_ user: TestCloudUser) async throws -> [IndexID: Int] {
         let highest = try await schema(user).nextIndex
         let database = try await user.cloud.databaseID(databaseVerdict(user.target, for: .read, by: user.caller).get())
@@ -64,7 +64,7 @@ import Testing
         return try await user.cloud.queryRecords(request, in: user.target, by: user.caller).records.map(\.recordName)
     }
 
-    /// Runs what is due, and what that leaves to be done at once.
+    /// Runs due tasks, and tasks that these leave.
     private func work(_ test: TestCloud) async throws {
         while try await test.cloud.runDueTasks().counts.0 > 0 {}
     }
@@ -85,7 +85,7 @@ import Testing
         let kept = try #require(try await schema(ann).types["Note"]?.fields["shelf"]?.values)
         #expect(try await rows(ann) == [kept.index: 1000], "the rows of the others are gone, and none of its own")
         #expect(try await names(Self.byShelf, ann) == wanted)
-        // It goes too, once nobody has asked for a month.
+        // It is removed too, after a month without a query.
         test.clock.move(bySeconds: Self.month)
         try await work(test)
         #expect(try await made(ann) == [])

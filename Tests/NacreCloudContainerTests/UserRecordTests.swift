@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The records that users have: who makes them, who may do what with them, and when they are there.
+/// Tests of user records: who makes them, the permissions for them, and when they exist.
 @Suite struct UserRecordTests {
     private static let container = TestCloud.container
     private static let ada = "_ada0"
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    // MARK: When they come
+    // MARK: Creation
 
     private func admitted(_ engine: Engine, _ users: [String] = [ada]) async throws -> TestCloud {
         let test = try await TestCloud(engine)
@@ -123,7 +123,7 @@ import Testing
         for (scope, tag) in zip([DatabaseKey.Scope.public, .private], tags) {
             #expect(try await again.user(Self.ada, in: scope).lookup([Self.ada]).first?.record?.recordChangeTag == tag)
         }
-        // The other environment is another place.
+        // The other environment is separate.
         #expect(try await test.user(Self.ada, environment: .production).lookup([Self.ada]).first?.error?.code == .notFound)
     }
 
@@ -167,7 +167,7 @@ import Testing
         #expect(schema.types["Note"]?.fields["n"]?.isBuilding == false)
     }
 
-    // MARK: What is done with them
+    // MARK: Use
 
     @Test(arguments: Engine.ofRules) func `fields come just in time, without indexes, and are deployed`(engine: Engine) async throws {
         let test = try await admitted(engine)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `changes/zone` over every engine: each record once, no commit torn, no change lost.
+/// Tests of `changes/zone` over every engine: each record once, no commit torn, no change lost.
 @Suite struct ZoneFeedTests {
     /// Follows a zone from a token to its end.
     private func follow(_ user: TestCloudUser, _ zone: String = "Z", after token: String? = nil, limit: Int? = nil) async throws
@@ -55,7 +55,7 @@ import Testing
         #expect(first.records[1].tombstone == Tombstone(recordName: "b", recordType: "Note") && !first.moreComing)
         let end = try await ann.changes("Z", after: first.syncToken, wantsTokenOnly: true)
         #expect(end.records.isEmpty && !end.moreComing && end.syncToken == first.syncToken)
-        // A zone with nothing in it begins where it ends.
+        // An empty zone begins where it ends.
         try await ann.makeZone("Empty")
         let empty = try await ann.changes("Empty", wantsTokenOnly: true)
         try await ann.modify([.create("e")], zone: "Empty")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// With a zone Z, and a type that an app of the framework made.
+    /// Makes a user with a zone Z, and a type that an app of the framework made.
     private func webUser(_ engine: Engine) async throws -> TestCloudUser {
         let test = try await TestCloud(engine)
         try await test.user("_ann").modify([.create("first")])
@@ -178,7 +178,7 @@ import Testing
             if !page.moreComing { break }
         }
         #expect(gone == ["n"])
-        // Whoever begins now never had it.
+        // A client that begins now never had it.
         #expect(try await ann.changes("Z", types: ["Note"]).records.compactMap(\.tombstone).isEmpty)
     }
 
@@ -220,7 +220,7 @@ import Testing
     ) async throws {
         let test = try await TestCloud(engine)
         let web = test.user("_ann", client: .web)
-        // The framework brings the type.
+        // The framework adds the type.
         try await test.user("_ann").modify([.create("first", ["b": .bytes([1])])])
         try await web.makeZone("Z")
         func large(_ name: String) -> RecordOperation { .update(name, ["b": .bytes([UInt8](repeating: 7, count: 900_000))]) }
@@ -280,7 +280,7 @@ import Testing
         #expect(try await ann.changes("z10", after: passed.syncToken).records.isEmpty)
     }
 
-    /// One commit larger than any request.
+    /// Makes one commit larger than any request.
     private func commitCascade(of count: Int, _ test: TestCloud, _ user: TestCloudUser) async throws {
         let id = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
         try await test.store.write { transaction in

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Zones that go without an app's doing, over every engine; and the look at everything that is left.
+/// Tests of zones that are removed by others than their app, over every engine; and of the check of the rest.
 @Suite struct ZoneRemovalTests {
     @Test(arguments: Engine.ofRules, [(ZoneRow.State.purged, ZoneDeletionReason.purged), (.encryptedDataReset, .encryptedDataReset)])
     func `a zone that its user removes is told of with the reason, and its records go`(
@@ -21,7 +21,7 @@ import Testing
         try await test.runAllTasks()
         #expect(try await test.check().isEmpty)
         #expect(try await ann.modify([.create("a")], zone: "Y").first?.record != nil)
-        // Made again it is another zone, without what was in it.
+        // Made again it is another zone, without its old contents.
         try await ann.makeZone("Z")
         #expect(try await ann.changes("Z").records.isEmpty)
     }

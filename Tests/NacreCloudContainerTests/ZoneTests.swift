@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// `zones/modify`, `zones/lookup` and `zones/list` over every engine.
+/// Tests of `zones/modify`, `zones/lookup` and `zones/list` over every engine.
 @Suite struct ZoneTests {
     @Test(arguments: Engine.ofRules) func `zones are made, found, listed by name behind the default zone, and deleted`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
@@ -48,7 +48,7 @@ import Testing
         func modify(_ operations: ZoneOperation...) async throws -> [ServerError?] {
             try await ann.cloud.modifyZones(ZonesModifyRequest(operations: operations), in: ann.target, by: ann.caller).zones.map(\.error)
         }
-        // What is deleted in a request makes room for what comes after it.
+        // A deletion in a request makes room for later operations.
         let (more, last) = (ZoneID(zoneName: "one more"), ZoneID(zoneName: "and another"))
         #expect(
             try await modify(

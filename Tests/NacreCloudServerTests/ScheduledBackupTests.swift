@@ -49,7 +49,7 @@ import Testing
         for name in foreign { try Data([1]).write(to: URL(filePath: scene.place.path + "/" + name)) }
         // Left by a killed process.
         try Data([1]).write(to: URL(filePath: scene.place.path + "/nacre-20200102T000000Z.backup.part"))
-        // A finished one of another data folder.
+        // A finished backup of another data folder.
         let other = try await TemporarySQLiteStore()
         let others = scene.place.path + "/nacre-20200103T000000Z.backup"
         _ = try await other.store.backUp(BackupOrder(path: others, folder: other.folder.path, nacre: "1"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What an announced file holds while it is on its way.
+/// Tests of the chunks that an announced file holds while it is uploaded.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncedLifeTests {
     private func announcement(_ bytes: [UInt8]) -> AnnouncedFile {
         var file = AnnouncedFile(chunks: [])
@@ -59,16 +59,16 @@ import Testing
             _ = try await part(bytes[sent..<sent + size], permit, scene, at: sent)
             sent += size
             scene = AssetCloud(after: scene)
-            // The first thing that a server does: what is on its way is not taken for what nobody has.
+            // A server's first task: files under upload do not count as orphans.
             #expect(try await orphans(scene).isEmpty)
             #expect(try await scene.cloud.cloud.offset(of: permit, by: scene.ada.caller).offset == sent)
-            // A client that was killed as well announces the file again, and hears the same.
+            // A client that was killed too announces the file again, and gets the same answer.
             let again = try await announce(bytes, scene, "a")
             #expect(again.permit.announced == permit.announced && again.awaited == AwaitedFile(missing: Array(sizes.indices), offset: Int64(sent)))
         }
         _ = try await scene.save(.asset(try await send([], permit, scene, at: sent)), in: "a")
         #expect(try await scene.download(try await scene.lookUp("a")) == bytes)
-        // What is whole needs no row any more, and its task finds nothing to do.
+        // A complete file needs no row, and its task finds nothing to do.
         try await scene.wait(Limits.assetGraceSeconds + 1)
         #expect(try await scene.download(try await scene.lookUp("a")) == bytes)
         #expect(try await orphans(scene).isEmpty)
@@ -147,7 +147,7 @@ import Testing
         _ = try await announce(someBytes(900_000, seed: 4), scene, "b")
         #expect(try await scene.cloud.cloud.offset(of: permit, by: scene.ada.caller).offset > 0)
         scene.cloud.clock.move(bySeconds: 2)
-        // The next announcement looks for old ones.
+        // The next announcement removes old ones.
         _ = try await announce(someBytes(900_000, seed: 5), scene, "c")
         #expect(scene.files.chunkNames.isEmpty)
         await #expect(throws: ServerError.unknownUpload) { _ = try await scene.cloud.cloud.offset(of: permit, by: scene.ada.caller) }
@@ -166,7 +166,7 @@ import Testing
         await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), scene, "c") }
         let second = AssetCloud(after: scene)
         await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), second, "c") }
-        // As much as counts already.
+        // The announced bytes count already.
         _ = try await second.save(.asset(try await send(bytes, permit, second)), in: "a")
         await #expect(throws: ServerError.quotaExceeded(isPublic: false)) { _ = try await announce(someBytes(900_000, seed: 6), second, "c") }
         second.cloud.clock.move(bySeconds: Limits.announcedSeconds + 1)

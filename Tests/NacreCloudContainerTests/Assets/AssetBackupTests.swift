@@ -6,7 +6,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What stands beside backups, and goes with them.
+/// Tests of the files beside backups, which are deleted with them.
 struct AssetBackupTests {
     private let manager = FileManager.default
 
@@ -28,19 +28,19 @@ struct AssetBackupTests {
         _ = try await scene.save(.asset(try await scene.upload(shared, "shared")), in: "shared")
         try await backUp("one")
         let both = try count(backups)
-        // A look takes nothing that is needed.
+        // Pruning removes no needed file.
         #expect(try AssetBackup.prune(besides: backups) == 0)
         try await scene.ada.modify([.delete("old")], zone: "Z")
         try await scene.wait(Limits.assetGraceSeconds + 1)
         try await backUp("two")
         #expect(try AssetBackup.prune(besides: backups) == 0)
         #expect(try count(backups) == both)
-        // A backup that is being made may need anything.
+        // A backup in progress may need any file.
         try manager.removeItem(atPath: backups + "/one")
         try Data("x".utf8).write(to: URL(filePath: backups + "/three.part"))
         #expect(try AssetBackup.prune(besides: backups) == 0)
         try manager.removeItem(atPath: backups + "/three.part")
-        // Another file beside them is nobody's backup.
+        // Another file beside them is no backup.
         try Data("x".utf8).write(to: URL(filePath: backups + "/notes.txt"))
         let gone = try AssetBackup.prune(besides: backups)
         let left = try count(backups)
@@ -51,7 +51,8 @@ struct AssetBackupTests {
         await store.close()
     }
 
-    /// Whether each chunk that a backup needs is beside it. Their names are not held against their bytes: the keys of this cloud are a test's.
+    /// Returns whether each chunk that a backup needs is beside it. Names are not compared with bytes: the keys of
+    /// this cloud are a test's.
     private func hasAll(_ backups: String, _ name: String) -> Bool {
         do {
             try AssetBackup.look("\(backups)/\(name)", BackupControl()).requireWhole()

@@ -10,7 +10,8 @@ struct AssetCloud {
     let files: MemoryAssets
     let ada: TestCloudUser
 
-    /// - Parameter storage: for files in the place of `files`.
+    /// Makes a cloud.
+    /// - Parameter storage: A store for files in place of `files`.
     init(quotas: Quotas = .none, store: any Store = MemoryStore(), storage: (any AssetStorage)? = nil) async throws {
         files = MemoryAssets()
         cloud = TestCloud(store, quotas: quotas, assets: storage ?? files)
@@ -20,7 +21,7 @@ struct AssetCloud {
         try await ada.makeZone("Z")
     }
 
-    /// What another process makes of the same data after this one was killed.
+    /// Makes the cloud of another process over the same data, after this one was killed.
     init(after other: AssetCloud) {
         files = other.files
         files.end()
@@ -31,7 +32,7 @@ struct AssetCloud {
         self.ada = ada
     }
 
-    /// Uploads a file for a field of a record: the dictionary that a save carries.
+    /// Uploads a file for a field of a record, and returns the dictionary that a save carries.
     func upload(_ bytes: [UInt8], _ record: String, field: String = "f", zone: String = "Z", type: String = "Note") async throws -> Asset {
         let asked = try await cloud.cloud.requestUploads(
             AssetsUploadRequest(
@@ -57,7 +58,7 @@ struct AssetCloud {
         try await ada.lookup([record], zone: zone)[0].record?.fields["f"]?.assets.first
     }
 
-    /// The bytes that a shown asset's URL leads to.
+    /// Returns the bytes at an asset's download URL.
     func download(_ asset: Asset?, by caller: Caller? = nil) async throws -> [UInt8] {
         let token = (asset?.downloadURL ?? "").dropFirst(AssetLinks.downloadPath.count).dropLast("/${f}".count)
         let permit = try cloud.cloud.downloadPermit(String(token))
@@ -68,7 +69,7 @@ struct AssetCloud {
         return bytes
     }
 
-    /// Moves the clock, and does what is due by then.
+    /// Moves the clock, and runs due tasks.
     func wait(_ seconds: Double) async throws {
         cloud.clock.move(bySeconds: seconds)
         try await cloud.runAllTasks()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// How long files are kept.
+/// Tests of how long files are kept.
 @Suite(.timeLimit(.minutes(5))) struct AssetLifeTests {
     private static let grace = Limits.assetGraceSeconds
 
@@ -88,15 +88,15 @@ import Testing
         #expect(try await scene.save(.asset(other), in: "b").error == nil)
         #expect(try await scene.cloud.check().isEmpty)
         try await scene.wait(Self.grace + 1)
-        // What was refused left nothing.
+        // The refused save left nothing.
         #expect(try await scene.download(scene.lookUp("b")) == someBytes(200_000, seed: 6))
         try await scene.ada.modify([.delete("b")], zone: "Z")
         try await scene.wait(Self.grace + 1)
         #expect(scene.files.chunkNames.isEmpty)
     }
 
-    /// Uploads, saves, deletions and waits in any order: what a record shows can be downloaded and is what was sent, and in the end nothing is kept that no
-    /// record has.
+    /// Uploads, saves, deletions and waits in any order: files of records can be downloaded unchanged, and in the end
+    /// no other file is kept.
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func `collection never takes what a record has, and leaves nothing else`(
         seed: UInt64
     ) async throws {
@@ -113,7 +113,7 @@ import Testing
                 waiting.append((name, content, try await scene.upload(Self.bytes(content), name)))
             case 2, 3:
                 guard let next = waiting.randomElement(using: &random) else { continue }
-                // A receipt may be old by now: refused, never half taken.
+                // A receipt may be expired: the save is refused as a whole.
                 if try await scene.save(.asset(next.asset), in: next.record).error == nil { held[next.record] = next.seed }
             case 4:
                 try await scene.ada.modify([.delete(name)], zone: "Z")

@@ -6,13 +6,13 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a look at all assets finds, and what is taken away.
+/// Tests of reviews of all assets: their findings, and the removal of orphans.
 @Suite(.timeLimit(.minutes(5))) struct AssetReviewTests {
     private func verified(_ scene: AssetCloud) async throws -> AssetSlice {
         var whole = AssetSlice()
         var place: AssetPlace? = .start
         while let here = place {
-            // As a client hands it back.
+            // The place in the form in which a client returns it.
             let slice = try await scene.cloud.cloud.verifyAssets(from: try #require(AssetPlace(text: here.text)))
             whole.findings += slice.findings
             (whole.assets, whole.chunks, whole.bytes) = (whole.assets + slice.assets, whole.chunks + slice.chunks, whole.bytes + slice.bytes)
@@ -102,7 +102,7 @@ import Testing
         #expect(try await scene.download(try await scene.lookUp("r")) == bytes)
         #expect(try await uses() == before)
         #expect(scene.cloud.takeFaults().contains { $0.text.contains("not noted as used") })
-        // What is deleted afterwards goes as ever.
+        // Later deletions are collected as usual.
         try await scene.ada.modify([.delete("r")], zone: "Z")
         try await scene.wait(Limits.assetGraceSeconds + 1)
         #expect(scene.files.chunkNames.isEmpty)
@@ -217,7 +217,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            // What was deleted goes by its tasks, beside another sweep.
+            // Tasks collect the deleted files, beside another sweep.
             async let tasks: Void = scene.wait(Limits.assetGraceSeconds + 1)
             _ = try await collected(scene)
             try await tasks

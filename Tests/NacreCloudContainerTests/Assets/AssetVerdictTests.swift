@@ -3,7 +3,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Which assets a save may put into a field.
+/// Tests of which assets a save may put into a field.
 struct AssetVerdictTests {
     private static let database = DatabaseID(rawValue: 7)
     private static let id = AssetID(zone: 1, 2, 3)

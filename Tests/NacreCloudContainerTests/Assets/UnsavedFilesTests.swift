@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Files that were sent and that no record has: how much one sender may have of them.
+/// Tests of the limit of one sender's uploads that no record has.
 @Suite struct UnsavedFilesTests {
     private static let hour: Double = 3600
     private let start = Timestamp(secondsSince2001: 1000 * 3600)
@@ -99,7 +99,7 @@ import Testing
         #expect(try await isRefused(30_000, scene, "c"), "40,000 are saved and 40,000 are not")
         try await scene.ada.modify([.delete("a")], zone: "Z")
         #expect(try await !isRefused(55_000, scene, "c"))
-        // A save of what was saved before takes nothing from others' hours.
+        // Saving an earlier file again takes nothing from others' hours.
         #expect(try await isRefused(10_000, scene, "d"))
     }
 
@@ -151,7 +151,7 @@ import Testing
         await #expect(throws: ServerError.repeatedName(field: "assets")) { _ = try await copy(["a", "a"], scene) }
     }
 
-    /// An asset as its row has it, of chunks of one size.
+    /// Returns an asset in its row's form, of chunks of one size.
     private func asset(_ count: Int, of size: Int) -> StoredAsset {
         let place = StoredAsset.Place(zoneName: "Z", recordName: "r", recordType: "T", fieldName: "f", sender: "_ann")
         return StoredAsset(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// When a passkey is added, and when it signs in.
+/// Tests of when a passkey can be added, and when it signs in.
 struct PasskeyRuleTests {
     private static let party = [UInt8](repeating: 7, count: 32)
     private static let question = PasskeyQuestion(

@@ -4,12 +4,13 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What is known from rows of indexes is not read from records: filters that were counted to their end say which records may pass.
+/// Tests that index rows are used before records: completely counted filters tell which records may pass.
 @Suite struct CandidateTests {
     private static let records = 1_000
     private static let fields: [String: FieldType] = ["a": .int64, "b": .int64, "price": .int64, "rank": .int64, "text": .string]
 
-    /// Every 5th record has a = 0, every 7th b = 0; prices fall as names rise, ranks are mixed.
+    /// Returns the fields of a record. Every 5th has a = 0, every 7th b = 0; prices fall as names rise, ranks are
+    /// mixed.
     private static func fields(_ number: Int) -> RecordFields {
         RecordFields([
             .init("a", .int64(Int64(number % 5))), .init("b", .int64(Int64(number % 7))), .init("price", .int64(Int64(records - number))),
@@ -116,7 +117,7 @@ import Testing
         let first = try await ask(query, of: ann, pages: 1)
         let all = Self.expected { Self.records - $0 <= 150 }
         #expect(first.names == Array(all.prefix(first.names.count)))
-        // The next one leaves the filter, and one that did not pass comes.
+        // The next one leaves the filter, and one that did not pass enters it.
         try await ann.modify(
             [
                 .make(.forceUpdate, all[first.names.count], RecordFields([.init("price", .int64(9_999))])),

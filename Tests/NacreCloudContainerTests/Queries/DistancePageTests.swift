@@ -5,17 +5,18 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Pages of queries by distance over random maps: what each costs, and that all together are the answer.
+/// Tests of pages of queries by distance over random maps: the cost of each page, and the complete answer of all.
 @Suite struct DistancePageTests {
-    /// Small maps: `NACRE_MAPS` for more, and for large ones among them.
+    /// The number of small maps; with `NACRE_MAPS` more, and large ones among them.
     private static let maps = ProcessInfo.processInfo.environment["NACRE_MAPS"].flatMap { Int($0) }
     private static let sizes = [(300, 1), (180, 60), (2_500, 1)] + (maps == nil ? [] : [(2_500, 60), (12_000, 1)])
 
-    /// Where records of a map are.
+    /// The distribution of a map's records.
     private enum Shape: CaseIterable {
         case everywhere, clusters, spot, antimeridian, poles, ring, line
 
-        /// - Parameter number: of the record.
+        /// Returns the location of a record.
+        /// - Parameter number: The record's number.
         func location(_ number: Int, around from: GeoPoint, _ map: inout Map) -> Location {
             func near(_ latitude: Double, _ longitude: Double, _ degrees: Double, _ map: inout Map) -> Location {
                 Location(
@@ -30,7 +31,7 @@ import Testing
             case .spot: map.centers[0]
             case .antimeridian: near(center.latitude, number % 2 == 0 ? 180 : -180, map.spread, &map)
             case .poles: Location(latitude: (number % 3 == 0 ? -1 : 1) * Double.random(in: 89.9...90, using: &map.random), longitude: longitude)
-            // As far as each other, but for what rounding makes of it.
+            // At equal distances, except for rounding.
             case .ring: Location(latitude: center.latitude, longitude: from.latitude.magnitude == 90 ? longitude : center.longitude)
             case .line: Location(latitude: center.latitude, longitude: Double(number) / 1000 - 180)
             }
@@ -72,7 +73,7 @@ import Testing
         return answer
     }
 
-    /// A user who has the records in so many zones.
+    /// Makes a user with the records in so many zones.
     private func user(_ store: CountingStore, _ entries: [Entry], zones: Int) async throws -> TestCloudUser {
         let ann = TestCloud(store).user("_ann")
         try await ann.define(["n": .int64, "at": .location])
@@ -95,7 +96,7 @@ import Testing
         return ann
     }
 
-    /// What the query means, without any index.
+    /// Returns the query's meaning, without any index.
     private func expected(_ entries: [Entry], from: GeoPoint, isAscending: Bool, radius: Double?, under limit: Int64?) -> [String] {
         let found = entries.compactMap { entry -> (key: [UInt8], name: String)? in
             if let limit, entry.number >= limit { return nil }
@@ -113,7 +114,7 @@ import Testing
     @Test(arguments: sizes)
     func `pages by distance ask six times at most, and together are the answer, whatever the map`(most: Int, zones: Int) async throws {
         let seed = HistorySeed.value
-        // Of large maps there are fewer, because they cost as much.
+        // Large maps are fewer, because they cost as much.
         for number in 0..<max(1, (Self.maps ?? 4) * (zones == 1 ? 300 : 100) / most) {
             var map = Map(random: SeededRandom(seed: seed &+ UInt64(number * 100 + zones + most)))
             func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &map.random)] }
@@ -131,7 +132,7 @@ import Testing
             default: from = GeoPoint(anywhere(&map))
             }
             let nowhereOneIn = pick([3, 50, Int.max])
-            // What a filter lets through is far from where it is asked, or anywhere.
+            // Records that pass a filter are far from the place, or anywhere.
             let isByRank = pick([true, false])
             var entries: [Entry] = []
             for number in 0..<most {
@@ -167,7 +168,7 @@ import Testing
                     """
                 #expect(found.mostCalls <= QueryCallTests.mostCallsOfPage, "\(context)")
                 #expect(found.names == expected, "\(context)")
-                // Full ones, and those that look at records of which none passes.
+                // Full pages, and pages of records of which none passes.
                 let looked = filters.isEmpty ? 0 : most
                 #expect(found.pages <= 4 + 2 * expected.count / limit + looked / 100, "\(context)")
             }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The truth table of filters.
+/// Tests of filters, as a table.
 struct FilterTestTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var comparator: QueryComparator

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Places: cells, circles and the order of distances, over the date line and the poles.
+/// Tests of places: cells, circles and the order of distances, over the date line and the poles.
 struct GeoTests {
     private static let places = [
         GeoPoint(latitude: 0, longitude: 0), GeoPoint(latitude: 0, longitude: 180), GeoPoint(latitude: 10, longitude: -179.99),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Keys are in the order of their values, and say where a record stands.
+/// Tests that keys have the order of their values, and identify a record's position.
 struct IndexKeyTests {
     @Test(arguments: [FieldType.string, .int64, .double, .timestamp, .bytes, .reference])
     func `keys are ordered as their values are`(type: FieldType) throws {
@@ -13,7 +13,7 @@ struct IndexKeyTests {
             let (left, right) = (data.scalar(type), data.scalar(type))
             let (one, other) = try (#require(IndexKey.bound(of: left, as: type)), #require(IndexKey.bound(of: right, as: type)))
             let order = ValueOrder(bytes: one.key, other.key)
-            // A key that was cut says only so much.
+            // A truncated key tells only part of the order.
             guard order != .equal || (one.isExact && other.isExact) else { continue }
             #expect(order == ValueOrder(left, right), "\(left) \(right) NACRE_SEED=\(HistorySeed.value)")
         }
@@ -31,7 +31,7 @@ struct IndexKeyTests {
                 let doubleKey = try #require(IndexKey.key(of: .double(double), as: .double))
                 if asIntegers.isExact { #expect(ValueOrder(bytes: integerKey, asIntegers.key) == wanted, "\(integer) \(double)") }
                 if asDoubles.isExact { #expect(ValueOrder(bytes: asDoubles.key, doubleKey) == wanted, "\(integer) \(double)") }
-                // What is not exact may share a key with its neighbour, but never be on its other side.
+                // An inexact key may equal its neighbour's, but never be on its other side.
                 if wanted == .below { #expect(ValueOrder(bytes: asDoubles.key, doubleKey) != .above, "\(integer) \(double)") }
                 if wanted == .above { #expect(ValueOrder(bytes: asDoubles.key, doubleKey) != .below, "\(integer) \(double)") }
             }
@@ -108,14 +108,15 @@ struct IndexKeyTests {
             #expect(Set(rest) == Set(words).subtracting(others), "\(left) \(right) NACRE_SEED=\(HistorySeed.value)")
             for keys in [words, rest] { #expect(zip(keys, keys.dropFirst()).allSatisfy { ByteOrder.compare($0, $1) < 0 }) }
         }
-        // Words that are one as far as an index looks.
+        // Words that are equal within the length of an index key.
         let long = String(repeating: "a", count: Limits.indexKeyBytes)
         #expect(SearchWords.keys(of: .string("\(long)b \(long)c")).count == 1)
     }
 
     @Test func `a change takes the rows that only the state before had, and brings those that only the state after has`() async {
         var data = QueryData(seed: HistorySeed.value)
-        // Equal to Swift and two texts to an index: composed and decomposed letters, and zero with a sign, which is one number.
+        // Equal in Swift and two texts in an index: composed and decomposed letters; and zero with a sign, which is
+        // one number.
         let twins: [(FieldValue, FieldValue)] = [
             (.string("caf\u{e9}"), .string("cafe\u{301}")), (.stringList(["\u{212b}"]), .stringList(["\u{c5}"])), (.double(0), .double(-0.0)),
         ]
@@ -141,7 +142,7 @@ struct IndexKeyTests {
             let rows = IndexRows(definition)
             func all(_ record: StoredRecord?) -> Set<IndexEntry> { record.map(definition.indexEntries) ?? [] }
             let (old, new) = (all(before), all(after))
-            // Words that were found before: of one of both, of the twin of one, of both, or of none.
+            // Words that were found before: of either text, of a twin, of both, or of none.
             let found = [left, right].filter { _ in Bool.random(using: &data.random) }
             let schema = Schema(types: ["Thing": definition])
             let words = await SearchedTexts(of: found.map { Self.record("n", ["f": $0]) }, by: schema).words()

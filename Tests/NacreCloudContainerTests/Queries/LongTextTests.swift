@@ -4,10 +4,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Texts about as long as an index looks.
+/// Tests of texts about as long as an index key.
 @Suite struct LongTextTests {
     private static let beginning = String(repeating: "x", count: Limits.indexKeyBytes - 2)
-    /// From one byte less than an index looks to some beyond, in their order.
+    /// Endings, from one byte less than an index key to some more, in their order.
     static let endings = ["1", "12", "123", "1234", "12345"]
 
     @Test(arguments: Engine.ofRules, endings) func `a filter compares whole texts, also where the index ends`(engine: Engine, ending: String)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Texts of many words: each of them is found.
+/// Tests that each word of a text with many words is found.
 @Suite struct ManyWordsTests {
     private func found(_ word: String, by user: TestCloudUser) async throws -> [String] {
         let filter = QueryFilter(.containsAllTokens, fieldName: "text", value: .string(word))
@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `every word of the longest text is found, and goes with it`(engine: Engine) async throws {
         let user = try await TestCloud(engine).user("_ann")
-        // As many different words as a record has room for, within a few.
+        // As many different words as fit into a record, within a few.
         var text = ""
         var count = 0
         while true {

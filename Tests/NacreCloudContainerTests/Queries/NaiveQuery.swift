@@ -2,10 +2,10 @@ import Foundation
 import NacreCloudTestSupport
 import NacreCloudWire
 
-/// What a query means, written down a second time and without any index: every record is looked at, and all are sorted.
+/// A second implementation of queries, without any index: it looks at every record, and sorts all.
 struct NaiveQuery {
     var query: Query
-    /// The fields that a token search without a field looks at.
+    /// The fields of a token search without a field.
     var searchable: [String]
 
     func answer(_ records: [Record]) -> [Record] {
@@ -77,21 +77,21 @@ struct NaiveQuery {
             if order != 0 { return (order < 0) == sort.isAscending }
         }
         let order = Self.bytes(left.recordName, right.recordName)
-        // A field that stands in the sorts again counts for nothing.
+        // A field that is repeated in the sorts counts for nothing.
         let last = query.sorts.enumerated().last { place, sort in
             !query.sorts[..<place].contains { $0.fieldName == sort.fieldName && Self.place($0) == Self.place(sort) }
         }
         return last?.element.isAscending ?? true ? order < 0 : order > 0
     }
 
-    /// Where a sort measures from. The date line has two names.
+    /// Returns the place that a sort measures from. The date line has two longitudes.
     private static func place(_ sort: QuerySort) -> Location? {
         guard var place = sort.relativeLocation else { return nil }
         if place.longitude == 180 { place.longitude = -180 }
         return place
     }
 
-    /// No value is before all values, and no place is behind all places.
+    /// Compares two records: a missing value is before all values, and a missing place behind all places.
     static func order(_ left: Record, _ right: Record, _ sort: QuerySort) -> Int {
         let (one, other) = (value(sort.fieldName, of: left), value(sort.fieldName, of: right))
         if let from = sort.relativeLocation {
@@ -150,7 +150,7 @@ struct NaiveQuery {
 
     private static func name(_ name: String) -> String { name == "__defaultOwner__" ? "_ann" : name }
 
-    /// Exact for every number of the tests; the very large ones only as very large.
+    /// Returns an exact decimal for every number of the tests; very large ones are only very large.
     private static func decimal(_ value: FieldValue) -> Decimal? {
         switch value {
         case .int64(let value): Decimal(value)
@@ -170,7 +170,7 @@ struct NaiveQuery {
         let radians = Double.pi / 180
         let (here, there) = (left.latitude * radians, right.latitude * radians)
         let latitudes = sin((there - here) / 2)
-        // The date line has two names.
+        // The date line has two longitudes.
         let (west, east) = (left.longitude == 180 ? -180 : left.longitude, right.longitude == 180 ? -180 : right.longitude)
         let longitudes = sin((east - west) * radians / 2)
         let haversine = latitudes * latitudes + cos(here) * cos(there) * longitudes * longitudes

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Indexes of two fields: when one is made, what a query reads by it, and when it goes.
+/// Tests of indexes of two fields: when one is made, what a query reads by it, and when it is removed.
 @Suite struct PairIndexTests {
     private static let fields: [String: FieldType] = [
         "shelf": .string, "rank": .int64, "tags": .stringList, "place": .location, "body": .string,
@@ -21,7 +21,7 @@ import Testing
         ])
     }
 
-    /// 400 records, of which every fourth stands on shelf "a".
+    /// Makes 400 records, of which every fourth is on shelf "a".
     private func filled(_ engine: Engine = .memory) async throws -> TestCloudUser {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.define(Self.fields)
@@ -55,7 +55,7 @@ import Testing
         #expect(before.considered == 100)
         let names = try await ask(query(), of: ann)
         #expect(try await pairs(of: ann) == ["shelf+rank"])
-        // It is not used before it is whole.
+        // It is not used before it is complete.
         #expect(try await page(query(), of: ann).considered == 100)
         try await ann.buildIndexes()
         let after = try await page(query(), of: ann)
@@ -70,7 +70,7 @@ import Testing
         #expect(range.recordsRead <= 21)
         #expect(range.records.all.first?.recordName == "n296")
         #expect(try await page(query("c"), of: ann).rowsRead == 0)
-        // What is saved from now on is in it.
+        // Later saves are in it.
         try await ann.modify(
             [.make(.create, "new", RecordFields([.init("shelf", .string("a")), .init("rank", .int64(-1))])), .delete("n108")], zone: "notes")
         #expect(try await ask(query(), of: ann, limit: 1) == ["new"])
@@ -111,7 +111,7 @@ import Testing
                 try await changePairs { type, _ in type.pairs = [] }
             default: break
             }
-            // Others come and go, in front of the page and behind it.
+            // Other records come and go, before the page and behind it.
             let fields = RecordFields([.init("shelf", .string("a")), .init("rank", .int64(Int64(number % 2 == 0 ? -1 : 1_000)))])
             try await ann.modify([.make(.create, "new\(number)", fields)], zone: "notes")
         }
@@ -153,10 +153,10 @@ import Testing
             marker = try page.cursor.map { try ann.cloud.tokens.seal($0.bytes) }
         } while marker != nil
         #expect(names == (400..<600).map { "n\($0)" })
-        // The first page looks for a side; the others walk on from where it stood.
+        // The first page searches for a match; the others walk on from its end.
         #expect(rows[0] > 150, "\(rows)")
         #expect(rows.dropFirst().allSatisfy { $0 <= 101 } && bodies.allSatisfy { $0 <= 101 }, "\(rows), \(bodies)")
-        // What led to nothing is read once, and what a page reads ahead of its end twice.
+        // Rows without a match are read once, and rows read ahead of a page's end twice.
         #expect(bodies.prefix(4).reduce(0, +) <= 404, "\(bodies)")
     }
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a page of a query or a feed costs in calls of the store. See `StoreCallTests`.
+/// Tests of a page's cost in calls of the store, for queries and feeds. See `StoreCallTests`.
 @Suite struct QueryCallTests {
-    /// Whatever the values, the words, the map cells and the zones.
+    /// The limit for any values, words, map cells and zones.
     static let mostCallsOfPage = 6
 
     static let records = 800
@@ -72,14 +72,14 @@ import Testing
         try await expectFewCalls(of: ann, in: ZoneID(zoneName: "Z"), store)
     }
 
-    /// Its roles are a call too.
+    /// The roles are a call too.
     @Test func `a page for somebody who has a role asks the store no more often`() async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let ann = try await editor(store)
         try await expectFewCalls(of: ann, in: .defaultZone, store)
     }
 
-    /// The page that asks most often has no call left for them.
+    /// The page with the most calls has none left for roles.
     @Test func `a page by distance for somebody who has a role asks the store no more often`() async throws {
         let store = CountingStore(try await Engine.sqlite.makeStore())
         try await expectFewCalls(of: try await editor(store), in: .defaultZone, .farSpot, isAscending: true, store)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// Where records are on a map.
+    /// The distribution of records on a map.
     enum Map: CaseIterable, Sendable {
         case everywhere, oneSpot, farSpot, fourFarSpots, everFarther, line
 

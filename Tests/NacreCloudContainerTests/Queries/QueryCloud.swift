@@ -5,14 +5,15 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A user's database with random records in some zones, and what is in them.
+/// A user's database with random records in some zones, and a copy of these.
 struct QueryCloud {
     let cloud: TestCloud
     let user: TestCloudUser
     var zones: [String]
     private(set) var records: [String: [String: Record]] = [:]
 
-    /// - Parameter records: how many names there are; some of them in several zones.
+    /// Makes the database.
+    /// - Parameter records: The number of names; some are in several zones.
     init(_ engine: Engine, zones: [String], names: Int, data: inout QueryData, scope: DatabaseKey.Scope = .private) async throws {
         cloud = try await TestCloud(engine)
         user = cloud.user("_ann", in: scope)
@@ -28,7 +29,7 @@ struct QueryCloud {
         }
     }
 
-    /// A record with every field brings the type; then the system fields get their indexes.
+    /// Adds the type by a record with every field; then indexes the system fields.
     private mutating func indexEverything() async throws {
         var data = QueryData(seed: 0)
         let all = RecordFields(
@@ -58,7 +59,7 @@ struct QueryCloud {
         if result?.tombstone != nil { records[zone]?[name] = nil }
     }
 
-    /// All pages of a query.
+    /// Returns all pages of a query.
     func pages(
         _ query: Query, zone: String?, limit: Int, rows: Int, bytes: Int = Limits.queryScanBytes, most: Int = 5000,
         from start: String? = nil, between: () async throws -> Void = {}
@@ -86,7 +87,7 @@ struct QueryCloud {
         return try await user.cloud.queryRecords(request, in: user.target, by: user.caller, scanning: rows, bytes)
     }
 
-    /// The same, which sorts zones in so many portions at most.
+    /// Returns a page that sorts zones in so many portions at most.
     func page(_ query: Query, zone: String?, limit: Int, rows: Int, portions: Int, after marker: String? = nil) async throws -> RecordsQueryResponse {
         let request = RecordsQueryRequest(
             query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit, continuationMarker: marker)
@@ -106,7 +107,7 @@ struct QueryCloud {
 }
 
 extension TestCloud {
-    /// Does what waits in the outbox.
+    /// Runs the tasks in the outbox.
     func buildIndexes() async throws {
         _ = try await cloud.runDueTasks()
     }

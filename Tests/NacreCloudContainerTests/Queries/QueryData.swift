@@ -4,7 +4,7 @@ import NacreCloudWire
 
 @testable import NacreCloudContainer
 
-/// Random records and random queries for them: few different values, so that much matches and much is equal.
+/// Random records and queries: few different values, so that many match and many are equal.
 struct QueryData {
     static let type = "Thing"
     var random: SeededRandom
@@ -105,7 +105,7 @@ struct QueryData {
         let fitting = Self.fields.filter { comparator.takes($0.type) }
         let field = one(of: fitting)
         var type = field.type.element
-        // Numbers compare whichever kind they are.
+        // Numbers of both kinds are comparable.
         if chance(30), type == .int64 || type == .double { type = type == .int64 ? .double : .int64 }
         let value = comparator.takesList ? list(of: type, 0...3).withoutRepetitions : scalar(type)
         let distance = one(of: [0, 1, 10_000, 400_000, 5_000_000, 21_000_000.0])

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Random queries over random records: what the planner answers is what looking at every record gives.
+/// Tests with random queries over random records: the planner's answers equal a search through every record.
 @Suite(.serialized) struct QueryDifferentialTests {
-    /// Queries over each engine: `NACRE_QUERIES` for more.
+    /// Queries over each engine; `NACRE_QUERIES` sets another number.
     static let queries = LongSearch.rounds("NACRE_QUERIES", part: 120, whole: 250)
 
     @Test(arguments: Engine.allCases)
@@ -22,7 +22,7 @@ import Testing
             let query = data.query()
             let cloud = data.chance(70) ? one : many
             let zone = cloud.zones.count == 1 ? cloud.zones[0] : data.one(of: [nil, nil, "a"])
-            // Tiny pages are slow where an order has several keys: they are walks within walks.
+            // Tiny pages are slow in an order with several keys: they are walks within walks.
             let rows = data.one(of: [query.sorts.count < 2 ? 1 : 16, 16, 40, 10_000, 10_000, 10_000])
             let limit = data.one(of: [1, 7, 30, 30, 200])
             let bytes = data.one(of: [query.sorts.count < 2 ? 1 : 20_000, 20_000, 200_000, Limits.queryScanBytes, Limits.queryScanBytes])
@@ -34,12 +34,12 @@ import Testing
                 answered += 1
                 if number % 4 == 0 { shapes.formUnion(Self.shapes(try await cloud.explain(query, zone: zone, limit: limit, rows: rows))) }
             } catch {
-                // Matching everything is allowed here, so is every filter and sort that is drawn.
+                // A match of everything is allowed here, and so is every drawn filter and sort.
                 Issue.record("\(error) \(context)")
             }
         }
         #expect(answered == Self.queries)
-        // A short run need not meet every way.
+        // A short run need not use every plan.
         if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has", " and "]), "\(shapes)") }
     }
 
@@ -103,7 +103,7 @@ import Testing
                 marker = page.continuationMarker
                 guard marker != nil else { break }
                 laterPages += 1
-                // So many at most, that most of what was there stays as it is.
+                // A limit, so that most records stay unchanged.
                 if touched.count < 12 {
                     let (name, place) = ("n\(Int.random(in: 0..<44, using: &data.random))", data.one(of: cloud.zones))
                     touched.insert("\(place)/\(name)")
@@ -116,7 +116,7 @@ import Testing
             } while true
             func stays(_ record: Record) -> Bool { !touched.contains("\(record.zoneID?.zoneName ?? "?")/\(record.recordName)") }
             check(found.filter(stays), cloud.expected(query, zone: zone).filter(stays), query, context)
-            // What was saved anew may stand in two places, but no state of it does.
+            // A record saved again may be in two places, but none of its versions is.
             let states = found.map { "\($0.zoneID?.zoneName ?? "?")/\($0.recordName)/\($0.recordChangeTag)" }
             #expect(Set(states).count == states.count, "A state of a record twice: \(context)")
         }
@@ -132,7 +132,7 @@ import Testing
             return
         }
         #expect(found.map(\.recordName).sorted() == expected.map(\.recordName).sorted(), "\(context)")
-        // Records of one name in several zones may stand in any order.
+        // Records of one name in several zones may be in any order.
         if !query.sorts.isEmpty { #expect(found.map(\.recordName) == expected.map(\.recordName), "The order: \(context)") }
     }
 

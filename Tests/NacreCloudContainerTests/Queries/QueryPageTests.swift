@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Pages of queries: where they end, who may go on, and what changes in between may not do.
+/// Tests of pages of queries: their ends, their continuation, and changes in between.
 struct QueryPageTests {
     private static let all = Query(recordType: QueryData.type)
 
@@ -58,7 +58,7 @@ struct QueryPageTests {
         #expect(try ChangeToken(cursor.bytes) == nil)
     }
 
-    /// Records that stay, whose sort key stays: they are named "stay". Others come, go and change between the pages.
+    /// Records named "stay" keep their sort key. Others come, go and change between the pages.
     @Test(arguments: Engine.ofRules, 0..<3)
     func `a record that matches throughout appears exactly once while others change`(engine: Engine, number: Int) async throws {
         let seed = HistorySeed.value &+ UInt64(number)
@@ -199,7 +199,7 @@ struct QueryPageTests {
         }.map { "\($0.0)\($0.1)" }
         #expect(try await pages("a") == sorted.filter { $0.hasPrefix("a") })
         #expect(try await pages(nil) == sorted)
-        // After each read others delete what has passed, move records and bring others.
+        // After each read others delete earlier records, move records and add some.
         let turn = Locked(0)
         interrupted.after {
             let number = turn.withLock { turn in
@@ -232,7 +232,7 @@ struct QueryPageTests {
             marker = page.continuationMarker
         } while marker != nil
         #expect(names.count == 30)
-        // In an order that has no index.
+        // In an order without an index.
         let request = RecordsQueryRequest(query: Query(recordType: "Note", filters: query.filters, sorts: [QuerySort("n")]), resultsLimit: 5)
         #expect(try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller).records.count == 5)
     }

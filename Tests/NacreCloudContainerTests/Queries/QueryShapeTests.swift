@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What CloudKit says of queries that a schema does not allow.
+/// Tests of CloudKit's errors for queries that a schema does not allow.
 struct QueryShapeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var query: Query

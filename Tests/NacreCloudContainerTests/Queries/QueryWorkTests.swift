@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A page of a query costs so much and no more, whatever is asked and whatever the records hold; the next one goes on.
+/// Tests that a page of a query has a bounded cost for any query and any records, and that the next one continues.
 struct QueryWorkTests {
     private static let list = FieldValue.int64List(Array(0..<1000))
 
-    /// Records that no filter of the query lets through, but the last one.
+    /// Makes records of which only the last one passes the query's filters.
     private func cloud(_ engine: Engine, records: Int) async throws -> TestCloudUser {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
@@ -100,8 +100,8 @@ struct QueryWorkTests {
         #expect(found.allSatisfy { $0.fields["text"] == .string(text) })
     }
 
-    /// The answer is some bytes long, and what is looked through for it is 8 MB a zone. What is found is read once more, portion by portion: not all of it
-    /// is kept.
+    /// The answer is small, and 8 MB of each zone are searched for it. Found records are read once more, portion by
+    /// portion, as not all are kept.
     @Test func `a query of all zones for a small field reads twice what a page may look at, and its next page goes on`() async throws {
         let tally = BodyTally(try await Engine.sqlite.makeStore())
         let ann = TestCloud(tally).user("_ann")

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Random histories under tight quotas: every engine answers as memory does, and what is counted is what is there, after every step.
+/// Tests with random histories under tight quotas: every engine answers as memory does, and counts equal contents
+/// after every step.
 @Suite struct QuotaHistoryTests {
     private static let quotas = Quotas(userBytes: 6000, publicBytes: 9000)
     private static let steps = 250
@@ -58,7 +59,7 @@ import Testing
         return step
     }
 
-    /// What a step is answered: of each record its tag, or the code of its error.
+    /// Returns the answer to a step: each record's tag, or the code of its error.
     private static func run(_ step: Step, on test: TestCloud) async throws -> [String] {
         switch step {
         case .modify(let user, let scope, let zone, let operations, let isAtomic, let id):
@@ -85,7 +86,7 @@ import Testing
         return test
     }
 
-    /// What each database counts.
+    /// counts[database]: its counted bytes.
     private static func counts(_ test: TestCloud) async throws -> [String: Int64] {
         try await test.store.read { transaction in
             let rows = try transaction.databases(of: TestCloud.container, .development, after: nil, limit: 100)
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    /// What the live records of each database take, as a walk over all rows finds it.
+    /// Returns the bytes of each database's live records, by a walk over all rows.
     private static func recounted(_ test: TestCloud) async throws -> [String: Int64] {
         try await test.store.read { transaction in
             let rows = try transaction.databases(of: TestCloud.container, .development, after: nil, limit: 100)
@@ -134,7 +135,7 @@ import Testing
                 }
             }
         }
-        // Some histories give their users no bound for long.
+        // In some histories the users' quotas are soon lifted.
         #expect(refused > 0 && saved > 20, "NACRE_SEED=\(seed): \(refused) refused, \(saved) saved")
         try await test.runAllTasks()
         #expect(try await Self.recounted(test) == Self.counts(test))

@@ -5,11 +5,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What databases hold and may hold, over every engine.
+/// Tests of stored and allowed bytes of databases, over every engine.
 @Suite struct QuotaTests {
     private static func text(_ count: Int) -> RecordFields { ["text": .string(String(repeating: "x", count: count))] }
 
-    /// A cloud with a container whose users have 10,000 bytes each, and the public database 20,000.
+    /// Makes a container whose users have 10,000 bytes each, and the public database 20,000.
     private func cloud(_ engine: Engine) async throws -> TestCloud {
         let test = try await TestCloud(engine, quotas: Quotas(userBytes: 10_000, publicBytes: 20_000))
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
@@ -27,7 +27,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `every kind of change is counted to the byte, in all zones together`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let (ann, bob) = (test.user("_ann"), test.user("_bob"))
-        // What was changed at another time than it was made says so.
+        // A modification time is stored if it differs from the creation time.
         let time: Int64 = 8
         #expect(try await bytes(test, "_ann") == 0)
         try await ann.makeZone("Z")
@@ -86,7 +86,7 @@ import Testing
         let error = try #require(mixed.first?.error)
         #expect(error.nativeCode == NativeErrorCode.quotaExceeded.rawValue && error.reason == "Quota exceeded" && error.remedy != nil)
         #expect(try await bytes(test, "_ann") <= 10_000)
-        // Smaller, or as large as before, though by another device with longer stamps.
+        // Smaller, or as large as before, even from another device with longer stamps.
         var second = ann
         second.caller.deviceID = String(repeating: "d", count: 60)
         _ = try await test.cloud.setQuotas(of: TestCloud.container, .development) { $0.userBytes = 1 }
@@ -187,7 +187,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    // MARK: At once
+    // MARK: Concurrent saves
 
     private static func code(of operation: RecordOperation, by user: TestCloudUser, in zone: String) async throws -> ServerErrorCode? {
         try await user.modify([operation], zone: zone).first?.error?.code
@@ -237,7 +237,7 @@ import Testing
         between.withLock { $0 = { try await ann.modify([.create("first", Self.text(6000))], zone: "A") } }
         let late = try await ann.modify([.create("late", Self.text(6000))], zone: "B")
         let used = try await bytes(test, "_ann")
-        // Locks that keep nobody out: the test would see it.
+        // With the planted fault, locks exclude no other write: the test must notice it.
         #expect((used <= 10_000) == (fault == nil))
         #expect((late.first?.error?.code == .quotaExceeded) == (fault == nil))
     }

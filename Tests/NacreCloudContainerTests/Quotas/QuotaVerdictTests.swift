@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Which saves a database has no room for, without a database.
+/// Tests of which saves a database has no room for, without a database.
 @Suite struct QuotaVerdictTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var what: String
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `a deletion that falls with a save makes no room`() {
-        // The child would leave its parent; as it has no room for that, the parent stays, and its room with it.
+        // The child would leave its parent; as it has no room for that, the parent stays, and its bytes too.
         let parent = StoredRecord.sample("p", seq: 1, fields: ["text": .string(String(repeating: "x", count: 500))])
         let child = StoredRecord.sample("c", seq: 1, parent: "p")
         let leaves = RecordOperation.make(.forceUpdate, "c", parent: .clear)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `a batch in which one refusal leads to the next comes to its end, and lets nothing in that has no room`() {
-        // Each save lets a parent go, whose room the next one needs.
+        // Each save releases a parent, whose bytes the next one needs.
         let count = 40
         let parents = (0..<count).map { StoredRecord.sample("p\($0)", seq: 1, fields: ["t": .string(String(repeating: "x", count: 200))]) }
         let children = (0..<count).map { StoredRecord.sample("c\($0)", seq: 1, parent: "p\($0)") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a role may do: the rule as a table, asked for every caller.
+/// Tests of a role's permissions: the rule as a table, for every caller.
 @Suite struct GrantTests {
     enum Asker: CaseIterable { case world, user, member, key, server, administrator }
 
@@ -93,7 +93,7 @@ import Testing
         #expect(throws: StoreError.self) { try RecordTypeDefinition(row) }
     }
 
-    /// What a save is answered, by the grants of its type: the rule that `RecordVerdict` asks.
+    /// The answer to a save, by the grants of its type: the rule that `RecordVerdict` asks.
     @Test(arguments: [Permissions.read, .create, .write].indices, [false, true])
     func `each operation wants its own permission, and its refusal does not tell what the caller may not read`(place: Int, isLive: Bool) {
         for others in 0..<8 as Range<UInt8> {
@@ -114,7 +114,7 @@ import Testing
                 case .nothing: "nothing"
                 case .refuse(let error): error.reason
                 }
-            // With no grant at all, the type has none that permits.
+            // Without any grant, the type permits nothing.
             let may = permissions
             let expected: String =
                 switch (operation, isLive) {

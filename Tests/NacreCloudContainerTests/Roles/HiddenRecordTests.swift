@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Two clouds that differ only in what Bob may not read: whatever he asks, both answer the same.
+/// Tests with two clouds that differ only in records that Bob may not read: both give him the same answers.
 @Suite struct HiddenRecordTests {
-    /// What is in Ann's records of a cloud.
+    /// The contents of Ann's records in a cloud.
     private struct Secret {
         var text: String
         var number: Int64
@@ -23,9 +23,9 @@ import Testing
     enum Rule: String, CaseIterable {
         /// Bob may read his own records of the type.
         case creator = #"GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
-        /// He may read none of them.
+        /// Bob may read none of them.
         case team = #"GRANT READ, WRITE TO Team, GRANT CREATE TO "_icloud""#
-        /// He may write and not read.
+        /// Bob may write and not read.
         case blind = #"GRANT READ TO Team, GRANT CREATE, WRITE TO "_icloud""#
     }
 
@@ -68,12 +68,13 @@ import Testing
         return [Query(recordType: "Diary")] + queries + sorted + both
     }()
 
-    /// Pages of these end behind a few questions of the index, whoever's records they met: see `docs/decisions/who-may-do-what-in-public.md`.
+    /// Pages of these queries end after a few index reads, whoever owns the records: see
+    /// `docs/decisions/who-may-do-what-in-public.md`.
     private static func isByDistance(_ query: Query) -> Bool {
         query.filters.contains { $0.comparator == .near } || query.sorts.contains { $0.relativeLocation != nil }
     }
 
-    /// All that Bob is answered, in words: each query page by page, lookups, and operations that are refused.
+    /// Returns all of Bob's answers as text: each query page by page, lookups, and refused operations.
     private static func heard(by user: TestCloudUser, under rule: Rule) async throws -> [String] {
         var heard: [String] = []
         for query in queries where rule != .creator || !isByDistance(query) {
@@ -95,7 +96,7 @@ import Testing
         func say(_ results: [RecordResult]) { heard.append("\(results) \(results.map { $0.error?.serverRecord?.value })") }
         say(try await user.lookup(names))
         for (number, type) in NacreCloudWire.OperationType.allCases.enumerated() where [.create, .update, .replace].contains(type) {
-            // A version that it has, and one that it has not.
+            // A current tag, and an invalid one.
             say(try await user.modify([.make(type, "a0", type: "Diary", tag: "0", ["n": .int64(1)])], id: "\(number)"))
             say(try await user.modify([.make(type, "a0", type: "Diary", tag: "0", ["n": .int64(1)])], id: "\(number)"))
         }
@@ -117,7 +118,7 @@ import Testing
         #expect(answers[0].count == answers[1].count)
         for (one, other) in zip(answers[0], answers[1]) { #expect(one == other) }
         #expect(!answers[0].contains { $0.contains("hush word\"") && $0.contains("\"_ann\"") })
-        // Without the rule they differ: the questions are ones that tell.
+        // Without the rule they differ, so the requests are revealing ones.
         let open = try await Self.cloud(.memory, rule, Self.secrets[0])
         _ = try await open.cloud.registry.assign("Team", to: "_bob", in: RoleTests.container, .development)
         let told = try await Self.heard(by: open.user("_bob", in: .public), under: rule)

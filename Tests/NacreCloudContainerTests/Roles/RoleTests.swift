@@ -5,11 +5,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Security roles in a public database: who reads, makes and changes what.
+/// Tests of security roles in a public database: permissions to read, make and change records.
 @Suite struct RoleTests {
     static let container = TestCloud.container
 
-    /// `items` are the lines of `Diary`.
+    /// Returns a schema; `items` are the lines of `Diary`.
     static func text(_ items: String, roles: [String] = []) -> String {
         "DEFINE SCHEMA " + roles.map { "CREATE ROLE \($0); " }.joined()
             + "RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Diary (\"___recordID\" REFERENCE QUERYABLE, "
@@ -108,7 +108,7 @@ import Testing
         #expect(try await names(bob) == [])
         #expect(try await bob.modify([.delete("a")]).map(\.error) == [.writeNotPermitted])
         #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [])
-        // Of another environment, and of another process on the same store.
+        // In another environment, and in another process on the same store.
         let other = TestCloud(test.store, seed: 3)
         _ = try await registry.assign("Editor", to: "_bob", in: Self.container, .development)
         #expect(try await other.user("_bob", in: .public).lookup(["a"]).first?.record != nil)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await bob.lookup(["a"]).map(\.error) == [.readNotPermitted])
         _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
         #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
-        // A schema that is imported as it is keeps its roles, and so does who has them.
+        // An unchanged import keeps the schema's roles and their holders.
         try await Self.set(grants, roles: ["Other", "Editor"], in: test)
         #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
     }
@@ -199,7 +199,7 @@ import Testing
             """
         let schema = try SchemaText.schema(from: text)
         #expect(SchemaText(schema).text == text)
-        // One role's permissions may stand in several grants, and roles behind what names them.
+        // One role's permissions may be in several grants, and roles may follow grants that name them.
         let other = try SchemaText.schema(
             from: """
                 DEFINE SCHEMA RECORD TYPE Note (a STRING, GRANT WRITE TO Team, grant read to Team, GRANT READ TO "_world"); CREATE ROLE Team;
@@ -226,7 +226,7 @@ import Testing
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
         try await ann.modify([.make(.create, "post", type: "Diary"), .make(.create, "other", type: "Diary")])
-        // Ann's record comes to hold Ann's post by Bob's hand: as if she had done it.
+        // Bob makes Ann's record hold Ann's post: this counts as if she had done it.
         let link = FieldValue.reference(Reference(recordName: "post", action: .validate))
         #expect(try await bob.modify([.make(.forceUpdate, "other", type: "Diary", ["link": link])]).first?.error == nil)
         #expect(try await ann.modify([.delete("post")]).first?.error?.code == .validatingReferenceError)

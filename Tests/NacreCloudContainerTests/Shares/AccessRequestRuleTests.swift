@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rules of requests for access as truth tables. CloudKit: `CKShare.requesters`, `CKShareRequestAccessOperation`; docs/decisions/sharing.md.
+/// Tests of the rules of access requests, as tables. CloudKit: `CKShare.requesters`, `CKShareRequestAccessOperation`;
+/// docs/decisions/sharing.md.
 @Suite struct AccessRequestRuleTests {
     private static let now = Timestamp(secondsSince2001: 7)
     private static let eve = ParticipantIdentity(
@@ -32,7 +33,7 @@ import Testing
         var email: String? = "eve@example.com"
         var isVerified = true
         var phone: String?
-        /// Who waits afterwards, by their addresses; nil: the same as before.
+        /// The addresses of waiting requesters afterwards; nil: unchanged.
         var result: Result<[UserLookupInfo]?, ServerError>
     }
 
@@ -89,7 +90,7 @@ import Testing
         var judge = ShareJudge.owner("_ada")
         var before: ShareState
         var change: ShareChange
-        /// Requesters, participants and blocked afterwards, by user; or the error.
+        /// Requesters, participants and blocked users afterwards; or the error.
         var after: Result<[[String]], ServerError>
     }
 

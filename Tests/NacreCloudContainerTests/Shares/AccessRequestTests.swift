@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Requests for access to a share, from asking to the answer, and what is left of them.
+/// Tests of access requests to a share, from the request to the answer, and of their remains.
 @Suite struct AccessRequestTests {
     private static let zone = ShareScene.zone
 
-    /// A user with a verified address.
+    /// Makes a user with a verified address.
     private func caller(_ name: String, _ scene: ShareScene) async throws -> Caller {
         let registry = scene.world.cloud.registry
         let account = try await registry.createAccount(email: "\(name)@example.com", passwordHash: "h")
@@ -107,7 +107,7 @@ import Testing
         for guid in guids { for one in [eve, fay] { #expect(try await ask(guid, scene, by: one) == nil) } }
         let blocked = try await scene.ada.lookup([ShareNames.ofZone], zone: "Other").first?.record?.sharing?.value.requesters ?? []
         _ = try await save(ShareChange(blockedIdentities: blocked), scene, zone: "Other")
-        // In a third one both are approved, and have not come.
+        // In a third zone both are approved, and have not accepted.
         try await scene.ada.makeZone("Third")
         #expect(try await save(ShareChange(allowsAccessRequests: true), scene, zone: "Third") == nil)
         for one in [eve, fay] { #expect(try await ask(try await scene.guid(zone: "Third"), scene, by: one) == nil) }

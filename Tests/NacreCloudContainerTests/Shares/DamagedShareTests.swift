@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Shares, and roots of shares, of which a bit has flipped: what participants are told while nobody knows who takes part, and once it was put right.
+/// Tests of damaged shares and roots of shares: the answers to participants while the participants are unknown, and
+/// after the repair.
 @Suite struct DamagedShareTests {
     private static let zone = ShareScene.zone
     private static let trip = ZoneID(zoneName: ShareScene.zone, ownerRecordName: ShareScene.ada)
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    /// What leads to shares and seats, and is to be gone with them.
+    /// Returns the entries that lead to shares and seats, and are deleted with them.
     private func entries(_ scene: ShareScene) async throws -> [String] {
         let database = try await database(scene)
         return try await scene.world.store.read { transaction in
@@ -36,7 +37,8 @@ import Testing
         }
     }
 
-    /// Nobody is told that the zone is gone, which a device would forget: its share cannot be read, and each request says so.
+    /// Checks that the zone is not reported as gone, which would make a device forget it: each request fails as the
+    /// share cannot be read.
     private func expectDamaged(_ guest: TestCloudUser, _ scene: ShareScene, after token: String) async throws {
         await #expect(throws: ServerError.recordDamaged) { try await guest.lookup(["note"], zone: Self.zone) }
         await #expect(throws: ServerError.recordDamaged) { try await guest.changes(Self.zone) }
@@ -46,7 +48,7 @@ import Testing
         #expect(try await guest.databaseChanges(after: token).zones.allSatisfy { $0.deletion == nil })
     }
 
-    /// It is gone for a participant, who hears so.
+    /// Checks that the zone is gone for a participant, who is told.
     private func expectGone(_ guest: TestCloudUser, _ scene: ShareScene, after token: String) async throws {
         await #expect(throws: ServerError.zoneNotFound(Self.trip)) { try await guest.lookup(["note"], zone: Self.zone) }
         try await scene.world.runAllTasks()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Who sees and writes a record, and why, as an administrator is told.
+/// Tests of an administrator's view of who sees and writes a record, and why.
 @Suite struct ExplainShareTests {
     private func explain(_ name: String, _ world: TestCloud, zone: String = ShareScene.zone) async throws -> ShareExplanation {
         try await world.cloud.explainShare(ofRecord: name, zone: zone, of: ShareScene.ada, in: TestCloud.container, .development)
@@ -34,7 +34,7 @@ import Testing
         #expect(try await explain("S", world).people.count == 5)
         let note = try await explain("note", world)
         #expect(note.share == nil && note.people.map(\.userRecordName) == ["_ada"])
-        // What is told is what is so.
+        // The explanation matches the requests.
         for (name, sees) in [("stop", true), ("note", false)] {
             #expect(try await tree.found([name], by: tree.guest("_cleo")).isEmpty != sees)
         }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// One-time URLs as truth tables: when they change, and what becomes of somebody with several places in a share. docs/decisions/sharing.md.
+/// Tests of one-time URLs as tables: when they change, and how several places of a user in a share are joined.
+/// docs/decisions/sharing.md.
 @Suite struct OneTimeURLRuleTests {
     private typealias Participant = ShareState.Participant
     private static let now = Timestamp(secondsSince2001: 7)
@@ -118,9 +119,9 @@ import Testing
         var secret: String?
         var isBlocked = false
         var participants: [ShareState.Participant]
-        /// What Ben is told that he would have; nil: he takes part already, and is told what he has.
+        /// The permission that Ben is offered; nil: he takes part already, and is shown his own.
         var told: SharePermission?
-        /// Who there is once he has accepted: participant ID, role, permission, and whether they have accepted.
+        /// The participants after he has accepted: ID, role, permission, and acceptance.
         var after: [String]
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// One-time URLs of shares: whoever comes first takes part. CloudKit: `CKShare.oneTimeURL(for:)`.
+/// Tests of one-time URLs of shares: the first user to open one takes part. CloudKit: `CKShare.oneTimeURL(for:)`.
 @Suite struct OneTimeURLTests {
     private static let zone = ShareScene.zone
 
@@ -12,7 +12,7 @@ import Testing
         ShareParticipant(identity: ParticipantIdentity(), permission: permission, isOneTime: true, oneTimeSecret: "chosen")
     }
 
-    /// What stands in the one-time URLs of Ada's share, as Ada sees them.
+    /// Returns the keys in the one-time URLs of Ada's share, as Ada sees them.
     private func keys(_ scene: ShareScene) async throws -> [String] {
         let sharing = try #require(try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value)
         return sharing.participants.compactMap(\.oneTimeSecret).map { ShareKey(shortGUID: sharing.shortGUID, secret: $0).text }
@@ -67,7 +67,7 @@ import Testing
             Array(String(decoding: secret, as: UTF8.self).lowercased().utf8), secret.reversed(), [UInt8](repeating: 0, count: secret.count),
         ]
         guesses.formUnion(secret.indices.flatMap { place in (0..<7).map { bit in secret.changed(at: place, to: secret[place] ^ 1 << bit) } })
-        // One that a comparison which adds up bits in the wrong order takes for any secret.
+        // Secrets that a comparison with a wrong order of bits would accept.
         for filler in [UInt8(0), UInt8(ascii: "!"), 0x7F] {
             let bytes = [UInt8](repeating: filler, count: secret.count)
             guesses.formUnion((UInt8(0)..<128).map { bytes.changed(at: secret.count - 1, to: $0) })
@@ -115,7 +115,7 @@ import Testing
         #expect(try await secrets("_eve") == 1)
     }
 
-    /// How somebody stops being an administrator of a share.
+    /// The ways in which a user stops being an administrator of a share.
     enum Farewell: CaseIterable {
         case removed, demoted, left, accountGone
     }

@@ -5,8 +5,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Four users at one zone with shares of records, at random: the owner makes, moves, deletes and shares records, invites and removes; the others accept, leave
-/// and write. Each answer is held against an oracle that climbs from each record to its root, and what each follower has heard against what it may see.
+/// Tests with four random users at one zone with shares of records: the owner makes, moves, deletes and shares
+/// records, invites and removes; the others accept, leave and write. An oracle that climbs from each record to its
+/// root checks each answer, and each follower's copy.
 @Suite(.timeLimit(.minutes(10))) struct RecordShareHistoryTests {
     private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 320, whole: 800)
 
@@ -27,19 +28,19 @@ import Testing
     }
 }
 
-/// The naive account of a zone with shares of records.
+/// A naive model of a zone with shares of records.
 private struct ForestOracle {
     struct Guest {
         var permission: SharePermission
         var isAccepted = false
     }
 
-    /// By the root's name, which is that of the share behind an S.
+    /// shares[rootName]; the share's record name is an S before the root's.
     var shares: [String: [String: Guest]] = [:]
     var parents: [String: String] = [:]
     var texts: [String: String] = [:]
 
-    /// The root of the share that a record is in; nil: it is in none.
+    /// Returns the root of the share that a record is in; nil: it is in none.
     func root(of name: String) -> String? {
         var next: String? = name
         while let here = next {
@@ -219,7 +220,7 @@ private struct ForestRun {
         if sees { oracle.shares[root]?[guest] = nil }
     }
 
-    /// - Returns: nil: the zone is not there.
+    /// Returns the result; nil: the zone does not exist for the user.
     private func modify(_ operation: RecordOperation, by user: String) async throws -> RecordResult? {
         do {
             let asker = user == ShareScene.ada ? scene.ada : scene.guest(user)
@@ -240,7 +241,7 @@ private struct ForestRun {
 
     private mutating func make() async throws {
         let (user, name, parent) = (anyUser(), anyName(), random.chance(4) ? nil : anyName())
-        // Circles are asked elsewhere.
+        // Circles are tested elsewhere.
         if parent == name { return }
         let isOwner = user == ShareScene.ada
         let text = "\(user) \(count)"
@@ -262,7 +263,7 @@ private struct ForestRun {
 
     private mutating func move() async throws {
         let (user, name, parent) = (anyUser(), anyName(), random.chance(4) ? nil : anyName())
-        // Circles are asked elsewhere.
+        // Circles are tested elsewhere.
         guard oracle.texts[name] != nil, parent.map({ oracle.texts[$0] != nil && !oracle.isBelow($0, name) }) ?? true else { return }
         let change: RecordChange.ParentChange = parent.map { .set(Reference(recordName: $0, action: .none)) } ?? .clear
         let result = try await modify(.make(.forceUpdate, name, parent: change), by: user)
@@ -285,7 +286,7 @@ private struct ForestRun {
         let result = try await modify(.delete(name), by: user)
         let isOwner = user == ShareScene.ada
         let permission = oracle.permission(of: user, on: name)
-        // What a guest does not see is not there for those who may write anything: there is nothing to delete, which is no error.
+        // A record that a guest does not see does not exist for guests who may write: its deletion is no error.
         let isNothing = !isOwner && permission == .none && oracle.mayWriteSomewhere(user)
         let may = oracle.children(of: name).isEmpty && (isOwner || permission == .readWrite && oracle.shares[name] == nil)
         judge(result, may || isNothing, by: user, "deletes \(name)")
@@ -319,7 +320,7 @@ private struct ForestRun {
         expect(seen == oracle.sees(guest), "\(guest) sees \(seen)")
     }
 
-    /// Follows the shared database, once its tasks are done. Each record is told once.
+    /// Follows the shared database, once its tasks are done. Each record is reported once.
     private mutating func follow(_ guest: String) async throws {
         try await scene.world.runAllTasks()
         let user = scene.guest(guest)
@@ -350,7 +351,7 @@ private struct ForestRun {
                 }
                 (follower.zoneToken, more) = (page.syncToken, page.moreComing)
             } catch let error as ServerError where error == .tokenExpired && follower.zoneToken != nil {
-                // They left one of several shares.
+                // The guest left one of several shares.
                 (follower.texts, follower.zoneToken, told) = ([:], nil, [])
             }
         }

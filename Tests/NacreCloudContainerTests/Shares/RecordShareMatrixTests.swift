@@ -4,12 +4,13 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Who may do what where a record is shared with what hangs on it: a line is what is asked and of which record, a cell who asks. Written from CloudKit's
-/// `CKShare`: who may write changes or deletes any record of the share but the root, which is the owner's to delete; all may leave; of the rest of the zone
-/// nobody learns that it is there.
+/// Tests of permissions in a shared hierarchy: a line is a request and its record, a column a user. Written from
+/// CloudKit's `CKShare`. Users who may write change or delete any record of the share except the root, which only the
+/// owner can delete. All may leave. The rest of the zone is invisible.
 ///
-/// `stolen`: a file by the URL that the owner was shown, which the server tells from the asker's by its credential. `reref`: for another field.
-/// `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `bad`: refused for what it is, also to the owner; `gone`: ZONE_NOT_FOUND; `leave`, `stop`: of the share.
+/// `stolen`: a download by the owner's URL, which the server distinguishes by its credential. `reref`: for another
+/// field. `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `bad`: invalid, also for the owner; `gone`: ZONE_NOT_FOUND;
+/// `leave`, `stop`: of the share.
 @Suite struct RecordShareMatrixTests {
     static let columns = [
         "owner", "adminRW", "adminRO", "adminNO", "writer", "reader", "nothing", "openRW", "openRO", "invited", "invitedAd",
@@ -113,7 +114,7 @@ import Testing
 
     private func seat(_ column: String) async throws -> (tree: TreeScene, asker: TestCloudUser) {
         let tree = try await TreeScene(.memory, assets: true)
-        // What hangs beside it is shared too, with somebody else.
+        // The record beside it is shared too, with another user.
         try await tree.join("other", as: "O", ["_dan": .readWrite])
         let asked: [String: (SharePermission, ParticipantRole)] = [
             "adminRW": (.readWrite, .administrator), "adminRO": (.readOnly, .administrator), "adminNO": (SharePermission.none, .administrator),
@@ -214,7 +215,7 @@ import Testing
             } catch let error as ServerError {
                 given.append(word(error))
             }
-            // Whatever was asked, what is not shared is as it was.
+            // Unshared records never change.
             if column != "owner" {
                 for name in ["above", "other", "note"] {
                     let text = try await tree.ada.lookup([name], zone: TreeScene.zone).first?.record?.fields["text"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Shares of a record and what hangs on it. CloudKit: `CKShare`, "shared hierarchies".
+/// Tests of shares of a record and its descendants. CloudKit: `CKShare`, "shared hierarchies".
 @Suite struct RecordShareTests {
     private static let zone = TreeScene.zone
 
@@ -47,7 +47,7 @@ import Testing
         #expect(try await tree.move("day", below: "other") == nil)
         #expect(try await ben.follow().sorted() == ["-day", "-stop", "trip"].filter { $0 != "trip" })
         #expect(Set(try await dan.follow()) == ["day", "stop", "other"])
-        // Who sees both shares keeps the records.
+        // A user who sees both shares keeps the records.
         #expect(Set(try await cleo.follow()) == ["day", "stop", "other"])
         #expect(Set(try await ada.follow()) == ["day", "other"], "nobody touches what hangs on it")
         #expect(try await tree.found(["day", "stop"], by: ben.user) == [])
@@ -93,7 +93,7 @@ import Testing
         try await tree.scene.world.runAllTasks()
         gone += try await ben.follow(limit: 200)
         #expect(gone.count == count + 2 && Set(gone).count == gone.count && ben.names == ["S", "trip", "night"])
-        // Back, and away again before anything was done about it.
+        // Moved back, and away again before its task ran.
         #expect(try await tree.move("day", below: "trip") == nil)
         #expect(try await tree.move("day", below: "other") == nil)
         try await tree.scene.world.runAllTasks()
@@ -114,7 +114,7 @@ import Testing
         try await tree.scene.world.runAllTasks()
         #expect(try await ben.databaseChanges().zones.allSatisfy { $0.deletion != nil })
 
-        // Shared again, its URL is the one it had, under another record name too.
+        // Shared again, it has its old URL, even under another record name.
         try await tree.join("trip", as: "S2", ["_ben": .readWrite])
         #expect(try await tree.guid("S2") == guid)
         #expect(try await tree.found(["trip", "stop"], by: ben) == ["trip", "stop"])
@@ -242,7 +242,7 @@ import Testing
         let root = try await tree.ada.lookup(["S"], zone: Self.zone).first?.record
         let moved = RecordOperation.share(.update, ShareChange(forRecord: "other"), tag: root?.recordChangeTag, name: "S")
         #expect(try await tree.ada.modify([moved], zone: Self.zone).first?.error == .rootStays)
-        // Moving a root within what nobody sees is the owner's affair.
+        // The owner may move a root within unshared records.
         #expect(try await tree.move("trip", below: "note") == nil)
         let zoneWide = try await ShareScene(.memory)
         try await zoneWide.share(SharePermission.none)
@@ -261,7 +261,7 @@ import Testing
         #expect(saved.compactMap(\.error) == [] && saved[1].record?.share?.recordName == "N")
         _ = try await tree.scene.accept(try await tree.guid("N"), by: "_ben")
         #expect(try await tree.found(TreeScene.names + ["N", "new", "leaf"], by: tree.guest("_ben")) == ["N", "new", "leaf"])
-        // The share and its root may go together.
+        // The share and its root may be deleted together.
         let gone = try await tree.ada.modify(["leaf", "new", "N"].map { .delete($0) }, zone: Self.zone)
         #expect(gone.compactMap(\.error) == [])
         #expect(try await tree.scene.world.check() == [])
@@ -282,7 +282,7 @@ import Testing
         (ben.token, ben.names) = (nil, [])
         _ = try await ben.follow()
         #expect(ben.names == ["S", "trip", "day", "night", "stop"])
-        // A token of the owner's own is not one of a guest's.
+        // A token of the owner is not valid for a guest.
         let adas = try await tree.ada.changes(Self.zone).syncToken
         await #expect(throws: ServerError.tokenExpired) { try await ben.user.changes(Self.zone, after: adas) }
     }
@@ -330,7 +330,7 @@ import Testing
         let answer = try await ben.modify([.delete("note")], zone: Self.zone).first
         #expect(answer?.tombstone == Tombstone(recordName: "note", recordType: nil, zoneID: answer?.tombstone?.zoneID))
         #expect(try await tree.found(["note"], by: tree.ada) == ["note"])
-        // The root, saved whole, keeps the place that Ben does not see.
+        // The root, saved whole, keeps the parent that Ben does not see.
         #expect(try await error(.make(.forceReplace, "trip", TreeScene.text("x"), parent: .clear)) == nil)
         #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.parent?.recordName == "above")
     }
@@ -404,7 +404,7 @@ import Testing
                 forgot == (step > Limits.sharedPlacesPerRecord ? ChangeNumber(run: 1, seq: Int64(step - Limits.sharedPlacesPerRecord) + 1) : .zero))
             #expect(places.view == position.view && places.places.count <= Limits.sharedPlacesPerRecord)
         }
-        // Back in a view, there is no departure from it; what is forgotten anyway goes too.
+        // A return to a view ends its departure; forgotten departures are removed too.
         let back = places.moved(
             to: SharedPosition(view: FeedView(rawValue: Int64(count - 1))), at: ChangeNumber(run: 1, seq: 99), from: "Note",
             forgotten: ChangeNumber(run: 1, seq: 10))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What follows from a share elsewhere: files, notifications, accounts that go.
+/// Tests of effects of a share elsewhere: files, notifications, deleted accounts.
 @Suite struct ShareEffectTests {
     private static let zone = ShareScene.zone
 
@@ -23,7 +23,7 @@ import Testing
         let owners = try await ada.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
         #expect(try await scene.bytes(of: owners, by: ada) == [1, 2, 3])
         await #expect(throws: ServerError.writeNotPermitted) { try await scene.file([4], by: cleo) }
-        // A zone that is not shared is not reached by the URL of a file in it.
+        // The URL of a file does not give access to an unshared zone.
         try await ada.makeZone("Other")
         await #expect(throws: ServerError.unknownDownload) { try await scene.bytes(of: owners, by: scene.guest("_eve")) }
         try await ada.modify([.delete(ShareNames.ofZone)], zone: Self.zone)

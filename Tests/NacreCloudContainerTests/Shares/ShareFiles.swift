@@ -6,7 +6,7 @@ import NacreCloudWire
 
 // Files of shared zones, as users send and fetch them.
 extension ShareScene {
-    /// The user on a device, which sending takes.
+    /// Returns the user on a device, which an upload needs.
     static func onDevice(_ user: TestCloudUser) -> TestCloudUser {
         var user = user
         let name = user.caller.userRecordName ?? ""
@@ -31,7 +31,7 @@ extension ShareScene {
         ).singleFile
     }
 
-    /// Fetches a file by the URL that it was shown with.
+    /// Fetches a file by its download URL.
     func bytes(of asset: Asset?, by user: TestCloudUser) async throws -> [UInt8] {
         let token = (asset?.downloadURL ?? "").dropFirst(AssetLinks.downloadPath.count).dropLast("/${f}".count)
         let permit = try world.cloud.downloadPermit(String(token))
@@ -41,7 +41,7 @@ extension ShareScene {
         return bytes
     }
 
-    /// What the deprecated feed of the zone names, in one page.
+    /// Returns the names in the deprecated feed of the zone, in one page.
     func recordChanges(by user: TestCloudUser) async throws -> Set<String> {
         let request = RecordsChangesRequest(
             ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: Self.zone, ownerRecordName: user.zoneOwner)))
@@ -49,8 +49,8 @@ extension ShareScene {
         return Set(page.records.compactMap(\.recordName))
     }
 
-    /// What somebody may do with the file of a record that its owner has put there.
-    /// - Parameter asked: `download`, by the URL that they are shown, or `stolen`, by that which the owner is shown; else `reref`.
+    /// Returns what a user may do with the file of a record.
+    /// - Parameter asked: `download`, by the user's URL; `stolen`, by the owner's; otherwise `reref`.
     func outcome(ofFile asked: String, of record: String, by asker: TestCloudUser) async throws -> String {
         let (ada, asker) = (Self.onDevice(ada), Self.onDevice(asker))
         let fields: RecordFields = ["f": .asset(try await file([1, 2, 3], of: record, by: ada))]

@@ -5,9 +5,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Three users at one zone, at random: the owner invites by name, by address and by one-time URLs, makes administrators, opens, closes, answers requests,
-/// blocks, stops and deletes; the others accept by any URL that there was, ask for access and leave; all of them write. Each answer is held against an
-/// oracle that keeps lists and recomputes who may do what; and what each follower has heard against what it may see.
+/// Tests with three random users at one zone. The owner invites by name, by address and by one-time URLs, makes
+/// administrators, opens, closes, answers requests, blocks, stops and deletes. The others accept by any earlier URL,
+/// request access and leave; all write. An oracle that recomputes permissions from lists checks each answer, and each
+/// follower's copy.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
     private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 600, whole: 1500)
 
@@ -21,7 +22,7 @@ import Testing
             }
         }
         #expect(run.faults == [], "\(run.random) \(engine)")
-        // A run in which nobody takes part, or everybody always does, finds nothing.
+        // A run in which the guests never or always take part finds nothing.
         #expect(run.allowed > Self.steps / 20 && run.refused > Self.steps / 20, "\(run.random)")
         let rare = [run.claimed, run.late, run.asked, run.joined]
         #expect(rare.allSatisfy { $0 > 0 }, "\(run.random) \(rare)")
@@ -30,7 +31,7 @@ import Testing
     }
 }
 
-/// The naive account of a shared zone.
+/// A naive model of a shared zone.
 private struct ShareOracle {
     enum Invitation {
         case name, mail
@@ -41,7 +42,7 @@ private struct ShareOracle {
         var isPublic = false
         var isAccepted = false
         var isAdministrator = false
-        /// How they were invited; nil: they came by a URL.
+        /// The kind of invitation; nil: they came by a URL.
         var invitation: Invitation?
 
         private var rank: Int {
@@ -53,20 +54,20 @@ private struct ShareOracle {
     /// nil: not shared.
     var open: SharePermission?
     var guests: [String: Guest] = [:]
-    /// Addresses that are invited, of whom.
+    /// mailed[address]: the permission of an invited address.
     var mailed: [String: SharePermission] = [:]
-    /// One-time URLs that nobody has claimed, by their secrets.
+    /// seats[secret]: the permission of an unclaimed one-time URL.
     var seats: [String: SharePermission] = [:]
     var takesRequests = false
     var requesters: Set<String> = []
     var blocked: Set<String> = []
 
-    /// Who reads secrets.
+    /// Users who can read secrets.
     var readers: Set<String> { Set(guests.filter { $0.value.isAdministrator && permission(of: $0.key) != .none }.keys) }
 
     mutating func end() { self = ShareOracle(texts: texts) }
 
-    /// What a save of the owner does beside what it says.
+    /// Applies the side effects of a save of the owner.
     mutating func settle() {
         requesters.subtract(guests.keys)
         if (open ?? .none) != .none { requesters = [] }
@@ -101,12 +102,12 @@ private struct ShareRun {
     var faults: [String] = []
     var allowed = 0
     var refused = 0
-    /// One-time URLs that were claimed and tried too late; requests, and places that became one.
+    /// One-time URLs that were claimed, and tried too late; access requests, and joined places.
     var (claimed, late, asked, joined) = (0, 0, 0, 0)
     private var guests: [String] = []
     private var callers: [String: Caller] = [:]
     private var addresses: [String: String] = [:]
-    /// Secrets that lead nowhere any more.
+    /// Secrets that are no longer valid.
     private var spent: Set<String> = []
     private var followers: [String: Follower] = [:]
     private var guid = "unknown"
@@ -180,7 +181,7 @@ private struct ShareRun {
         try await scene.ada.lookup([ShareNames.ofZone], zone: ShareScene.zone).first?.record?.sharing?.value.participants ?? []
     }
 
-    /// Invites somebody, or gives a participant another permission.
+    /// Invites a user, or changes a participant's permission.
     private mutating func invite() async throws {
         let guest = any()
         let permission = [SharePermission.readOnly, .readWrite, .none].randomElement(using: &random) ?? SharePermission.none
@@ -200,7 +201,7 @@ private struct ShareRun {
         if isKnown {
             oracle.guests[guest]?.permission = permission
         } else {
-            // Who has asked is approved, with the address that they asked with.
+            // A requester is approved, with the address of the request.
             oracle.guests[guest] = .init(
                 permission: permission, isAdministrator: isAdministrator, invitation: oracle.requesters.contains(guest) ? .mail : .name)
         }
@@ -217,7 +218,7 @@ private struct ShareRun {
         oracle.settle()
     }
 
-    /// Adds a one-time URL, or takes one back.
+    /// Adds a one-time URL, or removes one.
     private mutating func offer() async throws {
         guard oracle.open != nil else { return }
         var list = try await listed()
@@ -270,7 +271,7 @@ private struct ShareRun {
         return try await scene.ada.modify([.share(.update, change, tag: tag)], zone: ShareScene.zone).first?.record
     }
 
-    /// Allows requests or no more.
+    /// Allows access requests, or stops them.
     private mutating func take() async throws {
         guard oracle.open != nil else { return }
         oracle.takesRequests = !random.chance(4)
@@ -360,7 +361,8 @@ private struct ShareRun {
         expect(error == expected, "\(guest) asks: \(String(describing: error))")
     }
 
-    /// The owner sees each place, and each URL that waits: another one where somebody has read it who reads it no more.
+    /// Checks that the owner sees each place and each open URL; a URL changes if a user has read it who may not read
+    /// it any more.
     private mutating func lookAtPlaces(readBefore: Set<String>) async throws {
         guard oracle.open != nil else { return spent.formUnion(oracle.seats.keys) }
         let share = try await scene.ada.lookup([ShareNames.ofZone], zone: ShareScene.zone).first?.record?.sharing?.value
@@ -393,7 +395,7 @@ private struct ShareRun {
         }
     }
 
-    /// - Returns: nil: the zone is not there.
+    /// Returns the result; nil: the zone does not exist for the user.
     private func modify(_ operation: RecordOperation, by user: String) async throws -> RecordResult? {
         do {
             let asker = user == ShareScene.ada ? scene.ada : scene.guest(user)
@@ -453,7 +455,8 @@ private struct ShareRun {
         return text
     }
 
-    /// Follows the shared database, once its tasks are done: the zones, then what changed in the one that is there. Each record is told once.
+    /// Follows the shared database, once its tasks are done: the zones, then the changes of an existing one. Each
+    /// record is reported once.
     private mutating func follow(_ guest: String) async throws {
         try await scene.world.runAllTasks()
         let user = scene.guest(guest)

@@ -5,11 +5,13 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Who may do what in a shared zone: a line is what is asked, a cell who asks. Written from CloudKit's `CKShare`: participants who may write change or
-/// delete any record but the share, all who take part may leave, the owner and administrators say who takes part, and a stranger finds nothing.
+/// Tests of permissions in a shared zone: a line is a request, a column a user. Written from CloudKit's `CKShare`.
+/// Participants who may write change or delete any record but the share. All participants may leave. The owner and
+/// administrators change the participants. A stranger finds nothing.
 ///
-/// `stolen`: a file by the URL that the owner was shown, which the server tells from the asker's by its credential. `reref`: for another field.
-/// `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `gone`: ZONE_NOT_FOUND; `leave`: done, and the asker takes part no more; `stop`: done, and nobody does.
+/// `stolen`: a download by the owner's URL, which the server distinguishes by its credential. `reref`: for another
+/// field. `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `gone`: ZONE_NOT_FOUND; `leave`: done, and the user takes
+/// part no more; `stop`: done, and the share ends.
 @Suite struct ShareMatrixTests {
     static let columns = [
         "owner", "adminRW", "adminRO", "adminNO", "writer", "reader", "nothing", "openRW", "openRO", "invited", "invitedAd",
@@ -44,7 +46,7 @@ import Testing
         accept       yes    yes      yes      yes      yes     yes     yes      yes     yes     yes      yes        no    no       no
         """
 
-    /// The asker's place in a fresh zone.
+    /// Makes a fresh zone with the user's place.
     private func seat(_ column: String) async throws -> (scene: ShareScene, asker: TestCloudUser) {
         let scene = try await ShareScene(TestCloud(try await Engine.memory.makeStore(), assets: MemoryAssets()))
         guard column != "owner" else {
@@ -66,7 +68,7 @@ import Testing
         if !["invited", "invitedAd", "stranger"].contains(column) { _ = try await scene.accept(guid, by: "_asker") }
         if column == "left" { try await scene.guest("_asker").modify([.delete(ShareNames.ofZone)], zone: ShareScene.zone) }
         if column == "removed" { try await scene.share(nil, [.invite("_other", .readWrite)]) }
-        // Who is let in does not depend on tasks that have run.
+        // Admission does not depend on tasks that have run.
         if column.utf8.count % 2 == 0 { try await scene.world.runAllTasks() }
         return (scene, scene.guest("_asker"))
     }
@@ -148,7 +150,7 @@ import Testing
             } catch let error as ServerError {
                 given.append(word(error))
             }
-            // Whatever was asked, who was not let in has changed nothing, and who was not asked for is still there.
+            // A refused user has changed nothing, and other participants are unchanged.
             if ["gone", "no", "bad"].contains(given.last) {
                 #expect(try await scene.ada.lookup(["note"], zone: ShareScene.zone).first?.record?.fields["text"] == .string("first"))
             }

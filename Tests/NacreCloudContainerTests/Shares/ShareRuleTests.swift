@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rules of shares as truth tables. CloudKit: `CKShare`; docs/decisions/sharing.md.
+/// Tests of the rules of shares, as tables. CloudKit: `CKShare`; docs/decisions/sharing.md.
 @Suite struct ShareRuleTests {
     private static let owner = ShareJudge.owner("_ada")
     private static let administrator = ShareJudge.administrator(owner: "_ada")
@@ -49,7 +49,7 @@ import Testing
         var before: ShareState?
         var judge = ShareRuleTests.owner
         var change: ShareChange
-        /// Who takes part afterwards, by name; or the error.
+        /// The participants afterwards, by name; or the error.
         var after: Result<[String], ServerError>
     }
 
@@ -246,7 +246,7 @@ import Testing
         var secret: String?
         var state: ShareState
         var status: String
-        /// What accepting makes of the user; nil: nothing changes.
+        /// The user's permission after accepting; nil: unchanged.
         var accepted: Result<SharePermission?, ServerError>
     }
 
@@ -394,7 +394,7 @@ import Testing
             let details = state.details(for: user, owner: "_ada")
             #expect(details.participants.map { $0.identity.userRecordName ?? "mail" } == expected, "\(user ?? "nobody")")
             let infos = details.participants.filter { $0.identity.lookupInfo != nil }.map { $0.identity.userRecordName ?? "mail" }
-            // Dora is a public user of a closed share: as nobody is, and all the same she sees herself alone.
+            // Dora is a public user of a closed share: a non-participant, who still sees herself alone.
             #expect(infos == (expected == everybody ? Array(everybody.dropFirst()) : expected.filter { $0 == user }), "\(user ?? "nobody")")
             #expect(details.currentUserParticipant?.identity.userRecordName == (expected.contains(user ?? "") ? user : nil))
             #expect(details.owner.role == .owner)

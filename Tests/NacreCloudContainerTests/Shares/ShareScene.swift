@@ -3,7 +3,7 @@ import NacreCloudWire
 
 @testable import NacreCloudContainer
 
-/// Ada's zone Trip, and others to share it with.
+/// Ada's zone Trip, and other users to share it with.
 struct ShareScene: Sendable {
     static let zone = "Trip"
     static let ada = "_ada"
@@ -29,7 +29,7 @@ struct ShareScene: Sendable {
 
     func user(_ name: String) -> TestCloudUser { world.user(name) }
 
-    /// A user at Ada's zones.
+    /// Returns a user at Ada's zones.
     func guest(_ name: String) -> TestCloudUser { world.user(name).at(Self.ada) }
 
     /// Saves the share of Ada's zone.
@@ -49,7 +49,7 @@ struct ShareScene: Sendable {
         ).first
     }
 
-    /// What stands in the URL of Ada's share.
+    /// Returns the short GUID of Ada's share.
     func guid(zone: String = zone) async throws -> String {
         try await ada.lookup([ShareNames.ofZone], zone: zone).first?.record?.sharing?.value.shortGUID ?? ""
     }
@@ -76,7 +76,7 @@ struct ShareScene: Sendable {
         try await world.runAllTasks()
     }
 
-    /// The zones that a user's shared database lists.
+    /// Returns the zones that a user's shared database lists.
     func zones(of name: String) async throws -> [ZoneID] {
         let user = guest(name)
         return try await world.cloud.listZones(in: user.target, by: user.caller).zones.compactMap { $0.zone?.zoneID }

@@ -4,10 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Who is told of a change by a subscription to the shared database: a line is what the owner saves or deletes, a cell who has subscribed, before they took
-/// part or not. Written from CloudKit's `CKDatabaseSubscription`: a participant's devices hear that what is shared with them has changed.
+/// Tests of notifications by a subscription to the shared database: a line is the owner's save or deletion, a column
+/// a user, who subscribed before or after joining. Written from CloudKit's `CKDatabaseSubscription`: a participant's
+/// devices are notified of changes to what is shared with them.
 ///
-/// `told`; `-`: nothing, not even that something happened.
+/// `told`; `-`: no notification at all.
 @Suite struct ShareToldMatrixTests {
     static let columns = ["adminRW", "writer", "reader", "nothing", "openRW", "openRO", "invited", "left", "removed", "stranger"]
 
@@ -24,7 +25,7 @@ import Testing
 
     private static let zone = TreeScene.zone
 
-    /// Ada's tree, of which `trip` is shared, and Bob's device, which has subscribed.
+    /// Makes Ada's tree with the shared `trip`, and Bob's device with its subscription.
     private func seat(_ column: String) async throws -> (people: SubscriptionScene, owner: TestCloudUser, bob: SubscriptionScene.Device) {
         let people = try await SubscriptionScene(try await Engine.memory.makeStore())
         let (ada, bob) = (try await people.signIn("ada"), try await people.signIn("bob"))
@@ -47,7 +48,7 @@ import Testing
             ], zone: Self.zone)
         let share = try #require(saved.last?.record)
         let request = SharesRequest(shortGUIDs: [.init(value: try #require(share.sharing?.value.shortGUID))])
-        // Subscribed before and after it began, in turns.
+        // Subscribed before or after joining, alternately.
         if column.utf8.count % 2 == 0 { try await people.subscribe(bob, .database("shared"), in: .shared) }
         if !["invited", "stranger"].contains(column) { _ = try await people.cloud.acceptShares(request, in: people.target(.public), by: bob.caller) }
         if column.utf8.count % 2 == 1 { try await people.subscribe(bob, .database("shared"), in: .shared) }
@@ -75,7 +76,7 @@ import Testing
             #expect(done.allSatisfy { $0.error == nil })
             let told = try await people.told(bob)
             given.append(told.isEmpty ? "-" : "told")
-            // What is told names the subscription, and no record, zone or owner.
+            // The notification names the subscription, and no record, zone or owner.
             #expect(told.allSatisfy { $0.summary == "shared" && !$0.text.contains(name + "\"") })
         }
         #expect(given == Array(words.dropFirst()), "the line would be\n\((words.prefix(1) + given).joined(separator: "  "))")

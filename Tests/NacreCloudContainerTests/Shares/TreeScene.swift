@@ -4,8 +4,8 @@ import NacreCloudWire
 
 @testable import NacreCloudContainer
 
-/// Ada's zone Trip with a tree: `above`, below it `trip` and `other`, below `trip` the records `day` and `night`, below `day` the record `stop`. `note` stands
-/// by itself.
+/// Ada's zone Trip with a tree: `above`, below it `trip` and `other`, below `trip` the records `day` and `night`,
+/// below `day` the record `stop`. `note` stands by itself.
 struct TreeScene: Sendable {
     static let zone = ShareScene.zone
     let scene: ShareScene
@@ -50,14 +50,14 @@ struct TreeScene: Sendable {
         try await ada.lookup([name], zone: Self.zone).first?.record?.sharing?.value.shortGUID ?? ""
     }
 
-    /// Puts a record below another; nil: below none.
+    /// Moves a record below another; nil: below none.
     @discardableResult
     func move(_ name: String, below parent: String?, by user: TestCloudUser? = nil) async throws -> ServerError? {
         let change: RecordChange.ParentChange = parent.map { .set(Reference(recordName: $0, action: .none)) } ?? .clear
         return try await (user ?? ada).modify([.make(.forceUpdate, name, parent: change)], zone: Self.zone).first?.error
     }
 
-    /// What a user finds of these names.
+    /// Returns which of these names a user finds.
     func found(_ names: [String], by user: TestCloudUser) async throws -> Set<String> {
         Set(try await user.lookup(names, zone: Self.zone).compactMap { $0.record?.recordName })
     }
@@ -74,7 +74,7 @@ struct TreeFollower {
     init(_ user: TestCloudUser) { self.user = user }
 
     /// Reads on to the end.
-    /// - Returns: what it heard, in order; a deletion with a minus.
+    /// - Returns: The record names in order; a deletion has a minus.
     mutating func follow(limit: Int = 3) async throws -> [String] {
         var heard: [String] = []
         var more = true

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A zone that is shared, from its share to the last participant who leaves, over every engine. CloudKit: `CKShare`; docs/decisions/sharing.md.
+/// Tests of a shared zone, from its share to the last participant who leaves, over every engine. CloudKit: `CKShare`;
+/// docs/decisions/sharing.md.
 @Suite struct ZoneShareTests {
     private static let zone = ShareScene.zone
     private static let trip = ZoneID(zoneName: ShareScene.zone, ownerRecordName: ShareScene.ada)
@@ -52,7 +53,7 @@ import Testing
         let fields: RecordFields = ["cloudkit.title": .string("Our trip"), "cloudkit.type": .string("trip"), "color": .string("red")]
         #expect(try await scene.share(SharePermission.none, fields: fields)?.record?.fields == fields)
         var token = try await scene.ada.changes(Self.zone).syncToken
-        /// The names that a share comes with in the feed, once each step is done.
+        /// Returns the names that come with a share in the feed, after each step.
         func told() async throws -> [Set<String>] {
             let page = try await scene.ada.changes(Self.zone, after: token)
             token = page.syncToken
@@ -175,7 +176,7 @@ import Testing
         store.reset()
         #expect(try await scene.resolve(guid, by: "_ben").error == .notInvited)
         reads.append(store.transactions.count)
-        // A database that nobody has is looked for each time.
+        // A database that does not exist is searched each time.
         #expect(Set(reads).count <= 2 && (reads.max() ?? 0) - (reads.min() ?? 0) <= 1, "\(reads)")
     }
 
@@ -239,7 +240,7 @@ import Testing
         #expect(first.zoneID == other && first.records.contains { $0.recordName == "hers" })
         #expect(error == .zoneNotFound(hidden))
         #expect(third.zoneID == Self.trip && third.records.contains { $0.recordName == "note" })
-        // A token of one zone is none of the other.
+        // A token of one zone is not valid for the other.
         let swapped = ChangesZoneRequest(zones: [.init(zoneID: Self.trip, syncToken: first.syncToken)])
         guard case .failure(_, .tokenExpired)? = try await scene.world.cloud.zoneChanges(swapped, in: ben.target, by: ben.caller).zones.first else {
             Issue.record("the token of another zone was taken")
@@ -286,7 +287,7 @@ import Testing
         try await scene.world.runAllTasks()
         #expect(try await ben.databaseChanges(after: token).zones.first?.deletion == .deleted)
         #expect(try await scene.ada.lookup(["note"], zone: Self.zone).first?.record != nil)
-        // Shared again, everybody is invited anew.
+        // Shared again, all users are invited anew.
         try await scene.join(["_ben": .readOnly])
         #expect(try await ben.databaseChanges(after: token).zones.map(\.deletion) == [nil])
         #expect(try await ben.changes(Self.zone, after: page.syncToken).records.isEmpty == false)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a device that never comes takes, all the way from a save to its queue: what `docs/operations.md` says of it.
+/// Tests of the cost of a device that never comes, from a save to its queue, as in `docs/operations.md`.
 @Suite(.timeLimit(.minutes(5))) struct AbsentDeviceTests {
-    /// Of what stands beside a payload in its row, and in one line of the push log: names of subscriptions, records and zones.
+    /// Bytes beside a payload in its row, and in one line of the push log: names of subscriptions, records and zones.
     private static let nameBytes = 1000
     private static let rows = Limits.notificationsPerDevice + Limits.pushLogRowsPerDevice
     private static let bytes =
@@ -19,7 +19,7 @@ import Testing
         let author: SubscriptionScene.Device
         let device: SubscriptionScene.Device
         let address: DeviceAddress
-        /// The server that is up now.
+        /// The current server.
         private(set) var test: TestCloud
         private var run: Int64 = 1
         private let names = (0..<50).map { "\($0) " + String(repeating: "n", count: 200) }
@@ -30,7 +30,7 @@ import Testing
             test = scene.test
             (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
             address = try #require(device.address)
-            // A notification of it has nearly all the room that there is.
+            // A notification of it takes nearly all the room.
             let id = String(repeating: "s", count: 200)
             try await scene.subscribe(device, .query(id, info: .alert(String(repeating: "x", count: Limits.payloadBytes - 900))))
             try await writer.modify(names.map { .create($0) })
@@ -43,18 +43,18 @@ import Testing
             return user
         }
 
-        /// As many notifications as there are notes, and no more records than before.
+        /// Makes as many notifications as there are notes, and no new records.
         mutating func change(_ number: Int) async throws {
             try await writer.modify(names.map { .update($0, ["count": .int64(Int64(number))]) })
         }
 
-        /// Ends the server, in the middle of what it has to tell, and starts another one.
+        /// Ends the server in the middle of its notifications, and starts another one.
         mutating func restart() async throws {
             run += 1
             try await store.reopen(run: run)
             let clock = test.clock.now
             test = TestCloud(store, seed: UInt64(run))
-            // The one that died had its tasks for so long.
+            // The dead server held its tasks for so long.
             test.clock.move(bySeconds: clock.secondsSince2001 - test.clock.now.secondsSince2001 + Limits.taskLeaseSeconds + 1)
         }
 
@@ -72,7 +72,7 @@ import Testing
         func waiting() async throws -> [QueuedNotification] { try await test.cloud.notifications(for: address, after: 0, limit: .max) }
     }
 
-    /// A user of whom some devices have gone away.
+    /// A user with some absent devices.
     private struct Away {
         let store: CountingStore
         let scene: SubscriptionScene
@@ -112,7 +112,7 @@ import Testing
         let kinds = away.store.transactions.filter { $0.rowsPut > 0 }
         #expect(kinds.isEmpty && away.notificationsPut == 0, "\(kinds)")
         #expect(try await away.waiting(0) == ["everything"])
-        // It has read the word, and may have fetched everything before this.
+        // It has read the notice, and may have fetched everything before this.
         try await away.save("later")
         #expect(away.notificationsPut == 1)
         #expect(try await away.waiting(0) == ["everything", "q later 1"])
@@ -149,7 +149,7 @@ import Testing
         var (most, full) = ((rows: 0, bytes: 0), 0)
         for number in 1...200 {
             try await scene.change(number)
-            // With what is not told yet, and with what is.
+            // Once with undelivered notifications, once without.
             if number.isMultiple(of: 60) { try await scene.restart() }
             try await scene.test.runAllTasks()
             let kept = try await scene.kept()

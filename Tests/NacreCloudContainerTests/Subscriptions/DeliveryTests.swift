@@ -5,7 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A push service that keeps what it is sent and answers as it is told.
+/// A push service that keeps its messages, and gives scripted answers.
 private final class PushRecorder: PushDelivering {
     private struct State {
         var sent: [(text: String, address: PushAddress)] = []
@@ -48,7 +48,7 @@ private final class PushRecorder: PushDelivering {
     func fault(of browser: WebPushAddress) -> ServerError? { nil }
 }
 
-/// What waits for a device that has registered an address is sent there, and is acknowledged when it was taken.
+/// Tests that notifications of a device with an address are pushed there, and are acknowledged once accepted.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
     private struct Scene {
         let scene: SubscriptionScene
@@ -75,7 +75,7 @@ private final class PushRecorder: PushDelivering {
 
         func save(_ names: String...) async throws { try await scene.user(author).modify(names.map { .create($0) }) }
 
-        /// Runs what is due, and what was sent meanwhile.
+        /// Runs due tasks, and returns the messages sent meanwhile.
         func sent() async throws -> [String] {
             pushes.forget()
             try await scene.test.runAllTasks()
@@ -111,7 +111,7 @@ private final class PushRecorder: PushDelivering {
         scene.pushes.answerNext(.retry(afterSeconds: 120), .retry(afterSeconds: nil), .retry(afterSeconds: nil))
         try await scene.save("a")
         #expect(try await scene.sent() == ["a"])
-        // What comes meanwhile does not make it impatient.
+        // New notifications do not shorten the pause.
         try await scene.save("b")
         scene.scene.test.clock.move(bySeconds: 119)
         #expect(try await scene.sent().isEmpty)
@@ -149,7 +149,7 @@ private final class PushRecorder: PushDelivering {
         #expect(try await (scene.waiting(), scene.tasks()) == (2, 0))
         try await scene.save("c")
         #expect(try await scene.sent().isEmpty)
-        // Registered again, it hears what it missed.
+        // Registered again, it gets the missed ones.
         try await scene.register("b")
         #expect(try await scene.sent() == ["a", "b", "c"])
     }
@@ -251,7 +251,7 @@ private final class PushRecorder: PushDelivering {
         #expect(last > 20 && last < 1000 && identities.count == 2)
     }
 
-    /// Who hears by itself, for how many seconds, whether it has acknowledged, and whether it is pushed to by then.
+    /// The device's own listening, for some seconds; whether it acknowledges, and whether it is pushed to by then.
     enum Listening: CaseIterable {
         case nothing, stream, poll, streamThatEnds, olderStream
     }
@@ -318,7 +318,7 @@ private final class PushRecorder: PushDelivering {
         #expect(try await scene.sent() == ["b"], "c came later")
         scene.scene.test.clock.move(bySeconds: 20)
         #expect(try await scene.sent() == ["c"])
-        // A stream that comes again and again, and acknowledges nothing, holds nothing up.
+        // A stream that reconnects again and again without acknowledging delays nothing.
         try await scene.save("d")
         try await scene.scene.test.runAllTasks()
         for _ in 0..<6 {

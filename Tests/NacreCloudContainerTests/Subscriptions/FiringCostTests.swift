@@ -4,12 +4,12 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a commit may cost those who wait for the writer, counted in rows and bytes.
+/// Tests of a commit's cost for those who wait for the writer, in rows and bytes.
 @Suite(.timeLimit(.minutes(5))) struct FiringCostTests {
-    /// What each of a crowd's subscriptions asks for.
+    /// The value that each of the subscriptions asks for.
     private static let one: RecordFields = ["count": .int64(1)]
 
-    /// Somebody with more subscriptions than a queue has room for, each with a long text, and several devices.
+    /// A user with more subscriptions than a queue has room for, each with a long text, and several devices.
     private struct Crowd {
         let scene: SubscriptionScene
         let author: SubscriptionScene.Device
@@ -46,7 +46,7 @@ import Testing
         #expect(writes.map(\.rowsPut).max() ?? 0 <= rows, "\(writes.map(\.rowsPut))")
         #expect(writes.map(\.bytesPut).max() ?? 0 <= Limits.notifyingChunk * 1000 + 2 * Limits.payloadBytes, "\(writes.map(\.bytesPut))")
         #expect(writes.filter { $0.bytesPut > 100_000 }.count > 3, "it takes several")
-        // Of 600 that fire for each device: a queue of them, and the word that takes its place.
+        // Of 600 notifications for each device: a full queue, and the notice in its place.
         let told = writes.reduce(0) { $0 + $1.notificationsPut }
         // This engine runs some bodies again.
         if engine != .sideBySide { #expect(told <= 6 * (Limits.notificationsPerDevice + 1), "\(told)") }
@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: [120, 260]) func `what fires once has fired, also for who is told to fetch everything`(_ count: Int) async throws {
         let crowd = try await Crowd(try await Engine.memory.makeStore(), subscriptions: count, devices: 1)
-        // The last that is looked at.
+        // The last subscription that is looked at.
         try await crowd.scene.subscribe(crowd.devices[0], .query("t", on: .create, once: true), in: .public)
         let others = try await crowd.scene.signIn("ada")
         try await crowd.scene.subscribe(others, .query("u", on: .create, once: true), in: .public)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Long random histories: subscriptions come and go while records change, and what devices are told is held against one who looks at everything.
+/// Tests with long random histories: subscriptions come and go while records change, and notifications are compared
+/// with a naive evaluator's.
 @Suite(.timeLimit(.minutes(5))) struct FiringHistoryTests {
     /// A record as the naive evaluator knows it.
     private struct Known: Equatable {
@@ -14,7 +15,7 @@ import Testing
     }
 
     private struct Naive {
-        /// By user and ID.
+        /// subscriptions[user][subscriptionID]
         var subscriptions: [String: [String: (filters: [QueryFilter], firesOn: FiresOn)]] = [:]
         var records: [String: Known] = [:]
 
@@ -75,7 +76,7 @@ import Testing
         let scene = try await SubscriptionScene(try await engine.makeStore(), people: people)
         var devices: [String: SubscriptionScene.Device] = [:]
         for person in people { devices[person] = try await scene.signIn(person) }
-        // Writers are other devices, so that everybody is told of everything.
+        // Writers are other devices, so that every device is notified of everything.
         var writers: [SubscriptionScene.Device] = []
         for person in people { writers.append(try await scene.signIn(person, isRegistered: false)) }
         var naive = Naive()
@@ -99,7 +100,7 @@ import Testing
             let writer = writers[Int.random(in: 0..<writers.count, using: &dice)]
             var new: Known?
             if old != nil, dice.chance(4) {
-                // Its creator alone may delete it.
+                // Only its creator may delete it.
                 guard let creator = writers.first(where: { $0.caller.userRecordName == old?.creator }) else { continue }
                 try await scene.user(creator, in: .public).modify([.delete(name)])
             } else {
@@ -134,7 +135,7 @@ import Testing
         let zones = ["Work", "Home", ZoneID.defaultZoneName]
         try await scene.user(devices[0]).makeZone("Work", "Home")
         let note = NotificationInfo.alert("told")
-        // By ID: in which zone and of which type it asks for what happens; nil: in any, of any. Those to records say which.
+        // By ID: the zone and the type that it asks for; nil: any. Only record subscriptions name the record.
         let all: [(subscription: Subscription, zone: String?, type: String?, tellsRecords: Bool)] = [
             (.zone("w", "Work", info: note), "Work", nil, false), (.zone("wn", "Work", type: "Note", info: note), "Work", "Note", false),
             (.zone("h", "Home", info: note), "Home", nil, false), (.database("d", info: note), nil, nil, false),

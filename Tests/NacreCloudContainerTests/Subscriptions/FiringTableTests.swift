@@ -4,9 +4,10 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Which change fires which subscription: scope, kind, the record before and after, the filter, and on whose device the change was made.
+/// Tests of which change fires which subscription: scope, kind, the record before and after, the filter, and the
+/// changing device.
 @Suite struct FiringTableTests {
-    /// A record before or after a commit: none, one that a filter on `open` lets through, or one that it does not.
+    /// A record before or after a commit: none, one that a filter on `open` matches, or another.
     enum State: String, CaseIterable { case none, matching, other }
 
     private static let zone = ZoneAddress(database: DatabaseID(rawValue: 7), zone: 9)
@@ -30,7 +31,7 @@ import Testing
             row: RecordRow(name: "n", type: "Note", number: .zero, isTombstone: false, parent: nil, body: body), content: content)
     }
 
-    /// nil: the commit did nothing.
+    /// Returns the transition; nil: the commit did nothing.
     private static func transition(_ old: State, _ new: State) -> RecordTransition? {
         switch (record(old), record(new, text: "b")) {
         case (nil, nil): nil
@@ -46,7 +47,7 @@ import Testing
     private func fires(_ subscription: Subscription, _ transition: RecordTransition, in zone: String, of scope: DatabaseKey.Scope) -> Bool {
         let key = Self.database(scope)
         let rule = FiringRule(subscription, by: SubscriptionRule(database: key, schema: Self.schema, caller: Caller(.user("_ann"))))
-        // What a task keeps of it must say the same.
+        // The part that a task keeps must give the same result.
         let kept = transition.only(["open"], in: Self.zone)
         let fires = rule.fires(for: kept, inZoneNamed: zone, of: key)
         #expect(fires == rule.fires(for: transition, inZoneNamed: zone, of: key))
@@ -55,13 +56,13 @@ import Testing
 
     private static let isOpen = [QueryFilter.equals("open", .string("yes"))]
 
-    /// What a query subscription with the filter tells, by what it fires on; without it every state matches.
+    /// Returns what fires a query subscription with the filter; without a filter every state matches.
     private static func expected(_ old: State, _ new: State, filtered: Bool) -> FiresOn {
         let matches = { (state: State) in state != .none && (state == .matching || !filtered) }
         switch (old, new) {
         case (.none, .none): return []
         case (.none, _): return matches(new) ? .create : []
-        // CloudKit: a record that leaves what a query finds is not deleted.
+        // CloudKit: a record that leaves a query's results is not deleted.
         case (_, .none): return matches(old) ? .delete : []
         default: return matches(new) ? .update : []
         }
@@ -169,7 +170,7 @@ import Testing
         }
     }
 
-    /// Who changes, and which devices hear of it.
+    /// The changing user, and the notified devices.
     @Test(arguments: [DatabaseKey.Scope.private, .public])
     func `all devices of all subscribers hear of a change but the one that made it`(_ scope: DatabaseKey.Scope) async throws {
         let scene = try await SubscriptionScene(try await Engine.memory.makeStore())

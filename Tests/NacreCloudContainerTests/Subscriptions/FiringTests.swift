@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Changes that are told, from the save to the device's queue, over every engine.
+/// Tests of notifications from the save to the device's queue, over every engine.
 @Suite struct FiringTests {
     @Test(arguments: Engine.ofRules) func `changes are told in their order, with what became of each record`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
@@ -149,7 +149,7 @@ import Testing
         #expect(try await tasks() == 0, "of another type")
     }
 
-    /// Filters that a record with the count 5 does not pass, each of them of another user.
+    /// Filters that a record with the count 5 does not pass, each of another user.
     private static let vain: [@Sendable (Int) -> QueryFilter] = [
         { .equals("text", .string("other \($0)")) },
         { QueryFilter(.lessThan, fieldName: "count", value: .double(4 - Double($0) / 3)) },
@@ -178,11 +178,11 @@ import Testing
         try await Self.fill(scene, count: 20_000, Self.vain[kind])
         let among = try await cost("second")
         #expect(among.told == ["mine second 1"])
-        // The counts of its terms, and of others' subscriptions the few that lie next to the value.
+        // The counts of its terms, and the few of others' subscriptions that lie next to the value.
         #expect(among.save == alone.save && among.task <= alone.task + (kind == 0 ? 0 : 5), "\(alone) \(among)")
     }
 
-    /// Puts subscriptions of as many users, as they keep them, into the public database.
+    /// Puts subscriptions of as many users, in their stored form, into the public database.
     private static func fill(_ scene: SubscriptionScene, count: Int, _ filter: (Int) -> QueryFilter) async throws {
         let key = DatabaseKey(
             container: SubscriptionScene.container, environment: SubscriptionScene.environment, scope: .public, owner: "")
@@ -212,7 +212,7 @@ import Testing
                 operations: (start..<min(start + 100, count)).map { .create(.query("s\($0)", [.equals("text", .string("x"))], on: .create)) })
             _ = try await scene.cloud.modifySubscriptions(request, in: scene.target(.private), by: device.caller)
         }
-        // A queue has room for a part of them: all are told, and the queue says that it is full.
+        // A queue has room for a part of them: all are fired, and the queue says that it is full.
         try await scene.user(author).modify([.create("a", ["text": .string("x")])])
         let told = try await scene.told(device)
         #expect(told.first?.summary == "everything" && told.count < Limits.notificationsPerDevice)

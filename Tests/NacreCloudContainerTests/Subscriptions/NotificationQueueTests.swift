@@ -4,14 +4,15 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What waits for a device: bounded, in order, each once, and never lost without a word. Over every engine.
+/// Tests of a device's queue: bounded, in order, each notification once, and never lost without a notice. Over every
+/// engine.
 @Suite struct NotificationQueueTests {
     private struct Scene {
         let scene: SubscriptionScene
         let device: SubscriptionScene.Device
         let place: AccountPlace
         let address: DeviceAddress
-        /// Nobody has begun to tell of what is told: the queue is read only where that has a bearing on it.
+        /// Whether the notifications count as new: the queue is read only where that matters.
         var areNew = false
 
         var cloud: Cloud { scene.cloud }
@@ -120,7 +121,7 @@ import Testing
         try await scene.tell(scene.payload("b"))
         #expect(try await scene.names() == ["a", "b"])
         scene.scene.test.clock.move(bySeconds: 2)
-        // Whether or not the upkeep has been there.
+        // With the upkeep, and without.
         if engine == .memory { _ = try await scene.cloud.removeExpired() }
         #expect(try await scene.names() == ["everything"])
         #expect(try await scene.cloud.takeNotification(for: scene.address) != nil)
@@ -137,7 +138,7 @@ import Testing
         scene.scene.test.clock.move(bySeconds: Limits.notificationSeconds + 1)
         _ = try await scene.cloud.removeExpired()
         try await scene.tell(scene.payload("c"))
-        // The stream that heard it has it; what was lost before it is told of nevertheless.
+        // The stream that delivered it acknowledges it; the earlier loss is still reported.
         #expect(try await scene.cloud.acknowledge(through: 3, for: scene.address) == 3)
         #expect(try await scene.names() == ["everything"])
         try await scene.tell(scene.payload("d"))
@@ -176,14 +177,14 @@ import Testing
         #expect(try await scene.names() == ["everything"])
     }
 
-    /// A notification may be heard before the disk has it: its number is never another's.
+    /// A notification may be delivered before the disk has it: its number is never used again.
     @Test(arguments: Engine.ofRules) func `a number that a power cut took back is no other notification's`(_ engine: Engine) async throws {
         let store = try await ReopenableStore(engine, run: 1)
         let scene = try await Scene(store)
         try await scene.tell(scene.payload("a"))
         #expect(try await scene.waiting().map(\.number) == [1])
         try await store.reopen(run: 2)
-        // The device says that it has a second one, of which the server knows nothing any more.
+        // The device acknowledges a second one, which the server has lost.
         try await scene.tell(scene.payload("b"))
         let numbers = try await scene.waiting().map(\.number)
         #expect(numbers.count == 2 && numbers[0] == 1 && numbers[1] > 1_000_000)
@@ -243,7 +244,7 @@ import Testing
         try await scene.tell(scene.payload("a"))
         #expect(try await scene.waiting().isEmpty, "the first one made room")
         for address in addresses { #expect(try await scene.cloud.notifications(for: address, after: 0, limit: 5).count == 1) }
-        // One that comes again is the same.
+        // A device that registers again is the same.
         let again = try await scene.cloud.registerDevice(
             "tab 5", in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
         #expect(again == addresses[5])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What a notification says, and what is left out of one that is too long.
+/// Tests of a notification's payload, and of the parts left out of one that is too long.
 @Suite struct PayloadTests {
     private static let database = DatabaseKey(container: "iCloud.a.b", environment: .development, scope: .private, owner: "_ann")
     private static let zone = ZoneAddress(database: DatabaseID(rawValue: 7), zone: 9)
@@ -83,7 +83,7 @@ import Testing
         #expect(payload(.query("s"), transition()).priority == .low)
     }
 
-    /// The properties of a notification by how they show in its JSON, the least important first. CloudKit: CKNotification.h.
+    /// The properties of a notification in its JSON, the least important first. CloudKit: CKNotification.h.
     private static let order = [
         #""subtitle""#, #""subtitle-loc-args""#, #""subtitle-loc-key""#, #""title""#, #""title-loc-args""#, #""title-loc-key""#, #""ckuserid""#,
         #""cid""#, #""rid""#, #""zid""#, #""fo""#, #""af""#, #""content-available""#, #""category""#, #""sound""#, #""launch-image""#,
@@ -108,7 +108,7 @@ import Testing
         info.shouldSendContentAvailable = true
         info.additionalFields = ["text"]
         var seen = Set<Int>()
-        // The text in the middle grows, until nothing is left that could go.
+        // The text in the middle grows, until nothing is left to drop.
         for length in stride(from: 0, through: 6000, by: 8) {
             info.alertBody = "b"
             var long = payload(.query("s", info: info), transition(.created, ["text": .string("v")]))
@@ -116,7 +116,7 @@ import Testing
             long.alert.key = String(repeating: "k", count: length)
             let told = text(long, badge: 1)
             let there = Self.order.map(told.contains)
-            // What is gone is a beginning of the order.
+            // The dropped properties are the first of the order.
             let gone = there.firstIndex(of: true) ?? there.count
             #expect(there[gone...].allSatisfy { $0 }, "\(length)")
             #expect(told.contains(#""p":1"#) == (gone > 0))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What an administrator is told of why a device was told, or not.
+/// Tests of an administrator's view of why a device was notified, or not.
 @Suite(.timeLimit(.minutes(5))) struct PushLogTests {
     private struct Scene {
         let scene: SubscriptionScene
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// The name of the step that stands in the way, and what it says.
+    /// Returns the names and texts of the failed steps.
     private func obstacle(_ found: NotificationExplanation) -> String {
         found.steps.filter { !$0.isPassed }.map { "\($0.name): \($0.text)" }.joined(separator: "; ")
     }

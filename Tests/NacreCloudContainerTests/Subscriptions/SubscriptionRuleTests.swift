@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// What may be subscribed to, and where: the rules as values.
+/// Tests of valid subscriptions and their databases: the rules as values.
 @Suite struct SubscriptionRuleTests {
     private static var schema: Schema {
         var schema = Schema()
@@ -22,7 +22,7 @@ import Testing
         return SubscriptionRule(database: key, schema: schema, caller: Caller(.user("_ann"))).fault(of: subscription)
     }
 
-    /// By kind, which databases take it.
+    /// The databases that take each kind.
     @Test(arguments: [
         (Subscription.query("s"), [DatabaseKey.Scope.public, .private]), (.query("s", zone: ZoneID.defaultZoneName), [.public, .private]),
         (.query("s", zone: "Work"), [.private]), (.zone("s", "Work"), [.private]), (.zone("s", "Work", type: "Note"), [.private]),
@@ -111,7 +111,7 @@ import Testing
             #expect(try StoredSubscription(stored.row(in: DatabaseID(rawValue: 1))) == stored)
             #expect(stored.term.field == field && stored.user == "_ann")
         }
-        // A number of one kind finds what asks for the other.
+        // A number of one kind matches a subscription with the other.
         let whole = SubscriptionTerm.value(type: "Note", field: "count", key: .integer(3))
         guard case .query(let subscribed) = rows[0].0.kind else { return }
         #expect(SubscriptionTerm(try rule.shape(of: subscribed.query)) == whole)

@@ -3,12 +3,12 @@ import NacreCloudWire
 
 @testable import NacreCloudContainer
 
-/// People with accounts and devices, and what their devices are told.
+/// Users with accounts and devices, and the notifications of their devices.
 struct SubscriptionScene {
     static let container = TestCloud.container
     static let environment = DatabaseKey.Environment.development
 
-    /// Notes that their creators read, and who is in the team.
+    /// A schema of notes that their creators and the team can read.
     static let readByTeam = """
         DEFINE SCHEMA
         CREATE ROLE Team;
@@ -24,7 +24,8 @@ struct SubscriptionScene {
 
     var cloud: Cloud { test.cloud }
 
-    /// - Parameter people: each with an account token, which is a device of the same name.
+    /// Makes the scene.
+    /// - Parameter people: Users, each with an account token, which is a device of the same name.
     init(_ store: any Store, people: [String] = ["ada", "bob"], pushes: (any PushDelivering)? = nil) async throws {
         test = TestCloud(store, pushes: pushes)
         _ = try await test.cloud.registry.createContainer(Self.container)
@@ -43,11 +44,11 @@ struct SubscriptionScene {
         }
     }
 
-    /// Somebody with another sign-in, as a device that has one.
+    /// A sign-in of a user, with its device.
     struct Device {
         var person: String
         var caller: Caller
-        /// Nothing before it is registered.
+        /// nil until it is registered.
         var address: DeviceAddress?
     }
 
@@ -61,7 +62,7 @@ struct SubscriptionScene {
         return Device(person: person, caller: caller, address: address)
     }
 
-    /// A browser with a session that was got with an API token.
+    /// Signs a browser in, with a session that was got with an API token.
     func signInByWeb(_ person: String) async throws -> Device {
         guard let account = accounts[person], let name = names[person] else { throw ServerError.internalError }
         let registry = cloud.registry
@@ -90,7 +91,7 @@ struct SubscriptionScene {
         DatabaseTarget(container: Self.container, environment: environment, scope: scope)
     }
 
-    /// What a device was told since this was asked last, after all tasks are done.
+    /// Returns a device's notifications since the last call, after all tasks are done.
     func told(_ device: Device) async throws -> [Told] {
         try await test.runAllTasks()
         guard let address = device.address else { return [] }
@@ -103,7 +104,7 @@ struct SubscriptionScene {
 }
 
 extension Cloud {
-    /// The oldest of a device's notifications, which the device has then; nil: none waits.
+    /// Returns and acknowledges the oldest of a device's notifications; nil: none waits.
     func takeNotification(for address: DeviceAddress) async throws -> QueuedNotification? {
         guard let next = try await notifications(for: address, after: 0, limit: 1).first else { return nil }
         try await acknowledge(through: next.number, for: address)
@@ -119,7 +120,7 @@ struct Told: Equatable, CustomStringConvertible {
         text = String(decoding: notification.json, as: UTF8.self)
     }
 
-    /// The text of a member, or its digits; the first of that name.
+    /// Returns the text of a member, or its digits; the first of that name.
     func member(_ name: String) -> String? {
         guard let place = text.firstRange(of: "\"\(name)\":") else { return nil }
         let rest = text[place.upperBound...]
@@ -127,7 +128,7 @@ struct Told: Equatable, CustomStringConvertible {
         return String(rest.prefix { $0 != "," && $0 != "}" })
     }
 
-    /// The subscription, the record and what became of it.
+    /// The subscription, the record and its change.
     var summary: String { [member("sid") ?? "everything", member("rid"), member("fo")].compactMap(\.self).joined(separator: " ") }
     var description: String { text }
 }

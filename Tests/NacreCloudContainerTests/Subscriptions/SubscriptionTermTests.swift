@@ -4,11 +4,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Where subscriptions to what lies on one side of a value stand, and where a change looks for them.
+/// Tests of the index terms of subscriptions with a bound, and of the lookups of a change.
 @Suite struct SubscriptionTermTests {
     private static let comparators: [QueryComparator] = [.lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
     private static let long = String(repeating: "a", count: 40)
-    /// By field: values of each kind, with those at the ends of what there may be.
+    /// values[field]: values of each kind, with the smallest and largest.
     private static let values: [String: [FieldValue]] = [
         "number": [
             .int64(.min), .int64(-3), .int64(0), .int64(7), .int64(.max), .int64(.max - 1), .double(-0.0), .double(-2.5), .double(7.25),
@@ -41,7 +41,7 @@ import Testing
                     let isFound = try Self.isFound(term, by: value)
                     if passes { #expect(isFound, "\(value) \(comparator) \(bound)") }
                     if !passes, isFound {
-                        // Equal values, and those of which the order has too few bytes.
+                        // Equal values, and values whose order has too few bytes.
                         let isNear = ValueOrder(value, bound) == .equal || Self.isNear(value, bound)
                         #expect(isNear, "\(value) \(comparator) \(bound)")
                     }

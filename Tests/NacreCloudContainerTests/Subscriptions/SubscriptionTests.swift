@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Subscriptions that are saved, found and deleted, over every engine.
+/// Tests of saved, found and deleted subscriptions, over every engine.
 @Suite struct SubscriptionTests {
     private func ids(_ results: [SubscriptionResult]) -> [String] { results.compactMap { $0.subscription?.subscriptionID } }
 
@@ -24,7 +24,7 @@ import Testing
         try await scene.cloud.listSubscriptions(in: scene.target(scope), by: device.caller).subscriptions.compactMap(\.subscription)
     }
 
-    /// Everything that a database keeps of subscriptions.
+    /// Returns the number of a database's entries for subscriptions, by kind.
     private func kept(_ scene: SubscriptionScene, in scope: DatabaseKey.Scope, of person: String = "ada") async throws -> [EntryKind: Int] {
         let owner = scope == .public ? "" : scene.names[person] ?? ""
         let id = try await scene.cloud.databaseID(
@@ -132,7 +132,7 @@ import Testing
         try await scene.subscribe(ada, .zone("w", "Work"), .query("q", zone: "Work"), .zone("h", "Home"), .database("d"), .query("all"))
         try await scene.user(ada).deleteZone("Work")
         #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
-        // One of that name is another zone.
+        // A new zone of that name is another zone.
         try await scene.user(ada).makeZone("Work")
         #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
     }

@@ -4,16 +4,17 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Random histories in which who may read a record changes, devices are signed out, and the server dies again and again while it tells.
+/// Tests with random histories in which read permissions change, devices are signed out, and the server dies again
+/// and again during notifications.
 ///
-/// Held against one who knows, at each save, which devices may hear of it: those hear of it once, with one ID a change, and no other device does, before
-/// its commit or after.
+/// At each save the test knows which devices may be notified. Each of them is notified once, with one ID per change,
+/// and no other device is, before the commit or after.
 @Suite(.timeLimit(.minutes(5))) struct TellingHistoryTests {
     private static let people = ["ada", "bob", "cyd"]
     private static let zone = ShareScene.zone
     private static let elsewhere = "iCloud.com.example.elsewhere"
 
-    /// A server that dies: what it has written stays, and its next run takes up what it was doing.
+    /// A server that dies: its written data stays, and its next run takes up its tasks.
     private struct Mortal {
         let kept: ReopenableStore
         let store: InterruptedStore
@@ -27,7 +28,7 @@ import Testing
             scene = try await SubscriptionScene(store, people: TellingHistoryTests.people)
         }
 
-        /// Works on what is due, and dies before one of its writes.
+        /// Runs due tasks, and dies before one of its writes.
         mutating func die(before number: Int) async throws {
             store.interrupt { if $0 >= number { throw StoreError(.unavailable, "The process is gone") } }
             _ = try? await scene.test.runAllTasks()
@@ -36,12 +37,12 @@ import Testing
             deaths += 1
             try await kept.reopen(run: run)
             _ = try await scene.cloud.endLeases()
-            // A task that was laid down after it failed comes after its pause.
+            // A failed task returns after its pause.
             scene.test.clock.move(bySeconds: Limits.taskLeaseSeconds + 1)
         }
     }
 
-    /// Whether a device heard what it must, and what it must not.
+    /// Checks that a device got exactly the expected notifications.
     private static func hold(_ told: [Told], against expected: [String], _ identities: inout Set<String>, _ place: String) {
         #expect(told.map(\.summary).sorted() == expected.sorted(), "\(place)")
         identities.formUnion(told.compactMap { $0.member("nid") })
@@ -62,7 +63,8 @@ import Testing
             devices[person] = device
             #expect(try await scene.subscribe(device, .query("q"), in: .public)[0].error == nil)
         }
-        // Who hears nothing: devices that were signed out, and one of Bob's in another container, where he subscribes to the same.
+        // Devices that get nothing: signed-out ones, and one of Bob's in another container with the same
+        // subscription.
         var gone = [try await Self.stranger(in: scene)]
         var team: Set<String> = []
         var (there, told): (Set<String>, Int) = ([], 0)
@@ -80,7 +82,7 @@ import Testing
                 }
                 continue
             case 1:
-                // The old device hears nothing more; the new one begins with nothing.
+                // The old device gets nothing more; the new one begins with nothing.
                 let old = try #require(devices[person])
                 guard case .device(let id, let account)? = old.caller.credential else { continue }
                 try await scene.cloud.registry.revokeAccountToken(id, of: account)
@@ -150,7 +152,7 @@ import Testing
                 let change = ShareChange(participants: [.invite(try #require(scene.names["bob"]), .readOnly)])
                 let guid = try await owner.modify([.share(.create, change)], zone: Self.zone).first?.record?.sharing?.value.shortGUID ?? ""
                 let request = SharesRequest(shortGUIDs: [.init(value: guid)])
-                // Bob accepts with this device, and others of his would be told.
+                // Bob accepts with this device; only others of his would be notified.
                 _ = try await scene.cloud.acceptShares(request, in: scene.target(.public), by: bob.caller)
                 _ = try await scene.told(bob)
                 (isShared, isTold) = (true, false)
@@ -160,7 +162,8 @@ import Testing
             }
             while dice.chance(2) { try await server.die(before: .random(in: 1...6, using: &dice)) }
             let heard = try await scene.told(bob)
-            // A task that dies between its telling and its end tells the zone again, under another change of Bob's own feed.
+            // A task that dies between its notifications and its end notifies the zone again, under another change of
+            // Bob's own feed.
             #expect(Set(heard.map(\.summary)) == (isTold ? ["shared"] : []), "step \(step) \(dice)")
             #expect(heard.allSatisfy { $0.member("dbs") == "3" })
             #expect(try await scene.told(cyd) == [], "who takes no part")

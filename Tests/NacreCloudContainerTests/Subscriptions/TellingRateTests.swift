@@ -4,7 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// A user's devices are told so many notifications a second, and to fetch everything in the place of more.
+/// Tests that a user's devices get a limited number of notifications a second, and a notice to fetch everything in
+/// place of more.
 @Suite(.timeLimit(.minutes(5))) struct TellingRateTests {
     private static let minute = Limits.notificationsPerSecond * Int(Limits.requestBurstSeconds)
 

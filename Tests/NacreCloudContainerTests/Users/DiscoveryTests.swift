@@ -4,14 +4,14 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Users who are found where they have allowed it, over every engine.
+/// Tests of user discovery with permission, over every engine.
 @Suite struct DiscoveryTests {
     private static let container = TestCloud.container
     private static let target = DatabaseTarget(container: container, environment: .development, scope: .public)
     private static let emails = ["ann": "ann@example.com", "bob": "bob@example.com", "eve": "eve@example.com"]
     private static let firstNames = ["ann": "Ann", "bob": "Bob", "eve": "Eve"]
 
-    /// Ann asks. Bob has allowed to be found; Eve was never asked.
+    /// A scene in which Ann asks. Bob has allowed discovery; Eve was never asked.
     private struct Scene {
         let counting: CountingStore
         let failing: FailingStore
@@ -40,7 +40,7 @@ import Testing
             Caller(.user(try #require(names[user])), client: client, account: try #require(accounts[user]).id)
         }
 
-        /// As an app with the user's token.
+        /// Answers the permission, as an app with the user's token.
         @discardableResult
         func answer(_ answer: Discoverability, _ user: String) async throws -> Discoverability {
             try await cloud.answerDiscoverability(answer, in: target, by: caller(user))
@@ -55,7 +55,7 @@ import Testing
             return .contactHash(HashedAddress.text(of: PlainTokens().code(for: HashedAddress.message(emailAddress: email), key: key)))
         }
 
-        /// The names by which an address is found; none where it is not.
+        /// Returns the names found for an address; empty where it is not found.
         func found(_ email: String) async throws -> [String?] {
             try await discover(.emailAddress(email)).map(\.nameComponents?.givenName)
         }
@@ -82,7 +82,7 @@ import Testing
             found == [
                 try identity(scene, "bob", bob), try identity(scene, "bob", hash), try identity(scene, "bob", .emailAddress("Bob@Example.com")),
             ])
-        // Oneself is no exception.
+        // The caller is no exception.
         #expect(try await scene.found("ann@example.com") == [])
         #expect(try scene.cloud.discoverContacts(in: Self.target, by: scene.caller()).users.isEmpty)
     }
@@ -97,7 +97,7 @@ import Testing
         other = Self.target
         other.container = "iCloud.com.example.other"
         #expect(try await scene.cloud.discoverUsers(infos + [hash], field: "lookupInfos", in: other, by: scene.caller()).users.isEmpty)
-        // A hash of one container is none of another.
+        // A hash of one container is not valid in another.
         let key = try await scene.cloud.contactKey(in: Self.target, by: scene.caller())
         #expect(try await scene.cloud.contactKey(in: Self.target, by: scene.caller("eve")) == key)
         #expect(key.contactKey.count == 32)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// As many calls in as many transactions, whoever there is.
+    /// The number of calls and transactions does not depend on the users.
     @Test(arguments: Engine.ofRules) func `an unknown address costs what one costs whose user has not allowed it`(engine: Engine) async throws {
         let scene = try await Scene(engine)
         try await scene.answer(.denied, "eve")
@@ -144,7 +144,7 @@ import Testing
         }
         let unknown = try await calls(.emailAddress("nobody@example.com"))
         #expect(unknown == [CountingStore.Transaction(kind: .read, verbs: [.entries, .entries, .entries])])
-        // Said no; deleted; no address at all; a hash of nobody; and, to compare, one who is found.
+        // A refusal, a deleted account, no address at all, and an unknown hash; for comparison, a user who is found.
         #expect(try await calls(.emailAddress("eve@example.com")) == unknown)
         #expect(try await calls(.emailAddress("ann@example.com")) == unknown)
         #expect(try await calls(.emailAddress("nobody")) == unknown)
@@ -208,7 +208,7 @@ import Testing
         let moved = try await scene.registry.changeEmail(of: bob, to: "robert@example.com")
         _ = try await scene.registry.changeNames(of: moved, to: NameComponents(givenName: "Robert"))
         #expect(try await scene.registry.verifyEmail("robert@example.com", of: bob.id))
-        // The old one is free, and its new holder is who is found by it from then on.
+        // The old address is free; from then on it finds its new holder.
         let names = NameComponents(givenName: "Next")
         let next = try await scene.registry.createAccount(email: "bob@example.com", passwordHash: "h", names: names, isVouched: true)
         _ = try await scene.cloud.admit(account: next.id, to: Self.container, .development)
@@ -230,7 +230,7 @@ import Testing
         try await scene.cloud.refreshIdentity(of: bob.id)
         #expect(scene.counting.transactions.allSatisfy { $0.kind == .read }, "what is taken over is not taken over again")
         #expect(second.changesOfIdentity == 2)
-        // Another server, which had looked at the account between the two.
+        // Another server, which had read the account between the two.
         let place = try #require(try await scene.registry.places(of: bob.id).first)
         try await scene.cloud.takeOver(first, at: place)
         #expect(try await scene.found("bob@example.com") == ["Second"])
@@ -252,7 +252,8 @@ import Testing
         #expect(try await scene.test.check().isEmpty)
     }
 
-    /// Whatever call fails, a user who has not said yes is not found, and one who said no is not found when that was answered.
+    /// Whatever call fails, a user who has not allowed discovery is not found, and a user who denied is not found
+    /// after the answer.
     @Test(arguments: Engine.ofRules) func `an answer that is cut short holds whole or not at all`(engine: Engine) async throws {
         for call in 1...40 {
             let scene = try await Scene(engine)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// The rules of discovery as tables.
+/// Tests of the rules of discovery, as tables.
 @Suite struct DiscoveryVerdictTests {
     private func verdict(_ scope: DatabaseKey.Scope, _ identity: Caller.Identity) -> ServerError? {
         usersVerdict(DatabaseTarget(container: TestCloud.container, environment: .production, scope: scope), by: Caller(identity))
@@ -29,7 +29,7 @@ import Testing
     @Test(
         arguments: [
             (.app, .initialState, .granted, .granted), (.app, .initialState, .denied, .denied),
-            // Asked once: a no stays a no, whatever an app says later.
+            // Asked once: a refusal stays, whatever an app sends later.
             (.app, .denied, .granted, .denied), (.app, .denied, .denied, .denied),
             (.app, .granted, .granted, .granted), (.app, .granted, .denied, .denied),
             (.user, .initialState, .granted, .granted), (.user, .initialState, .denied, .denied),

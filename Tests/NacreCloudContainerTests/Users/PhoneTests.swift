@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Phone numbers of accounts: there once a code that was sent to one was typed.
+/// Tests of phone numbers of accounts: set once a code sent to the number was typed.
 @Suite struct PhoneTests {
     private static let number = "+49301234567"
     private static let now = Timestamp(secondsSince2001: 1000)
@@ -48,7 +48,7 @@ import Testing
         #expect(confirmed.phone == Self.number && confirmed.phoneDigits == nil)
         #expect(try await registry.confirmPhone(Self.number, code: "again", of: confirmed).phone == Self.number)
 
-        // Another number, too late; and the one that is there goes when its user says so.
+        // Another number, too late; and the existing one is removed when its user asks.
         try await registry.sendPhoneCode(to: "+49301234568", of: ada)
         let late = try #require(try await kept(test, ada).phoneDigits)
         test.clock.move(bySeconds: Limits.phoneCodeSeconds)
@@ -111,7 +111,7 @@ import Testing
         #expect(try await found() == [#"emailAddress("ada@example.com")"#])
         try await confirm(accounts[0])
         #expect(try await found() == [#"phoneNumber("+49 30 1234567")"#, #"emailAddress("ada@example.com")"#])
-        // Another number; and nobody has the old one.
+        // Another number; the old one belongs to no account.
         try await confirm(accounts[0], "+49301234568")
         #expect(try await found() == [#"emailAddress("ada@example.com")"#])
         try await confirm(accounts[0])
