@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that every input that a fuzzer once found keeps its promises. `make soak` looks for new ones with libFuzzer
-/// and AddressSanitizer.
+/// Tests the inputs that fuzzers found. `make soak` looks for new ones with libFuzzer and AddressSanitizer.
 struct CorpusTests {
     @Test(arguments: Target.allCases)
     func `each input of the corpus keeps the promises of its target`(target: Target) async throws {

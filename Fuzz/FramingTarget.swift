@@ -26,8 +26,7 @@ enum FramingTarget {
     private static let server: HTTPServer = {
         var configuration = HTTPServerConfiguration()
         configuration.bodyBytesMax = 16 * 1024
-        // The server notices the end of a client's side at the next tick, so ticks are short; a request cut off by a
-        // tick is no finding.
+        // The server notices the client's end at the next tick, so ticks are short; a cut by a tick is no finding.
         configuration.bodyDeadline = .seconds(1)
         configuration.idleTimeout = .milliseconds(40)
         return HTTPServer(configuration, router: router)

@@ -1,7 +1,6 @@
 @testable import NacreCloudWire
 
-/// Fuzzes the JSON reader: input that `skip` accepts, a read of every value accepts too, except for the size of
-/// numbers.
+/// Fuzzes the JSON reader: input that `skip` accepts can be read, except for the size of numbers.
 enum JSONTarget {
     static func run(_ input: UnsafeRawBufferPointer) {
         var skipping = JSONReader(input)

@@ -33,8 +33,7 @@ struct NacreAuthenticationCost {
         var identity: Double
         /// The count of the request, and the check of the rates.
         var rates: Double
-        /// The check of the caller's grants: the lookup by the caller, less the lookup by an administrator, whom no
-        /// grant restricts.
+        /// The check of the caller's grants: its lookup, less that of an administrator, whom no grant restricts.
         var roles: Double
     }
 
@@ -96,8 +95,7 @@ struct NacreAuthenticationCost {
             payers += more
             rates.take(1, from: payers)
         }
-        // Alternating rounds meet the same states of the machine; the best of each counts, because other processes
-        // only add.
+        // Alternating rounds meet the same states of the machine; the best counts, as other processes only add.
         var (byCaller, byAdministrator) = (Double.infinity, Double.infinity)
         for _ in 0..<rounds * 10 {
             byCaller = min(byCaller, try await round(seconds / 200) { try await look(up: asked, target, caller, cloud) })
@@ -111,8 +109,7 @@ struct NacreAuthenticationCost {
         guard case .record? = answer.records.first else { throw Difference() }
     }
 
-    /// Returns this process's CPU for one call, in the best of some rounds: the code's own cost, whatever else the
-    /// machine does.
+    /// Returns this process's CPU for one call, in the best of some rounds.
     private static func microseconds(_ seconds: Double, _ body: () async throws -> Void) async throws -> Double {
         var best = Double.infinity
         for _ in 0..<rounds { best = min(best, try await round(seconds / Double(rounds), body)) }

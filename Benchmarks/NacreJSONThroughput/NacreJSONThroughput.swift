@@ -1,8 +1,7 @@
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// Measures how fast the messages of 200 records of eight fields are read and written. Prints one JSON object, in
-/// megabytes a second.
+/// Measures how fast messages of 200 records of eight fields are read and written, as a JSON object in MB/s.
 ///
 ///     NacreJSONThroughput SECONDS
 ///

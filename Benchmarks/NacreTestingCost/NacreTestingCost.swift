@@ -1,8 +1,7 @@
 import CloudKit
 import CloudKitTesting
 
-/// Measures how long a cloud in a test takes from nothing to a signed-in user, and until it is gone. Prints one JSON
-/// object, in milliseconds.
+/// Measures how long a test's cloud takes to make, sign a user in and end. Prints one JSON object, in milliseconds.
 ///
 ///     NacreTestingCost COUNT
 @main

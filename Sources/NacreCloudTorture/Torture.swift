@@ -24,8 +24,7 @@ package struct TortureOptions: Sendable {
     package var notes = 500
     /// nil: the server makes indexes by itself, and none is removed.
     package var indexes: TortureIndexes?
-    /// Makes an account token of a new device of the first token's account, which the run signs out again; nil: no
-    /// device is signed out.
+    /// Makes a token of a new device of the first account, which is signed out again; nil: no device is.
     package var signIn: (@Sendable () async throws -> String)?
     /// Another container and a device's token there; nil: no device listens in another one.
     package var stranger: (container: String, accountToken: String)?
@@ -126,8 +125,7 @@ package enum TortureFault: Error, Sendable {
     case restart(String)
 }
 
-/// A run against a server: rounds in separate zones, each judged when it is over, so that memory is bounded however
-/// long the run takes.
+/// A run against a server: rounds in separate zones, each judged at its end, so that memory is bounded.
 package struct Torture: Sendable {
     /// Seconds of one round. Ours: its history fits in memory and is judged in a second or two.
     private static let roundSeconds: Double = 15
@@ -266,8 +264,7 @@ package struct Torture: Sendable {
         return nil
     }
 
-    /// Runs a round in a separate zone, of which a copy is put back. Zones of earlier rounds go back too, and are not
-    /// used any more.
+    /// Runs a round in a separate zone, of which a copy is put back. Earlier rounds' zones are not used any more.
     private func putBack(
         _ number: Int, _ device: Asker, _ restarts: TortureRestarts, _ putBacks: TorturePutBacks, _ report: inout TortureReport
     ) async throws(TortureFault) -> String? {

@@ -180,7 +180,7 @@ import Testing
         DatabaseKey(container: container, environment: environment, scope: scope, owner: owner)
     }
 
-    /// They are the first column of every row on every disk: never change one.
+    /// Known keys: the first column of every row on every disk. Never change one.
     @Test func `the keys of databases stay what they are`() {
         #expect(DatabaseID(key("iCloud.com.example.notes", .development, .private, "_0123")).rawValue == 4_725_827_405_930_592_005)
         #expect(DatabaseID(key("iCloud.com.example.notes", .production, .public, "")).rawValue == -6_391_301_063_042_044_451)

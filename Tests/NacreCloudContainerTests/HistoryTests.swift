@@ -32,7 +32,7 @@ import Testing
         checkVariety(entries)
     }
 
-    /// The serial order of such an engine is unknown: only the final state of all clients is checked.
+    /// The serial order of this engine is unknown: only the final state of all clients is checked.
     /// - Parameter failsOneOf: One in so many reads and writes fails; the request is sent again.
     @Test(arguments: [nil, 10] as [UInt64?])
     func `where writes run side by side, and the store fails now and then, nobody misses a change`(failsOneOf: UInt64?) async throws {

@@ -65,7 +65,7 @@ import Testing
         names.map { .make(.update, $0, tag: tags[$0], ["note": .int64(1)]) }
     }
 
-    // MARK: What a write reads
+    // MARK: Reads in a write
 
     @Test(arguments: Engine.ofRules, [false, true])
     func `conflicts with large records carry the server's, and no write has read them`(engine: Engine, atomic: Bool) async throws {

@@ -111,7 +111,7 @@ extension AuthorisationTable {
             POST /device/1/:container/:environment/notifications      -  401  421  421  404  401
             """)
 
-    /// A URL of an asset identifies its owner; other credentials do not count, and this one is nobody's.
+    /// An asset's URL identifies its owner. Other credentials beside it do not count, and this URL has no owner.
     static let assets = AuthorisationTable(
         name: "assets", listener: .public, roots: ["assets"], columns: [("anybody", Credential.allCases)],
         text: """
@@ -160,7 +160,7 @@ extension AuthorisationTable {
             POST /account/1/passkeys/remove      -  400  400  400  400  400
             """)
 
-    /// Routes without private data answer everybody.
+    /// Routes without private data answer all callers.
     static let others = AuthorisationTable(
         name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", ""],
         columns: [("anybody", Credential.allCases)],

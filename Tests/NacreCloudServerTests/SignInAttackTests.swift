@@ -324,7 +324,7 @@ import Testing
         #expect(sent.headers.filter { $0.name.lowercased() == "location" }.count == 1)
     }
 
-    // MARK: Guessing and asking who is there
+    // MARK: Guesses of passwords and of accounts
 
     @Test func `guesses at the page count as all sign-ins do, and are told when to come again`() async throws {
         let server = try await TestServer()

@@ -19,7 +19,7 @@ package final class Authority: Sendable {
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
     /// Makes a certificate.
-    /// - Parameter names: Such as `DNS:localhost`, `IP:127.0.0.1`.
+    /// - Parameter names: For example `DNS:localhost`, `IP:127.0.0.1`.
     /// - Returns: The paths of the certificate and its key.
     package func certificate(for names: [String], days: Int = 2) throws -> (certificate: String, key: String) {
         let base = folder + "/" + UUID().uuidString

@@ -8,8 +8,7 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Guarantees no more than `Store` does.
     case sideBySide
 
-    /// Whether writes run one after the other, whatever they lock. If so, the last runs of their bodies are in the
-    /// order of the commits.
+    /// Whether writes run one after the other. If so, the last runs of their bodies are in commit order.
     package var hasOneWriter: Bool { self != .sideBySide }
 
     package var description: String { rawValue }
@@ -49,7 +48,6 @@ extension SQLiteOptions {
 }
 
 extension PackingBound {
-    /// Bounds that pack nearly everything, often, and into small blocks, so that little data shows what large data
-    /// does.
+    /// Bounds that pack nearly everything, often, and into small blocks, as only large data does otherwise.
     package static let eager = PackingBound(rowsApart: 1, blockBytes: 120, idleBytes: 300, busyBytes: 600, fullBytes: 4000, smallWriteRows: 20)
 }

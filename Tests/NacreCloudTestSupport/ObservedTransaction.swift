@@ -215,7 +215,7 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
     }
 }
 
-/// A transaction that bends what goes through it.
+/// A transaction that changes plans and advances.
 package func bentTransaction(
     _ transaction: any WriteTransaction, advanced: @escaping (Advance) -> Advance = { $0 }, planned: @escaping (WritePlan) -> WritePlan
 ) -> any WriteTransaction {

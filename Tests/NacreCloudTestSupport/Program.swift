@@ -20,8 +20,7 @@ package struct Program: Sendable {
         self.environment = environment ?? ProcessInfo.processInfo.environment
     }
 
-    /// Starts it, in a process group of its own and without other open files of the test. The caller must wait for
-    /// it.
+    /// Starts it, in a process group of its own, without other open files. The caller must wait for it.
     /// - Parameters:
     ///   - input: The file that it reads.
     ///   - output: The file that it writes to, emptied first; nil: none.

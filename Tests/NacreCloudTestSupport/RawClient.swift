@@ -18,15 +18,13 @@ package enum RawClientError: Error {
     case silence
 }
 
-/// A client that sends exactly the bytes that it is given. Its calls block threads of their own, never those of
-/// Swift's pool.
+/// A client that sends exactly the bytes that it is given. Its calls block threads of their own.
 package final class RawClient: Sendable {
     private let socket: Int32
     private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
-    /// Connects to a port of this machine. Reads time out after four minutes, so that a fault is a failure and not a
-    /// hang.
+    /// Connects to a port of this machine. Reads time out after four minutes, so that a fault is not a hang.
     package init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread { try Self.connected(to: port, sendBuffer: sendBuffer, receiveBuffer: receiveBuffer) }
     }

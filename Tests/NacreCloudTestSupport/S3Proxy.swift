@@ -106,8 +106,7 @@ package final class S3Proxy: Sendable {
         }
     }
 
-    /// Passes a request on. The count ends with the server's answer: once its client has that, the next request may
-    /// come.
+    /// Passes a request on. The count ends with the server's answer, after which the next request may come.
     private func passOn(_ head: String, _ body: [UInt8]) -> (String, [UInt8])? {
         state.withLock { state in
             state.atOnce += 1

@@ -25,8 +25,7 @@ package final class TemporaryFolder: Sendable {
     private static let memory = "/dev/shm"
 
     deinit {
-        // A store that is just closing deletes its own files meanwhile, which can make an attempt fail. A leftover
-        // harms no test.
+        // A store that is just closing deletes its own files, which can make an attempt fail. Leftovers do no harm.
         for _ in 0..<10 {
             if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
         }

@@ -6,8 +6,7 @@ import Testing
 struct ChunkReaderTests {
     private static let body = "5\r\nhello\r\n00006;a=\"b\"\t\r\n world\r\n1 \r\n!\r\n0;x\r\nTrailer: a\r\nOther: b\r\n\r\n"
 
-    /// Reads a text in pieces of `size` bytes, and returns its chunks' content, the outcome, and the number of bytes
-    /// read.
+    /// Reads a text in pieces of `size` bytes, and returns its content, the outcome, and the bytes read.
     private static func read(_ text: String, by size: Int) -> (body: String, outcome: ChunkReader.Outcome, count: Int) {
         let bytes = Array(text.utf8)
         var reader = ChunkReader()

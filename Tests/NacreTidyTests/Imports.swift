@@ -68,7 +68,7 @@ extension String {
     }
 }
 
-/// Modules that only certain places may import, in more detail than targets.
+/// Modules that only certain files or folders may import.
 enum Confinement {
     /// places[module]: the beginnings of the paths that may import it.
     static let places: [String: [String]] = [

@@ -17,8 +17,7 @@ struct Command: Sendable {
     let action: Action?
 
     /// Makes a verb. Only the last of its arguments may be optional.
-    /// - Parameter settings: The options that can also be set elsewhere; nil: those that `Settings.isOfEveryCommand`
-    ///   names.
+    /// - Parameter settings: Options that can be set elsewhere; nil: those that `Settings.isOfEveryCommand` names.
     init(
         _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [], settings: [Option]? = nil,
         action: @escaping Action
@@ -70,8 +69,7 @@ struct Call: Sendable {
 
     func has(_ flag: Option) -> Bool { flags.contains(flag.name) || settings[flag.name]?.values.last == Setting.yes }
 
-    /// Returns the value from the command line, else from the settings, else the option's default; nil where there is
-    /// none.
+    /// Returns the value from the command line, the settings, or the option's default, in this order; nil: none.
     func value(_ option: Option) -> String? { values[option.name] ?? settings[option.name]?.values.last ?? option.fallback }
 
     /// Returns all values of an option that may be given several times.

@@ -67,8 +67,7 @@ struct HelpText {
         return head + String(repeating: " ", count: column - head.count) + body.dropFirst(column)
     }
 
-    /// Wraps a text in lines of at most `width` columns. Line feeds stay, and a line that begins with a blank is left
-    /// as it is.
+    /// Wraps a text at `width` columns. Line feeds stay, and a line that begins with a blank is unchanged.
     private static func wrap(_ text: String, indent: Int, hanging: Int = 0) -> String {
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,7 +1,6 @@
 /// Finds the name that was probably meant.
 enum Nearest {
-    /// Returns the candidate nearest to `word`, with at most one slip for every three letters; else one that `word`
-    /// begins.
+    /// Returns the nearest candidate, with at most a slip for every three letters, or one that begins with `word`.
     static func match(_ word: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, distance: distance(word, $0)) }
         // Of equally near candidates the first wins: they come in the order of the help.

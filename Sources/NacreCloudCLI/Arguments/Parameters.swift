@@ -4,8 +4,7 @@ struct Argument: Sendable {
     let name: String
     let help: String
     let isRequired: Bool
-    /// Whether the argument takes its word and all words after it, options included. Only the last argument of a
-    /// command may.
+    /// Whether it takes all words from here on, options included. Only the last argument of a command may.
     let takesRest: Bool
 
     init(_ name: String, _ help: String, isRequired: Bool = true, takesRest: Bool = false) {

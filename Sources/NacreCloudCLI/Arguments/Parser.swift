@@ -63,7 +63,7 @@ struct Parser: Sendable {
 
     private func parse(_ words: ArraySlice<String>, _ path: [Command]) throws(UsageError) -> Request {
         guard let command = path.last else { return .help(path) }
-        // Help wins over faulty arguments: a person who asks for help may not know them yet. A `--help` behind a
+        // Help wins over faulty arguments: its user may not know them yet. A `--help` behind a
         // command that this one runs belongs to that command.
         let own = command.arguments.contains(where: \.takesRest) ? words.prefix { $0.hasPrefix("-") && $0 != "--" } : words.prefix { $0 != "--" }
         if own.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }

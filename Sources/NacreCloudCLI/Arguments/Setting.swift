@@ -41,8 +41,7 @@ enum Settings {
     }
 
     /// Puts the values of variables and the file into a call.
-    /// - Parameter all: Every option that may be set elsewhere. The file may name options of other commands; they
-    ///   have no effect here.
+    /// - Parameter all: Options that may be set elsewhere. Those of other commands are allowed, without effect.
     static func add(to call: inout Call, of command: Command, all: [Option], environment: [String: String]) throws(CommandFailure) {
         guard !command.settings.isEmpty else { return }
         let named = call.value(file) ?? environment[variable(of: file)]
@@ -72,8 +71,7 @@ enum Settings {
         }
         let variables = options.map(variable) + [variable(of: Self.file)]
         for name in environment.keys.sorted() where name.hasPrefix(prefix) && !variables.contains(name) {
-            // Other variables with this prefix may belong to other programs. Only a name one slip away from a setting
-            // is an error.
+            // Others may use this prefix. Only a name one slip away from a setting is an error.
             if let meant = variables.first(where: { Nearest.distance($0, name) == 1 }) { throw unknown("there is no variable \(name)", meant) }
         }
         return settings

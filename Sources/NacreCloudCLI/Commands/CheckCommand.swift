@@ -75,8 +75,7 @@ extension CheckCommand {
 }
 
 extension AdminMessages.CheckFinding {
-    /// Makes a finding of a file whose chunk is missing or has another size. A file with several damaged chunks gives
-    /// one finding.
+    /// Makes a finding of a file with a missing chunk, or one of another size; one finding for each file.
     fileprivate init(_ finding: AdminMessages.AssetFinding) {
         self.init(
             table: "assets", database: finding.database, zone: finding.zone, record: finding.record,

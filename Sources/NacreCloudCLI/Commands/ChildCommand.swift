@@ -46,8 +46,7 @@ final class ChildCommand: Sendable {
     /// - Returns: Its exit status; or 128 plus the number of the signal that ended it, as shells count.
     func status() async -> Int32 {
         await withCheckedContinuation { continuation in
-            // A thread of its own blocks, none of Swift's pool. The process ID stays valid until waitpid runs under
-            // the lock.
+            // Blocks a thread of its own. The process ID stays valid until waitpid runs under the lock.
             Thread.detachNewThread { [self] in
                 var info = siginfo_t()
                 while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) == -1, errno == EINTR {}

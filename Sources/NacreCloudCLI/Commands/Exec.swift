@@ -7,8 +7,7 @@ import NacreTelemetry
 enum Exec {
     /// The number of requests whose log lines are shown where the command fails. Ours: a screen.
     private static let tailLines = 40
-    /// The variable that names the emulator's data folder, with its admin file: `nacre fault add … --data
-    /// "$NACRE_DATA"`.
+    /// The variable with the emulator's data folder, for `nacre fault add … --data "$NACRE_DATA"`.
     private static let dataVariable = "NACRE_DATA"
 
     private static let container = Option.value("container", "name", fallback: "iCloud.test.exec", "The container of the command's app.")

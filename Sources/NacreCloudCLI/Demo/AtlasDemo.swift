@@ -4,8 +4,7 @@ import NacreCloudWire
 
 /// The demo: two devices of one user edit one zone, and hold the same records at the end.
 struct AtlasDemo {
-    /// Fields that the demo sets besides those of the input: the run, and what each device writes into the record
-    /// that both edit.
+    /// Fields besides those of the input: the run, and what each device writes into the record that both edit.
     static let ownKeys: Set = ["edition", "noteOfA", "seenByB"]
 
     let session: DemoSession
@@ -74,8 +73,7 @@ struct AtlasDemo {
         try timeline.say("A deleted \(names.count) records that the input has no longer")
     }
 
-    /// Saves everything on A in atomic batches, while B follows the changes: it is told of each batch, as a push
-    /// would tell it.
+    /// Saves everything on A in atomic batches, while B follows the changes and is told of each batch.
     private mutating func fill() async throws {
         let start = timeline.now
         let records = try await draft()
@@ -119,8 +117,7 @@ struct AtlasDemo {
         }
     }
 
-    /// Checks that both devices hold exactly the input with every field, and that their records are equal in
-    /// everything else.
+    /// Checks that both devices hold exactly the input, and that their records are equal in all other parts.
     mutating func compare(_ expected: [AtlasEntry]) async throws {
         let (ofA, ofB) = (await a.copy, await b.copy)
         guard ofA.count == expected.count, ofB.count == expected.count else {
@@ -194,8 +191,7 @@ struct AtlasDemo {
 
     // MARK: The public database
 
-    /// Publishes a record on A; a third device, on which nobody is signed in, reads it and is refused the private
-    /// database.
+    /// Publishes a record on A; a third device, signed out, reads it and is refused the private database.
     private func meetTheSignedOut() async throws {
         let record = CKRecord(recordType: "Atlas", recordID: CKRecord.ID(recordName: "atlas-of-" + session.user.drop { $0 == "_" }))
         record["records"] = report.recordsCompared

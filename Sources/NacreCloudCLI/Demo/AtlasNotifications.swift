@@ -4,8 +4,7 @@ import Foundation
 
 extension AtlasDemo {
     private static let word = "creole"
-    /// Seconds that a device waits for a notification after a save, before the demo fails: many times what a busy
-    /// machine takes.
+    /// Seconds that a device waits for a notification after a save: many times what a busy machine takes.
     static let patience = 10.0
 
     /// Subscribes B to the languages with a word and to the zone; A changes one of them, and B shows the alert.

@@ -3,8 +3,7 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-/// The demo's pictures: the time zones as points on a map of the world, which one device saves as an asset and the
-/// other fetches.
+/// The demo's pictures: maps of the world with time zones, which one device saves as assets and the other fetches.
 extension AtlasDemo {
     /// Draws the map on A and saves it; B fetches the same bytes.
     mutating func showPicture() async throws {
@@ -14,8 +13,7 @@ extension AtlasDemo {
         try timeline.say("A saved a map of \(picture.points) time zones, a PNG of \(picture.png.count) bytes, and B fetched the same bytes")
     }
 
-    /// Draws a large map and saves it, then draws a ring on it and saves it again: only the chunks that changed are
-    /// sent.
+    /// Draws a large map and saves it, then saves it with a ring: only the changed chunks are sent.
     mutating func showChangedPicture() async throws {
         // Each run has its own grain, so that the server holds none of the file's chunks before.
         let grain = UInt64.random(in: 0...UInt64.max)
@@ -44,8 +42,7 @@ extension AtlasDemo {
     private static let wallScale = 12
 
     /// Saves a picture on A; B fetches the same bytes.
-    /// - Returns: How many of its bytes the server had already: the first progress that a save of a large file
-    ///   reports.
+    /// - Returns: How many of its bytes the server had already: the first progress of a large file's save.
     @discardableResult
     private func show(_ picture: AtlasPicture, in name: String) async throws -> Int {
         let id = CKRecord.ID(recordName: name)
@@ -94,8 +91,7 @@ struct AtlasPicture {
     private static let ring = (outer: 9, inner: 7)
 
     let points: Int
-    /// The picture as a PNG file. ISO/IEC 15948: eight bits of grey, its pixels in blocks that are stored and not
-    /// compressed.
+    /// The picture as a PNG file. ISO/IEC 15948: eight bits of grey, its pixels in uncompressed blocks.
     let png: [UInt8]
 
     /// Draws the map.

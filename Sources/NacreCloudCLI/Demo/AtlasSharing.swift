@@ -1,8 +1,7 @@
 import CloudKit
 import Foundation
 
-/// Sharing among the demo's users: Ada shares a trip with Ben by its link, and a guide with Cleo, who may only read
-/// it.
+/// Sharing in the demo: Ada shares a trip with Ben by its link, and a guide with Cleo, who may only read it.
 extension AtlasDemo {
     /// The zone of the trip; a diary beside it is not shared.
     static let tripZone = "Trip"
@@ -40,7 +39,7 @@ extension AtlasDemo {
         try timeline.say("Ada removed Ben, and his device was told that the zone is gone, \(milliseconds) ms after she began to save")
     }
 
-    // MARK: What is shared
+    // MARK: The shares
 
     /// Saves a trip with a day below it, shared with everybody who has the link.
     private func shareTrip() async throws -> CKShare {
@@ -119,8 +118,7 @@ extension AtlasDemo {
         }
     }
 
-    /// Closes the link, which removes Ben from the share. His device, subscribed to the shared database, is told and
-    /// finds the zone gone.
+    /// Closes the link, which removes Ben. His device, subscribed to the shared database, is told; the zone is gone.
     /// - Returns: The seconds since Ada's save began.
     private func remove(_ ben: Device, from share: CKShare) async throws -> Double {
         let subscription = CKDatabaseSubscription(subscriptionID: "demo shared")

@@ -29,8 +29,7 @@ struct DemoReport: Encodable, Sendable {
     var deletionsCascaded = 0
     /// User records that another user read and could not change.
     var userRecordsRead = 0
-    /// Shares accepted: a record with its children, written by another user until he was removed, and a zone that a
-    /// third one reads.
+    /// Shares accepted: a record tree that a user wrote into until he was removed, and a zone that a third reads.
     var sharesAccepted = 0
     /// Bytes of the picture that one device saved and the other fetched.
     var pictureBytes = 0

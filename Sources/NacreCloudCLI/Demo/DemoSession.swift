@@ -2,8 +2,7 @@ import CloudKit
 import Foundation
 import NacreCloudServer
 
-/// All that the demo needs of the server before it can use the framework: a container, three users, and tokens for
-/// their devices.
+/// The demo's preparations on the server: a container, three users, and tokens for their devices.
 struct DemoSession: Sendable {
     static let container = "iCloud.dev.nacre.demo"
     static let environment = CloudKitServer.Environment.development

@@ -1,8 +1,7 @@
 import CloudKit
 import Foundation
 
-/// A device of one of the demo's users: a container, and a copy of the zone that it keeps by following the zone's
-/// changes.
+/// A device of one of the demo's users: a container, and a copy of a zone that follows its changes.
 ///
 /// An actor, because it mostly waits: two devices work at once.
 actor Device {

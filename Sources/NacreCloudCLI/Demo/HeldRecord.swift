@@ -11,8 +11,7 @@ struct HeldRecord: Equatable {
     let fields: [String: HeldValue]
 
     /// Copies a record.
-    /// - Parameter user: The user whose device holds it, for comparisons with another user's: each sees itself as the
-    ///   current user.
+    /// - Parameter user: Whose device holds it, to compare two users' copies: each sees itself as the current user.
     init(_ record: CKRecord, heldBy user: CKRecord.ID? = nil) {
         recordType = record.recordType
         changeTag = record.recordChangeTag

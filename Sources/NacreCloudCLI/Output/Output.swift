@@ -32,8 +32,7 @@ enum Output {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// Prints a line for people, unless `--quiet` is given. If the reader has closed its end, the line is lost and
-    /// nothing fails.
+    /// Prints a line for people, unless `--quiet` is given. A line that the reader does not take is lost.
     static func message(_ line: String) {
         if !isQuiet.load(ordering: .relaxed) { error(line) }
     }
@@ -43,8 +42,7 @@ enum Output {
         try? write(line + "\n", to: STDERR_FILENO)
     }
 
-    /// Opens `/dev/null` for each closed standard descriptor; otherwise the next file opened would get its number,
-    /// and be written into.
+    /// Opens `/dev/null` for closed standard descriptors; otherwise the next file opened would be written into.
     static func openStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             // open returns the lowest free number, which is this one: those below it are open.

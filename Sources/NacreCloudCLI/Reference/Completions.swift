@@ -1,5 +1,4 @@
-/// `nacre completions`: scripts by which a shell completes command lines, made from the table of commands and
-/// options.
+/// `nacre completions`: scripts with which shells complete command lines, made from the table of commands.
 enum Completions {
     enum Shell: String, CaseIterable {
         case bash, zsh, fish

@@ -44,8 +44,7 @@ struct PublicClient {
     }
 
     /// Uploads a file.
-    /// - Parameter url: The upload URL. Only its path is used, since the server's public name may lead elsewhere from
-    ///   here.
+    /// - Parameter url: The upload URL. Only its path is used: the public name may lead elsewhere from here.
     func upload(_ file: String, to url: String) async throws -> Asset {
         guard let path = url.range(of: "/assets/") else { throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server") }
         let answer = try await web.send(file: file, to: String(url[path.lowerBound...]))

@@ -80,7 +80,7 @@ extension SubscriptionsResponse: RecordAnswerMessage {
 }
 
 extension SubscriptionResult {
-    /// Bytes of the result as JSON, at most: an answer adds little to what was saved.
+    /// Bytes of the result as JSON, at most: an answer adds little to the saved subscription.
     fileprivate var answerBytes: Int {
         switch self {
         case .subscription(let subscription):
@@ -220,8 +220,8 @@ private enum JSONSize {
             var size = bytes.count + 3
             var rest = bytes[...]
             while !rest.isEmpty {
-                // At most 240 bytes per step, so that a byte can count them: the compiler then counts many at once,
-                // ten times as fast.
+                // At most 240 bytes per step, which a byte can count: the compiler counts many at once, ten times as
+                // fast.
                 let part = UnsafeBufferPointer(rebasing: rest.prefix(240))
                 rest = rest.dropFirst(240)
                 var (short, long): (UInt8, UInt8) = (0, 0)

@@ -9,8 +9,7 @@ struct FieldsDraft {
     private var untypedPlaces: [Int] = []
     private(set) var fault: ServerError?
 
-    /// Reads the fields that a client wants changed. A faulty name or value becomes the record's fault, and reading
-    /// goes on.
+    /// Reads the fields to change. A faulty name or value becomes the record's fault, and reading goes on.
     init(from reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
         try reader.beginObject()

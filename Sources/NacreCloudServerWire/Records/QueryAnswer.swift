@@ -1,7 +1,6 @@
 package import NacreCloudWire
 
-/// The records of an answer, found by a query or by name. Records that need no inspection are written straight from
-/// their stored form.
+/// The records of a query's or a lookup's answer. Most are written straight from their stored form.
 package protocol RecordPage: Sendable {
     var count: Int { get }
     /// All records, decoded, and the errors in place of records.
@@ -47,8 +46,7 @@ package struct LookupAnswer: Sendable {
     package var whole: RecordsResponse { RecordsResponse(records: page.all, syncToken: syncToken) }
 }
 
-/// Members that the records of an answer mostly share, and their positions in the document: the next record copies
-/// their bytes.
+/// Members that the records of an answer mostly share: the next record copies their bytes in the document.
 package struct RepeatedMembers {
     private var zone: (zoneID: ZoneID, written: Range<Int>)?
     private var names: (kept: [UInt8], written: Range<Int>)?

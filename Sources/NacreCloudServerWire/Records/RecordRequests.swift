@@ -1,8 +1,7 @@
 package import NacreCloudWire
 
 extension RecordsModifyRequest: ReadableRequest {
-    /// Reads a request. A record may name its zone, as some clients do: the first zone named is the request's where
-    /// the request names none.
+    /// Reads a request. A record may name its zone: the first one named is the request's where that names none.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var drafts: [OperationDraft]?
         var zoneID: ZoneID?

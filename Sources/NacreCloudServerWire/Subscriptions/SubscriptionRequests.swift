@@ -1,8 +1,7 @@
 package import NacreCloudWire
 
 extension SubscriptionsLookupRequest: ReadableRequest {
-    /// Reads a request. Its elements are objects of which only `subscriptionID` counts, so that answers may be sent
-    /// back.
+    /// Reads a request. Only `subscriptionID` of its elements counts, so that answers may be sent back.
     package init(from reader: inout JSONReader) throws(JSONError) {
         var subscriptionIDs: [String]?
         var `extension` = RequestExtension()

@@ -27,8 +27,7 @@ package final class Web: Sendable {
     ///   - body: nil sends a GET request.
     ///   - token: nil for a URL that authorizes its caller.
     ///   - age: Seconds since a repeated request was sent first.
-    ///   - patience: The longest wait for the answer, after which the request goes on by itself; nil: the client's
-    ///     timeout.
+    ///   - patience: The longest wait for the answer; the request goes on by itself. nil: the client's timeout.
     func send(_ url: URL, body: [UInt8]?, token: String?, repeatedAfter age: Double? = nil, patience: Duration?) async -> Reply {
         var headers: [HTTPClient.Header] = token.map { [.init("Authorization", "Bearer \($0)"), .init("Content-Type", "application/json")] } ?? []
         if let age, body != nil { headers.append(.init(OperationAge.header, OperationAge(seconds: age).text)) }

@@ -28,8 +28,7 @@ extension Chains {
     /// Returns the items that may have made what a follower was shown, in order. Empty where no batch did, and for
     /// broken records.
     ///
-    /// - Parameter known: The item that the follower had of the record before. A deletion shown now must be a later
-    ///   one.
+    /// - Parameter known: The follower's last item of the record. A deletion shown now must be a later one.
     func makers(of sight: History.Sight, after known: Int?, in span: History.Span) -> [Int] {
         guard sight.version == .deleted else { return item(sight).map { [$0] } ?? [] }
         let place = known.map { position[$0] } ?? 0

@@ -1,5 +1,4 @@
-/// The versions of each record in their order. A batch names the version that it builds on, so no clock and no tag is
-/// needed to know it.
+/// The versions of each record in their order. A batch names its predecessor, so neither clock nor tag is needed.
 struct Chains {
     private struct Place: Hashable {
         var record: RecordKey
@@ -22,8 +21,7 @@ struct Chains {
     /// Records whose chain forks, or whose number of deletions is unknown: they are not checked further.
     private(set) var broken: Set<RecordKey> = []
 
-    /// The deletions of each record, in the order of its chain; also a single one that was not answered, and may have
-    /// been done.
+    /// The deletions of each record, in the order of its chain; also a single unanswered one.
     private(set) var deletions: [RecordKey: [Int]] = [:]
 
     private let history: History
@@ -164,8 +162,7 @@ struct Chains {
         }
     }
 
-    /// Returns whether all but one of some unreplaced saves may have been deleted, by deletions that were not
-    /// answered.
+    /// Returns whether all but one of some unreplaced saves may have been deleted by unanswered deletions.
     private func mayEnd(_ ends: [Int], of record: RecordKey) -> Bool {
         let open = deletions[record, default: []].filter { mayBeDone($0) }
             .compactMap { itemOf[Place(record: record, version: history.items[$0].before)] }
@@ -203,8 +200,7 @@ struct Chains {
         }
     }
 
-    /// Returns whether an unanswered deletion may have been done: nothing else replaced the version that it was to
-    /// delete.
+    /// Returns whether an unanswered deletion may have been done: nothing else replaced its version.
     private func mayBeDone(_ deletion: Int) -> Bool {
         let item = history.items[deletion]
         guard !isApplied[writeOf[deletion]], history.writes[writeOf[deletion]].outcome == .unknown else { return false }

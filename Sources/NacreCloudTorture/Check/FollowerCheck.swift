@@ -1,5 +1,4 @@
-/// Checks each follower of the feed: it never goes back and never repeats. Adds to the graph what it tells of the
-/// order of commits.
+/// Checks that followers of the feed never go back and never repeat; adds the order of commits to the graph.
 struct FollowerCheck {
     private let history: History
     private let chains: Chains
@@ -101,7 +100,7 @@ struct FollowerCheck {
         violations.append(Violation(.splitBatch, "\(history.text(ofPage: page, stream: stream)) begins with what the page before left of \(write)"))
     }
 
-    /// Checks what a follower still held at its last complete page.
+    /// Checks the state of a follower at its last complete page.
     private mutating func close(_ copy: Copy, _ graph: inout OrderGraph) {
         guard let whole = copy.whole else { return }
         for (record, known) in copy.items { endWait(of: record, as: known, at: whole, begun: copy.begun, &graph) }
@@ -126,8 +125,7 @@ struct FollowerCheck {
         miss(next, at: whole, &graph)
     }
 
-    /// Notes that a complete page lacked an item: a violation if the item was acknowledged before the page was asked
-    /// for; otherwise an edge.
+    /// Notes that a complete page lacked an item: a violation if it was acknowledged before, otherwise an edge.
     private mutating func miss(_ item: Int, at place: Place, _ graph: inout OrderGraph) {
         let number = chains.writeOf[item]
         let page = history.streams[place.stream].pages[place.page]

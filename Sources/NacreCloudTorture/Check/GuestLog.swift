@@ -2,8 +2,7 @@
 /// subscription. They do not say what changed, and one may stand for several changes, so only their number is
 /// checked.
 ///
-/// Each has an ID that recognizes a repetition. Work that died half-way is begun again, and may notify again under
-/// another ID.
+/// Each has an ID that recognizes a repetition. Work begun again may notify again under another ID.
 package struct GuestLog: Sendable {
     /// Notifications that one death of the server may add: of the zone, of its share and of the user.
     package static let perDeath = 3

@@ -199,8 +199,7 @@ package struct HistoryCheck {
 
     // MARK: The final state
 
-    /// Checks that the final state is the end of every chain. Records of unanswered batches are left out, since those
-    /// may still arrive.
+    /// Checks that the final state is the end of every chain, except for unanswered batches, which may still come.
     private mutating func checkEnd() {
         let open = history.writes.filter { $0.outcome == .unknown }.flatMap { $0.items.map { history.items[$0].record } }
         let excluded = chains.broken.union(open)

@@ -1,13 +1,13 @@
-/// The order that a history demands. If it has a cycle, no order of commits explains what was seen.
+/// The order that a history demands. If it has a cycle, no order of commits explains the history.
 struct OrderGraph {
     enum Reason: UInt8 {
         /// The first was answered before the second was asked.
         case time
         /// The second replaced the version that the first had left.
         case builds
-        /// The batch is in what was read.
+        /// The read shows the batch.
         case shows
-        /// The batch is not in what was read.
+        /// The read does not show the batch.
         case lacks
         /// The feed shows the first before the second.
         case precedes
@@ -71,7 +71,7 @@ struct OrderGraph {
         self.starts = starts
     }
 
-    /// Returns the strongly connected components of two nodes or more (Tarjan 1972). Without recursion: chains are
+    /// Returns the strongly connected components of two or more nodes (Tarjan 1972), without recursion: chains are
     /// long.
     private func knots() -> [Set<Int>] {
         var knots: [Set<Int>] = []

@@ -62,7 +62,7 @@ package struct ShareCheck: Sendable {
     }
 
     /// Checks a copy.
-    /// - Parameter held: The copy of a user who has read everything.
+    /// - Parameter held: A user's copy after all changes.
     package func violation(of held: [String: Held], by user: String, _ way: Way) -> Violation? {
         let seen = seen(by: user)
         if let extra = Set(held.keys).subtracting(seen).min() {

@@ -57,8 +57,7 @@ package struct TellingLog: Sendable {
 
     package mutating func begin(_ right: Right, at time: UInt64) { terms[right]?.begun = time }
 
-    /// Notes that the device must hear nothing by this subscription: it belongs to another user, or the device makes
-    /// the changes itself.
+    /// Notes that the device must hear nothing by this subscription: another user's, or of its own changes.
     package mutating func forbid(_ right: Right, fault: Violation.Kind) { terms[right] = Term(topic: nil, isEnding: true, fault: fault) }
 
     /// Notes that the end of a right is about to be requested.
@@ -91,7 +90,7 @@ package struct TellingLog: Sendable {
     /// - Parameters:
     ///   - name: The saved record; nil where the notification does not name it.
     ///   - id: The notification's ID.
-    /// - Returns: What is wrong with it.
+    /// - Returns: The violation, if any.
     package mutating func heard(_ right: Right, of name: String?, id: String) -> Violation? {
         let place = "\(right.device) was told of \(name ?? "a change") by \(right.subscription)"
         guard let term = terms[right] else { return Violation(.wronglyTold, "\(place), which nobody saved") }

@@ -1,5 +1,4 @@
-/// The requests and answers about one zone with their times: all that a verdict needs. Compact, because there are
-/// millions of them.
+/// The requests and answers about one zone with their times. Compact, because there are millions of them.
 package struct History: Sendable {
     /// A time span in nanoseconds of the monotonic clock.
     package struct Span: Hashable, Sendable {

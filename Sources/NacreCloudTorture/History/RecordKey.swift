@@ -32,8 +32,7 @@ package struct RecordKey: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
 }
 
-/// A batch of a history: its writer, and its number among that writer's batches. Every record that it saves carries
-/// it as a value.
+/// A batch of a history: its writer, and its number there. Every record that it saves has it as a value.
 package struct BatchID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// Writers of one history.
     package static let writersMax = 200

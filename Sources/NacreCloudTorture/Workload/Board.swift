@@ -5,7 +5,7 @@ import NacreRandom
 final class Board: Sendable {
     /// Records at a time: few enough that writers conflict, enough that most batches succeed.
     static let slots = 48
-    /// Entries of one round's history: about 100 MB with what the judge needs.
+    /// Entries of one round's history: about 100 MB with the memory of its check.
     private static let entriesMax = 600_000
 
     struct Slot: Sendable {
@@ -82,8 +82,7 @@ final class Board: Sendable {
         return state.withLock { state in chosen.map { state.slots[$0] } }
     }
 
-    /// Notes a version. It may be an old one: then the next batch that builds on it is refused, and learns the
-    /// newest.
+    /// Notes a version. If it is old, the next batch that builds on it is refused, and learns the newest.
     func learn(_ record: RecordKey, _ newest: Newest) {
         guard record.slot < Self.slots else { return }
         state.withLock { state in

@@ -16,8 +16,7 @@ struct Ear: Sendable {
 
     /// The pause before a reconnection.
     private static let pause: Duration = .milliseconds(100)
-    /// Events acknowledged together. If a queue of a hundred events is not emptied, it becomes a notice to fetch
-    /// everything.
+    /// Events acknowledged together. A queue of a hundred becomes a notice to fetch everything.
     private static let acknowledgedAtOnce: Int64 = 20
 
     /// The device, at the private database of its user.
@@ -107,8 +106,7 @@ struct Ear: Sendable {
 }
 
 extension Asker {
-    /// Opens the event stream of one of the token's clients; nil where the server does not answer, or refuses for
-    /// now.
+    /// Opens the event stream of one of the token's clients; nil where there is no answer, or a refusal for now.
     fileprivate func events(of clientID: String, after last: String?) async -> HTTPEvents? {
         guard let device, let url = URL(string: device.appendingPathComponent("notifications").absoluteString + "?clientId=\(clientID)") else {
             return nil
@@ -116,8 +114,7 @@ extension Asker {
         return await web.events(url, token: token, after: last)
     }
 
-    /// Acknowledges all events up to a number for one of the token's clients. A client that is signed out cannot, and
-    /// need not.
+    /// Acknowledges all events up to a number for one of the token's clients. A signed-out one need not.
     fileprivate func acknowledge(_ number: Int64, of clientID: String) async {
         guard let device else { return }
         let request = DeviceNoteRequest(heard: number, clientID: clientID)

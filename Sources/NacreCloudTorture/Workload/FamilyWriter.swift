@@ -2,8 +2,7 @@ import NacreCloudWire
 import NacreLocks
 import NacreRandom
 
-/// Makes families in a zone, adds records to those of other writers, and deletes from any record downwards, all at
-/// the same time as others.
+/// Makes families in a zone, adds records to those of other writers, and deletes from any record downwards.
 struct FamilyWriter {
     private static let newFamilyOnceIn: UInt64 = 4
     private static let deletionOnceIn: UInt64 = 3

@@ -7,8 +7,7 @@ package struct TortureIndexChange: Sendable {
     package var recordType: String
     /// One field, or two as in `shelf+rank`.
     package var field: String
-    /// The index options, such as `QUERYABLE`; empty: removes the field's indexes. nil leaves the options as they
-    /// are.
+    /// The index options, such as `QUERYABLE`; empty: removes the field's indexes. nil: unchanged.
     package var options: [String]?
     /// Whether indexes are made before a query needs them.
     package var isNow: Bool

@@ -101,7 +101,7 @@ struct ShareTroupe {
 
     // MARK: Checks
 
-    /// Waits without changes until every guest has what the shares say; small changes must be there at once.
+    /// Waits without changes until every guest's copy matches the shares; small changes must be there at once.
     private mutating func standStill() async throws {
         let deadline = ContinuousClock.now + arena.tellingPatience
         while let violation = try await violation() {

@@ -76,7 +76,7 @@ package struct ChangesZoneResponse: Equatable, Sendable {
         package var records: [RecordResult]
         package var syncToken: String
         package var moreComing: Bool
-        /// Whether the page ends inside a commit; such a page's token must not be kept. On the wire
+        /// Whether the page ends inside a commit; its token must not be kept then. On the wire
         /// `nacre.midCommit`.
         package var isMidCommit: Bool
         /// On the wire `nacre.clientChangeToken`.

@@ -48,7 +48,7 @@ package struct ShareParticipant: Equatable, Sendable {
     package var acceptance: ParticipantAcceptance
     /// Whether the participant is the first user to accept by a URL of the participant's own.
     package var isOneTime: Bool
-    /// The secret in that URL, shown to users who may hand it out. The server draws it and ignores it in requests.
+    /// The secret in that URL, shown to users with a right to it. The server draws it and ignores it in requests.
     package var oneTimeSecret: String?
     /// Whether the participant asked for access and was approved. Set by the server.
     package var isApprovedRequester: Bool

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tests of indexes of two fields: when one is made, what a query reads by it, and when it is removed.
+/// Tests of indexes of two fields: when one is made, a query's reads by it, and when it is removed.
 @Suite struct PairIndexTests {
     private static let fields: [String: FieldType] = [
         "shelf": .string, "rank": .int64, "tags": .stringList, "place": .location, "body": .string,

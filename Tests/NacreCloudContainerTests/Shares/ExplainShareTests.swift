@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tests of an administrator's view of who sees and writes a record, and why.
+/// Tests of an administrator's view of the users who see and write a record, with the reasons.
 @Suite struct ExplainShareTests {
     private func explain(_ name: String, _ world: TestCloud, zone: String = ShareScene.zone) async throws -> ShareExplanation {
         try await world.cloud.explainShare(ofRecord: name, zone: zone, of: ShareScene.ada, in: TestCloud.container, .development)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tests of a commit's cost for those who wait for the writer, in rows and bytes.
+/// Tests of a commit's cost while others wait for the writer, in rows and bytes.
 @Suite(.timeLimit(.minutes(5))) struct FiringCostTests {
     /// The value that each of the subscriptions asks for.
     private static let one: RecordFields = ["count": .int64(1)]

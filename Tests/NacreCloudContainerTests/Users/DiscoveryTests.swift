@@ -252,8 +252,8 @@ import Testing
         #expect(try await scene.test.check().isEmpty)
     }
 
-    /// Whatever call fails, a user who has not allowed discovery is not found, and a user who denied is not found
-    /// after the answer.
+    /// Whatever call fails, a user who has not allowed discovery is not found, and one who
+    /// denied it is not found after the answer.
     @Test(arguments: Engine.ofRules) func `an answer that is cut short holds whole or not at all`(engine: Engine) async throws {
         for call in 1...40 {
             let scene = try await Scene(engine)

@@ -181,7 +181,7 @@ import Testing
         #expect(try await missing("p", field: "pages") == count, "another field of the record")
         #expect(try await missing("q") == count, "another record of the same user")
         #expect(try await missing("q", as: "bob") == count, "another record of another user")
-        // Everybody may read this record, so the answer reveals no more than a download would.
+        // All users may read this record, so the answer reveals no more than a download would.
         #expect(try await missing("p", as: "bob") == 1, "a field that the sender may read")
         let registry = scene.server.cloud.registry
         let before = SchemaText(try await registry.administeredSchema(of: TestServer.container, .development)).text

@@ -1,6 +1,6 @@
 import NacreCloudContainer
 
-/// Lookups of users: their answers, and identities that nobody has.
+/// Lookups of users, with their answers; also of identities without a user.
 extension Scenario {
     static let discovery: [Scenario] = permissions + findings + refusedDiscoveries + identities
 

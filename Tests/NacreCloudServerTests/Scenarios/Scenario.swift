@@ -122,7 +122,7 @@ extension Step {
         .ask(Ask(method: method, path: path, sender: sender, body: ""))
     }
 
-    /// Lets queries filter and sort by these fields of a type, or do what else the options allow.
+    /// Lets queries filter and sort by these fields of a type, or use them as the given options allow.
     static func index(_ type: String, _ fields: String..., options: IndexOptions = [.queryable, .sortable], builds: Bool = true) -> Step {
         .setIndexes(type: type, fields: fields, options, builds: builds)
     }

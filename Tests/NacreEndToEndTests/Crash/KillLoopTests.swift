@@ -76,8 +76,7 @@ struct KillLoopTests {
         #expect(violations.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
     }
 
-    /// Checks the data by themselves: each seal fits exactly the records of its batch, and the counter counted each
-    /// of its writes.
+    /// Checks the data alone: each seal fits exactly its batch, and the counter counted each of its writes.
     private func check(_ witnesses: [RawRecord], against history: ZoneNotes, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }
         let batches = Dictionary(uniqueKeysWithValues: acknowledged.map { ($0.id, $0) })

@@ -4,8 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Tests of `docs/sync-engine.md`: failures, the changes that stay pending, and the events. The numbers are that
-/// page's.
+/// Tests of `docs/sync-engine.md`: failures, pending changes, and the events. The numbers are that page's.
 struct SyncEngineErrorTests {
     /// Runs devices whose zone exists, and whose log is empty.
     private func with(_ body: (_ a: SyncDevice, _ b: SyncDevice) async throws -> Void) async throws {

@@ -4,8 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Tests of `docs/sync-engine.md`, Turns, State, Sending and Fetching: the events and their order. The numbers are
-/// that page's.
+/// Tests of `docs/sync-engine.md`, Turns, State, Sending and Fetching, in order. The numbers are that page's.
 struct SyncEngineOrderTests {
     @Test func `a first send and a first fetch tell exactly this, and nothing twice (8, 9, 14, 15, 27, 34)`() async throws {
         try await SyncDevice.pair { a, b, _ in

@@ -1,8 +1,7 @@
 import CSQLite
 import CloudKit
 
-/// The part of SQLite that the cache needs: statements with bound values, and rows of values. Not `Sendable`: an
-/// actor keeps it.
+/// The part of SQLite that the cache needs: statements and rows of values. Not `Sendable`: an actor keeps it.
 final class Database {
     enum Value: Equatable {
         case null

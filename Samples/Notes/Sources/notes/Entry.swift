@@ -1,6 +1,6 @@
 import CloudKit
 
-/// A folder or a note on this device: what the app shows, and the state of its sync.
+/// A folder or a note on this device, with the state of its sync.
 struct Entry: Equatable {
     enum Kind: String {
         case folder = "Folder"
@@ -52,7 +52,7 @@ extension Entry {
         return coder.encodedData
     }
 
-    /// The record to send. It has the change tag of the version that it was made from, by which the server detects a
+    /// The record to send, with the change tag of the version it was made from, by which the server detects a
     /// conflict.
     var record: CKRecord {
         let record = known ?? CKRecord(recordType: kind.rawValue, recordID: recordID)

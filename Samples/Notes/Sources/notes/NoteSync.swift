@@ -105,8 +105,7 @@ actor NoteSync: CKSyncEngineDelegate {
                 // The delegate has handled each failure, and added again the changes that may succeed now.
             }
         }
-        // A device that sends into a zone before any fetch begins without a token there, and is not told of earlier
-        // deletions.
+        // A device that sends into a zone before any fetch begins without a token, and misses earlier deletions.
         if isAnythingPending { try await engine.fetchChanges() }
         if let cacheFailure { throw cacheFailure }
         defer { news = [] }

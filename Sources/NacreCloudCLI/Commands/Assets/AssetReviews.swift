@@ -7,8 +7,7 @@ enum AssetCommands {
 
     typealias Step = (_ after: String?) async throws -> AdminMessages.AssetReview
 
-    /// Runs all parts of a review, over the server of the data folder, or over the folder itself where no server
-    /// runs.
+    /// Runs all parts of a review, over the data folder's server, or over the folder itself where none runs.
     /// - Parameter found: Called with each finding.
     static func review(
         _ call: Call, of server: (AdminClient) -> Step, of folder: @escaping (AssetReviewing) -> Step,
@@ -91,7 +90,7 @@ enum AssetsCollect {
 }
 
 extension AdminMessages.AssetFinding {
-    /// A line for people: what is wrong, and in which record.
+    /// A line for people: the fault, and its record.
     fileprivate var line: String {
         let place = [database, zone, record, field].filter { !$0.isEmpty }.joined(separator: " ")
         let what = chunk.isEmpty ? "the bytes of a small asset" : "chunk \(chunk)"

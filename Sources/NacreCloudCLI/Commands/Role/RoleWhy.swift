@@ -47,7 +47,7 @@ extension AdminMessages.PermissionAnswer {
             "type \(recordType) grants \(operation) \(granted)", "\(who) has the roles \(roles.joined(separator: ", "))",
         ]
         if let creator { lines.append("the record was made by \(creator)") }
-        // A grant to _world allows reading to everybody, and more only to signed-in users.
+        // A grant to _world allows reading to all, and more only to signed-in users.
         if !isPermitted, user == nil, grantedTo.contains("_world") { lines.append("who is not signed in may read, and do nothing else") }
         return lines
     }

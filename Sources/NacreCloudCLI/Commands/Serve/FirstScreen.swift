@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import NacreCloudServer
 
-/// The first output of a started server: what is needed to use it, and what to do next.
+/// The first output of a started server: its URLs and folder, and the next steps.
 struct FirstScreen: Encodable {
     let version = ServerVersion.current
     let mode: String

@@ -6,8 +6,7 @@ enum ServiceNotice {
 
     static func isStopping() { tell("STOPPING=1\nSTATUS=Finishing what is under way") }
 
-    /// Sends a datagram to the socket that `NOTIFY_SOCKET` names, without an answer. Does nothing where the variable
-    /// is not set.
+    /// Sends a datagram to the socket that `NOTIFY_SOCKET` names, if it is set, without an answer.
     private static func tell(_ state: String) {
         guard let variable = getenv("NOTIFY_SOCKET") else { return }
         var path = Array(String(cString: variable).utf8)

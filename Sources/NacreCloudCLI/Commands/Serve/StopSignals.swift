@@ -13,8 +13,7 @@ final class StopSignals: @unchecked Sendable {
     private let sources: [any DispatchSourceSignal]
 
     /// Begins to watch.
-    /// - Parameter hangup: Called at every SIGHUP, on a thread of Dispatch's; SIGHUP then ends nothing. nil: SIGHUP
-    ///   is like the others.
+    /// - Parameter hangup: Called, on a thread of Dispatch's, at every SIGHUP, which then ends nothing; nil: it ends.
     init(hangup: (@Sendable () -> Void)? = nil) {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals

@@ -30,7 +30,7 @@ struct DeveloperSetup: Encodable {
     private static let user = "NACRE_USER"
     private static let password = "NACRE_PASSWORD"
 
-    /// Makes what is missing, and writes the file.
+    /// Makes the missing parts, and writes the file.
     /// - Parameters:
     ///   - email: The user's address; nil: that of the file, or a new one.
     ///   - path: The file, which is made or changed.

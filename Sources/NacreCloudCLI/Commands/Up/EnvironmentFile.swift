@@ -1,8 +1,7 @@
 import Foundation
 import NacreCloudServer
 
-/// A file of variables, one `NAME=value` per line, as shells and many tools read it. Lines that are not set stay as
-/// they are.
+/// A file of variables, one `NAME=value` per line, as shells read it. Other lines stay as they are.
 struct EnvironmentFile {
     /// Bytes of the largest file accepted. Ours: a few hundred bytes are usual.
     private static let bytesMax = 64 * 1024

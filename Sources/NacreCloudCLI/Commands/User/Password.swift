@@ -1,7 +1,6 @@
 import Glibc
 
-/// Reads passwords from standard input only: never from the command line, which every process can read, and without a
-/// prompt.
+/// Reads passwords from standard input only, without a prompt: every process can read a command line.
 enum Password {
     /// Bytes read at most. On this server: passwords have at most 1,024, which the server checks itself.
     private static let bytesMax = 4096

@@ -35,8 +35,7 @@ enum UserSignIn {
         Output.hint("The user is \(signedIn.userRecordName) in this container.")
     }
 
-    /// Returns the URL given, or that of the data folder's server, once it has proved to be that server: it gets the
-    /// password.
+    /// Returns the URL given, or that of the data folder's server, which must prove itself: it gets the password.
     private static func publicURL(_ call: Call) async throws -> String {
         if let url = call.value(server) { return try AdminServer.checked(url, of: server, call) }
         return try await AdminClient.connect(call).appURL()
