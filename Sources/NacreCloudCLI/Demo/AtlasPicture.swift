@@ -147,7 +147,7 @@ struct AtlasPicture {
         return bytes(UInt32(data.count)) + named + bytes(cyclicCheck(named))
     }
 
-    /// RFC 1950 around RFC 1951: stored blocks, each of up to 65,535 bytes.
+    /// Wraps data in RFC 1950 around RFC 1951: stored blocks, each of up to 65,535 bytes.
     private static func stored(_ data: [UInt8]) -> [UInt8] {
         var file: [UInt8] = [0x78, 0x01]
         for start in stride(from: 0, to: data.count, by: Int(UInt16.max)) {

@@ -16,7 +16,7 @@ struct FollowerCheck {
         var node: Int
     }
 
-    /// A follower's copy of the zone, and since when it is known.
+    /// A follower's copy of the zone, with its beginning and its last complete page.
     private struct Copy {
         /// The time of the first page's answer. The feed does not name records that were deleted before.
         var begun: UInt64

@@ -30,7 +30,7 @@ package struct AnnouncedFile: Equatable, Sendable {
 package struct AwaitedFile: Equatable, Sendable {
     /// The chunks to send, as indexes in the announcement.
     package var missing: [Int]
-    /// The number of its bytes that are there already.
+    /// Bytes of the missing chunks, in order, that the server has already.
     package var offset: Int64
 
     package init(missing: [Int], offset: Int64) {

@@ -13,7 +13,7 @@ struct QueryCloud {
     private(set) var records: [String: [String: Record]] = [:]
 
     /// Makes the database.
-    /// - Parameter records: The number of names; some are in several zones.
+    /// - Parameter names: The number of record names; some are in several zones.
     init(_ engine: Engine, zones: [String], names: Int, data: inout QueryData, scope: DatabaseKey.Scope = .private) async throws {
         cloud = try await TestCloud(engine)
         user = cloud.user("_ann", in: scope)
