@@ -13,7 +13,7 @@ struct DemoCredentials: Codable {
     var bensEmail: String { "ben-\(email)" }
     var cleosEmail: String { "cleo-\(email)" }
 
-    /// Reads the file; nil where there is none or it cannot be read.
+    /// Reads the file; nil where there is none or its JSON is invalid. Throws other errors of the read.
     static func load(folder: String) throws -> DemoCredentials? {
         let bytes: [UInt8]
         do {
