@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
 /// specialized takes half of the tests' time otherwise. Nothing that depends on this package sets it.
 let optimized: [SwiftSetting] = Context.environment["NACRE_OPTIMIZED"] == nil ? [] : [.unsafeFlags(["-O"])]
 
-/// A module of ours: what it may import is what it depends on, and CI checks that it imports nothing else.
+/// Makes a module of ours. CI checks that it imports nothing but its dependencies.
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings + optimized)
 }
@@ -20,12 +20,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
-/// Debian's libcurl, and its libraries of cryptography; elsewhere, and in a build of its own with NACRE_URLSESSION, the framework goes through URLSession.
+/// Names modules over Debian's libcurl and cryptography. Elsewhere, and in a build with NACRE_URLSESSION, the framework
+/// uses URLSession.
 func client(_ names: String...) -> [Target.Dependency] {
     Context.environment["NACRE_URLSESSION"] == nil ? names.map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
 }
 
-/// What `make dist` builds from; other builds say no commit, so that a new one compiles nothing again.
+/// The commit that `make dist` builds. Other builds name none, so that a new commit compiles nothing again.
 let commit = Context.environment["NACRE_COMMIT"].flatMap { text in text.allSatisfy { $0.isHexDigit || $0 == "+" } ? text : nil }
 
 let package = Package(

@@ -1,4 +1,4 @@
-/// What a machine can tell of whether comments are plain English. CONTRIBUTING.md has the rules.
+/// Checks the rules of CONTRIBUTING.md for comments that a machine can check.
 enum PlainComments {
     /// Words that begin a doc comment without saying what it is about.
     static let emptyBeginnings: Set = [

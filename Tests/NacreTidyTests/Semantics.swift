@@ -1,4 +1,4 @@
-/// What CloudKit says and how this one keeps it: rows of tables, `| 4.2 | rule | same | `Suite`: sentence |`, or a
+/// Rules of CloudKit and how Nacre keeps them: rows of tables, `| 4.2 | rule | same | `Suite`: sentence |`, or a
 /// reason in the place of a test.
 enum Semantics {
     static let page = "docs/semantics.md"

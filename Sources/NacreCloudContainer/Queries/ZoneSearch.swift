@@ -2,21 +2,6 @@ import NacreCloudWire
 
 /// The search of one zone for a page: the records behind a position that pass the filters, in the query's order.
 struct ZoneSearch {
-    /// The result of one zone.
-    struct Answer {
-        /// The records in order, at most `wanted`.
-        var hits: [QueryHit]
-        /// The position up to which nothing is missing; nil: the end of the zone.
-        var end: QueryPosition?
-        /// Whether a bound on the work ended it, and not the number of records.
-        var isCut = false
-
-        var isWhole: Bool { end == nil && !isCut }
-
-        /// Makes an answer without progress.
-        static func nothing(_ after: QueryPosition?) -> Answer { Answer(hits: [], end: after ?? .start, isCut: true) }
-    }
-
     let query: CheckedQuery
     let order: QueryOrder
     let zone: ZoneAddress

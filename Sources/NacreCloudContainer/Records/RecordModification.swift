@@ -13,15 +13,15 @@ struct RecordModification: Sendable {
         var damaged: [StoredRecord] = []
     }
 
-    private let request: RecordsModifyRequest
+    let request: RecordsModifyRequest
     private let zone: RequestedZone
     /// The GUIDs for the URLs of the shares that the request makes; nil: it makes none.
     private let shareLinks: ShareLinks?
-    private let log: OperationLog?
+    let log: OperationLog?
     private let now: Timestamp
     /// The key that the default zone gets if this is the first save into it.
     private let newZone: Int64
-    private let items: [ModifyBatch.Item]
+    let items: [ModifyBatch.Item]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
     /// Names of the records that the saves refer to with more than a pointer.
@@ -305,7 +305,7 @@ struct RecordModification: Sendable {
         return targets
     }
 
-    private func add(
+    func add(
         _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], within bytes: Int, _ patience: inout Patience,
         _ transaction: any ReadTransaction
     ) throws {
@@ -440,69 +440,5 @@ struct RecordModification: Sendable {
         // Trims the log once in `commitsPerTask` commits on average. The number was drawn at random for another
         // purpose.
         if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
-    }
-
-    // MARK: Answering
-
-    /// - Parameter saved: the records that the batch's saves made, in the order of the saves.
-    private func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
-        var response = RecordsResponse(records: [])
-        response.records.reserveCapacity(items.count)
-        var next = 0
-        for place in items.indices {
-            let name = items[place].name
-            switch batch.verdicts[place] {
-            case .refuse(let error):
-                response.records.append(.failure(recordName: name, showing.error(error, on: batch.stored[name])))
-            case .delete, .nothing:
-                response.records.append(showing.deleted(batch.stored[name], named: name))
-            case .save:
-                // A participant who deletes a share of another user's zone leaves it. The share stays, and was saved.
-                let leaves = items[place].operation.type.isDelete
-                response.records.append(
-                    leaves
-                        ? showing.deleted(batch.stored[name], named: name)
-                        : showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
-                next += 1
-            }
-        }
-        return response
-    }
-
-    private func wantedKeys(of operation: RecordOperation) -> [String]? {
-        operation.desiredKeys ?? request.desiredKeys
-    }
-
-    /// Returns the answer to a request that was done before: its failures as they were, and the saved records as they
-    /// are now.
-    ///
-    /// A record that was changed since is answered in its newest version, never in a mix of old and new. For one that
-    /// was deleted since, the answer is an error.
-    private func replay(
-        _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ patience: inout Patience, _ transaction: any ReadTransaction
-    ) throws -> Outcome {
-        let result = try OperationResult(operation, of: log)
-        guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
-        var names = items.map(\.name)
-        for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
-        var stored: [String: StoredRecord] = [:]
-        do {
-            // The first answer had room for the records that the request found and those that it brought.
-            try add(names, from: row, to: &stored, within: 2 * Limits.answerBytes, &patience, transaction)
-        } catch let error as ServerError where error == .answerTooLarge {
-            // Other writes made the records larger since. The request was done, and must not be split and sent again.
-            throw ServerError.responseLost
-        }
-        let failures = result.errors
-        let response = RecordsResponse(
-            records: names.enumerated().map { place, name in
-                if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
-                if items[place].operation.type.isDelete { return showing.deleted(stored[name], named: name) }
-                guard let live = stored[name], live.isLive else {
-                    return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
-                }
-                return showing.saved(live, keys: wantedKeys(of: items[place].operation))
-            })
-        return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
     }
 }

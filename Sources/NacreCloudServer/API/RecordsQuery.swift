@@ -24,8 +24,8 @@ extension API {
         "The index of this order is being made: ask again with the continuation marker. nacre task list says how far it is."
 
     /// - Parameter marker: replaces the request's continuation marker; nil keeps it.
-    /// - Returns: the page, and whether the request began the query. `waiting` is set if the page is empty and stays empty behind that marker until the `index`
-    ///   database is signalled.
+    /// - Returns: the page, and whether the request began the query. `waiting` is set if the page is empty and stays
+    ///   empty behind that marker until the `index` database is signalled.
     private func queryPage(
         _ call: Call, _ body: [UInt8], after marker: String? = nil
     ) async throws -> (page: HTTPResponse, isFirst: Bool, waiting: (index: DatabaseID, marker: String?)?) {

@@ -54,7 +54,7 @@ extension PreparedStatement {
         return row
     }
 
-    /// As `uncheckedZone`, with the environment and the scope as they stand.
+    /// Returns the row unchecked, like `uncheckedZone`, with the stored texts of environment and scope.
     func uncheckedDatabase() -> (row: DatabaseRow, texts: (environment: String, scope: String), checksum: Int64) {
         let id = DatabaseID(rawValue: integer())
         let container = string()

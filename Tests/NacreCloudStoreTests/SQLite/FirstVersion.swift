@@ -5,9 +5,11 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// `Fixtures/v1.sqlite`, written by the first version of the schema and never again: every later version must open it and read this.
+/// Tests of `Fixtures/v1.sqlite`, written by the first version of the schema and never again: every later version
+/// must open it and read this.
 ///
-/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying `rows/nacre.sqlite` out of it.
+/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
+/// `rows/nacre.sqlite` out of it.
 @Suite struct FirstVersion {
     private static let shareView = FeedView(rawValue: 4)
     private static let sibling = ZoneAddress(database: Sample.database, zone: -8)
