@@ -6,6 +6,7 @@ package final class InterruptedReads: LayeredStore {
     private struct State {
         var after: (@Sendable () async throws -> Void)?
         var most = Int.max
+        var ended = 0
     }
 
     package let below: any Store
@@ -21,6 +22,9 @@ package final class InterruptedReads: LayeredStore {
     /// Ends reads that return more bytes of bodies than this, from now on.
     package func endReads(ofMoreThan bytes: Int) { state.withLock { $0.most = bytes } }
 
+    /// The number of reads that were ended.
+    package var readsEnded: Int { state.withLock(\.ended) }
+
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let most = state.withLock { $0.most }
         let value = try await below.read { transaction in
@@ -28,7 +32,10 @@ package final class InterruptedReads: LayeredStore {
             let observed = ObservedReads(transaction) { _ in }
             observed.read = { bytes += $0 }
             let value = try body(observed)
-            if bytes > most { throw StoreError(.outpaced, "A test says so") }
+            if bytes > most {
+                self.state.withLock { $0.ended += 1 }
+                throw StoreError(.outpaced, "A test says so")
+            }
             return value
         }
         let after = state.withLock { state in

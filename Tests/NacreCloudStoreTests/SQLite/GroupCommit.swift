@@ -32,6 +32,19 @@ private struct Refusal: Error {}
         return (0..<writes).compactMap { values[$0] }
     }
 
+    @Test func `a write adds the rows that it wrote to its request's meter, also where they are more than what the request names`()
+        async throws
+    {
+        let temporary = try await TemporarySQLiteStore()
+        let meter = WorkMeter()
+        meter.add(rows: 10)
+        var plan = WritePlan()
+        plan.entries = (0..<500).map { EntryRow(key: EntryKey(Sample.database, .session, "s\($0)"), value: []) }
+        let rows = plan
+        try await WorkMeter.$current.withValue(meter) { try await temporary.apply(rows) }
+        #expect((500..<600).contains(meter.cost))
+    }
+
     @Test func `200 concurrent writes need far fewer commits`() async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
