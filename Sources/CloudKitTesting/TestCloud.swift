@@ -8,7 +8,7 @@ import NacreLocks
 import NacreRandom
 
 /// A whole cloud in the process of a test: a server in memory and a clock that takes no real time. It has no port, file
-/// or thread. See `docs/decisions/a-test-cloud-is-the-server-without-a-socket.md`.
+/// or thread. See `docs/decisions/testing-cloud.md`.
 ///
 /// Any number of clouds live side by side, independent of each other. Each device of each user has a `CKContainer`. The
 /// framework sends the server the same requests as over HTTP. `fail(next:_:by:device:inZone:with:)` orders faults, and

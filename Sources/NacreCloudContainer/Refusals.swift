@@ -122,7 +122,7 @@ extension ServerError {
         .conflict, "client oplock error updating record", internalCode: 2004,
         remedy: "Put your changes into the server's record and save that one.")
 
-    /// Other records of the request are answered anyway. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// Other records of the request are answered anyway. See `docs/decisions/records-damage.md`.
     static let recordDamaged = ServerError(
         .internalError, "record is damaged on the server", field: "recordName",
         remedy: "Save it whole over what is there (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
@@ -184,7 +184,7 @@ extension ServerError {
             remedy: "Save the parent before or together with its child.")
     }
 
-    /// See `docs/decisions/a-validating-reference-holds-its-target.md`.
+    /// See `docs/decisions/records-references.md`.
     static func targetNotFound(_ field: String) -> ServerError {
         ServerError(
             .validatingReferenceError, "referenced record does not exist", internalCode: 2025, field: field,

@@ -5,7 +5,7 @@ import NacreLocks
 /// `~/.local/state`.
 ///
 /// An app keeps an operation here before its first request, and runs it. The agent takes over when the app has died and
-/// released its lock. See docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
+/// released its lock. See docs/decisions/operations.md.
 package final class LongLivedOperations: Sendable {
     /// The most operations that are kept at a time. Own choice: a user's apps have fewer under way.
     static let operationsMax = 1000

@@ -8,7 +8,7 @@ import NacreLocks
 ///
 /// An entry has a head with the lengths of key and value and their checksum, then the key and the value. An unreadable
 /// entry was left by a killed process, and is cut off. See
-/// docs/decisions/the-agent-takes-over-where-a-lock-is-let-go.md.
+/// docs/decisions/operations.md.
 final class OperationJournal: Sendable {
     private static let headBytes = 16
     private static let keyBytesMax = 4096

@@ -2,7 +2,7 @@ import Foundation
 
 /// Logs errors that no block of the app receives, for the developer.
 ///
-/// See docs/decisions/a-result-block-says-nothing-of-items.md.
+/// See docs/decisions/operations.md.
 extension CKDatabaseOperation {
     /// Logs one line if items failed whose errors no block received.
     ///

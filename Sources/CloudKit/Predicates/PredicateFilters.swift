@@ -3,7 +3,7 @@ import NacreCloudWire
 /// The server's form of a predicate: filters that must all match. Pure.
 ///
 /// CloudKit accepts fewer predicates than Foundation can express. An unsupported part is named in the error, and
-/// nothing is sent. See `docs/decisions/a-predicate-fails-when-it-is-asked.md`.
+/// nothing is sent. See `docs/decisions/predicates.md`.
 struct PredicateFilters: Equatable, Sendable {
     private(set) var filters: [QueryFilter] = []
     /// Whether the predicate includes FALSEPREDICATE: no request is needed.

@@ -4,7 +4,7 @@ import Foundation
 import NacreCloudWire
 
 // Reads archives from Apple's systems. Their keys are undocumented; for sources see
-// `docs/decisions/archives-of-apple-are-read.md`.
+// `docs/decisions/archives-apple.md`.
 
 @_cdecl("nacre_before_main")
 func beforeMain() {

@@ -155,7 +155,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Always true: archives are decoded by class.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Decodes a record, also from an archive of Apple's systems; see `docs/decisions/archives-of-apple-are-read.md`.
+    /// Decodes a record, also from an archive of Apple's systems; see `docs/decisions/archives-apple.md`.
     /// nil if the archive holds no record, or one of a later version of this framework.
     public required init?(coder: NSCoder) {
         guard let state = RecordState(coder: coder) else { return nil }

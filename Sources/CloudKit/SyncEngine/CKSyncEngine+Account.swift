@@ -40,7 +40,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// Records the user. See docs/decisions/what-is-pending-without-a-user-stays.md.
+    /// Records the user. See docs/decisions/users-current.md.
     private func signedIn(_ user: String) async throws(CKError) {
         let previous = state.held.withLock(\.user)
         guard previous != user else { return }

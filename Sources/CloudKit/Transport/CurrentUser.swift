@@ -4,7 +4,7 @@ import NacreCloudWire
 ///
 /// The server knows users by the names of their user records. An app sees itself as `CKCurrentUserDefaultName` wherever
 /// the server names it as the creator or last editor of a record. It may also use that name for its own user record;
-/// see `docs/decisions/ones-own-records-name-the-current-user.md`.
+/// see `docs/decisions/users-current.md`.
 struct CurrentUser: Sendable {
     /// The name of the user's record; nil if there is no account.
     let recordName: String?

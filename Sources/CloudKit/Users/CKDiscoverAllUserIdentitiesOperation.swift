@@ -4,7 +4,7 @@ import NacreCloudWire
 /// Finds users in the user's address book who allow it.
 ///
 /// On this server: there is no address book, so a signed-in user's operation succeeds and finds no users; see
-/// `docs/decisions/users-are-found-where-they-allowed-it.md`. Apple: iOS 10, deprecated in iOS 17.
+/// `docs/decisions/users-discovery.md`. Apple: iOS 10, deprecated in iOS 17.
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Sendable: see `CKOperation`; only the callback queue touches `found`.
 

@@ -19,7 +19,7 @@ struct DiscoveryPlan {
 
 extension Conversation {
     /// Makes the lookups of a discovery. E-mail addresses and phone numbers are hashed here and leave the app only in
-    /// that form; see `docs/decisions/addresses-leave-an-app-hashed.md`. A number without its country code is skipped,
+    /// that form; see `docs/decisions/users-discovery.md`. A number without its country code is skipped,
     /// because it belongs to no user.
     func discoveryPlan(for asked: [CKUserIdentity.LookupInfo]) async throws(CKError) -> DiscoveryPlan {
         var plan = DiscoveryPlan()

@@ -24,7 +24,7 @@ enum Settings {
     /// Options that may be set elsewhere for commands other than `nacre serve`: the server's data folder, the
     /// container and the environment.
     ///
-    /// See `docs/decisions/what-stays-is-a-setting.md`.
+    /// See `docs/decisions/commands-settings.md`.
     static let ofEveryCommand = [SharedOptions.data, SharedOptions.container, SharedOptions.environment]
 
     /// Every setting. The data folder is one for every command.

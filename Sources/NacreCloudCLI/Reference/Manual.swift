@@ -98,7 +98,7 @@ enum Manual {
             The command line counts before the environment, and that before the file. A name that no setting has is an error that says which was probably meant. Paths are relative to the folder where the command runs.
 
             Other commands take these from the environment and the file: the data folder, by which they find the server, and container and environment where they have to be told them. What one call does, and how it prints, is on the
-            command line alone ([why](decisions/what-stays-is-a-setting.md)).
+            command line alone ([why](decisions/commands-settings.md#a-lasting-option-is-a-setting)).
 
             | setting | variable | what it does |
             | --- | --- | --- |

@@ -30,7 +30,7 @@ extension Registry {
     }
 
     /// Makes an account without telling the caller whether one exists. An existing account stays unchanged, at the cost
-    /// of the same reads and writes. See `docs/decisions/sign-up-does-not-tell-who-is-there.md`.
+    /// of the same reads and writes. See `docs/decisions/accounts-sign-in.md`.
     /// - Parameter passwordHash: The hash, never the password. Ignored if the account exists.
     /// - Returns: The normalized address.
     /// - Throws: The fault of the address or a name.

@@ -35,7 +35,7 @@ struct KeptKeys: RegistryEntry {
 }
 
 /// Answers to administrators' requests, by their idempotency keys. See
-/// `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
+/// `docs/decisions/administration.md`.
 extension Registry {
     /// Begins a request under a key, or returns the state of the one that had the key.
     /// - Parameters:

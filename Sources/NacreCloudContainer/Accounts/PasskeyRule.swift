@@ -36,7 +36,7 @@ package enum PasskeyFault: String, Error, Hashable, Sendable, CaseIterable {
 }
 
 /// The checks of a passkey when it is added and when it signs in: WebAuthn level 2, 7.1 and 7.2. The model of its
-/// authenticator is not checked. See `docs/decisions/a-passkey-signs-in-by-itself.md`.
+/// authenticator is not checked. See `docs/decisions/accounts-sign-in.md`.
 package enum PasskeyRule {
     /// COSE's numbers: the keys in the map of a key, and their values.
     private enum COSE {

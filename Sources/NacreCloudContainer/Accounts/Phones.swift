@@ -33,7 +33,7 @@ extension PhoneCode? {
 }
 
 /// The phone number of an account, which counts once its user has typed a code sent to it. See
-/// `docs/decisions/a-number-is-typed-back.md`.
+/// `docs/decisions/accounts-recovery.md`.
 extension Registry {
     /// Leaves a text message with a new code in the outbox. An older code ends.
     /// - Parameters:

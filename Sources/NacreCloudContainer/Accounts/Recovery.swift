@@ -17,7 +17,7 @@ package struct WaysIn: Sendable {
 }
 
 /// The rule for a user who regains an account, by a link in a mail or by an administrator's code. See
-/// `docs/decisions/who-gets-an-account-back-has-it-alone.md`.
+/// `docs/decisions/accounts-recovery.md`.
 enum RecoveryRule {
     /// Whether a way into the account stays.
     ///

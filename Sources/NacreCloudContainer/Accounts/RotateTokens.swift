@@ -10,7 +10,7 @@ package struct TokenRotation: Hashable, Sendable {
 extension Registry {
     /// Replaces an API token with a new one of the same container, environment, name, origins and callback. The old
     /// token ends at once, or after a grace in which both are good. One transaction, so that an app always has a good
-    /// token. See `docs/decisions/a-rotated-token-ends-at-once-or-after-a-grace.md`.
+    /// token. See `docs/decisions/administration.md`.
     /// - Parameter grace: Seconds.
     /// - Throws: `NOT_FOUND` for an unknown API token. `BAD_REQUEST` for a server-to-server key, a management token, a
     ///   token that is ending, or a grace that is too long.

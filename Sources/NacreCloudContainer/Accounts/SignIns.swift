@@ -24,7 +24,7 @@ package struct SignIn: Hashable, Sendable {
         /// this one does not.
         ///
         /// On this server: an app must not learn which other apps its users have. See
-        /// `docs/decisions/a-token-hears-of-its-own-container.md`.
+        /// `docs/decisions/accounts-sign-in.md`.
         package func covers(_ other: Place) -> Bool {
             environment == other.environment && other.containers.isSubset(of: containers)
         }

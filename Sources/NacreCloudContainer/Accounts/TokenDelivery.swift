@@ -3,7 +3,7 @@ package import NacreCloudWire
 /// The only way by which a user's web auth token reaches its app.
 ///
 /// CloudKit: an API token has one of two sign-in callbacks, "Post Message" or "URL Redirect", and is for pages of any
-/// origin or of listed ones. See `docs/decisions/a-web-auth-token-has-one-way-to-its-app.md`.
+/// origin or of listed ones. See `docs/decisions/accounts-sign-in.md`.
 package enum TokenDelivery: Hashable, Sendable {
     /// A message to the window that opened the sign-in page, if it shows a page of this origin.
     case message(WebOrigin)

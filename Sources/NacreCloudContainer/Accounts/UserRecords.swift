@@ -3,7 +3,7 @@ import NacreCloudWire
 /// The records that each user of a container has. CloudKit: a user's first access makes two, in the public and in the
 /// private database. Both have the user record name. Apps fetch and change them, and cannot make, delete or query them.
 ///
-/// See `docs/decisions/user-records-are-made-when-a-user-is-admitted.md`.
+/// See `docs/decisions/users-records.md`.
 package enum UserRecord {
     /// CloudKit: `CKRecord.SystemType.userRecord`.
     package static let type = "Users"

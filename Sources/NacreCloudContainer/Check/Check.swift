@@ -6,7 +6,7 @@ extension Cloud {
     /// request waits for a check. To check everything, call it again with `next` of the result.
     ///
     /// Tables come in an order in which later ones see the repairs of earlier ones: records before the rows derived
-    /// from them. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// from them. See `docs/decisions/records-damage.md`.
     package func check(from place: CheckPlace = .start, _ mode: CheckMode, rows: Int? = nil) async throws -> CheckSlice {
         guard let row = place.row else {
             return try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: .start(of: place.table))) {

@@ -172,7 +172,7 @@ struct CheckReading {
     private var isPublic: Bool { database?.key.scope == .public }
 
     /// Returns the creator and age of each record that records of a public database refer to: links depend on both. See
-    /// `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    /// `docs/decisions/records-references.md`.
     private func creators(ofTargetsOf records: [StoredRecord], in zone: ZoneAddress) throws -> [String: Target] {
         guard isPublic else { return [:] }
         let targets = Set(records.flatMap { links(possibleOf: $0).map(\.target) })

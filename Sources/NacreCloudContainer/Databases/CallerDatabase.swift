@@ -63,7 +63,7 @@ struct RequestedZone: Sendable {
 
     /// Decides whether a caller may use a zone; no other code does. In another user's database it reads the zone's
     /// share, with one call of the store, or the shares of records, with three. A zone that is not shared with the
-    /// caller counts as missing. See `docs/decisions/sharing.md`.
+    /// caller counts as missing. See `docs/decisions/shares.md`.
     /// - Parameter row: The row that the transaction found under the zone's name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
     func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// A device that gets the notifications of its user's subscriptions: a sign-in, or a part of one that names itself.
 ///
-/// See `docs/decisions/a-device-is-a-sign-in.md`.
+/// See `docs/decisions/notifications-devices.md`.
 package struct NotifiedDevice: Hashable, Sendable {
     /// The ID that `Caller.deviceID` has. A device is not told of its own changes.
     var deviceID: String

@@ -3,7 +3,7 @@ import NacreCloudWire
 /// A filter, prepared for testing many records.
 ///
 /// A record without the field passes no filter, not even a negation, as in SQL; see
-/// `docs/decisions/absent-fields-match-nothing.md`. It is a class, so that a test copies nothing of it.
+/// `docs/decisions/queries-matching.md`. It is a class, so that a test copies nothing of it.
 final class FilterTest: Sendable {
     let comparator: QueryComparator
     /// The fields to look at: one, or for a token search all searchable fields of the type.

@@ -100,7 +100,7 @@ struct IndexRows: Sendable {
     }
 }
 
-/// The words by which a search finds a value: all that it has. See `docs/decisions/every-word-is-found.md`.
+/// The words by which a search finds a value: all that it has. See `docs/decisions/queries-matching.md`.
 enum SearchWords {
     static func of(_ value: FieldValue) -> [String] {
         switch value {

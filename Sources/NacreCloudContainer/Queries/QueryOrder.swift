@@ -84,7 +84,7 @@ final class QueryHit: Sendable {
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. No two records have one position, so that
-/// a cursor can name it; see `docs/decisions/queries-go-on-at-a-place.md`.
+/// a cursor can name it; see `docs/decisions/queries-cursors.md`.
 struct QueryOrder: Hashable, Sendable {
     var terms: [SortTerm]
 

@@ -2,7 +2,8 @@ import NacreCloudWire
 
 /// The refusals of queries. CloudKit: the texts that apps know.
 extension ServerError {
-    /// See `docs/decisions/an-unknown-type-is-not-found.md`.
+    /// CloudKit: the native code is known from logs, `unknownItem` (11/2003), which is `NOT_FOUND` on the web. In
+    /// development too: a type exists once a record was saved.
     static func unknownRecordType(_ type: String) -> ServerError {
         ServerError(
             .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",

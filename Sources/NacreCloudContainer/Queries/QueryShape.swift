@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// A query that the schema allows, with the definitions of the fields that it names. See
-/// `docs/decisions/every-filter-needs-its-option.md`.
+/// `docs/decisions/queries-matching.md`.
 struct QueryShape {
     struct Field {
         /// The name in records: system fields have their schema names.

@@ -2,7 +2,7 @@ package import NacreCloudWire
 import NacreLocks
 
 /// The needs of an answered query from a schema, without the values that it compared with. See
-/// `docs/decisions/what-queries-want-is-kept-for-a-month.md`.
+/// `docs/decisions/queries-indexes.md`.
 package struct RecordedQuery: Hashable, Sendable, Codable {
     struct Filter: Hashable, Sendable, Codable {
         /// nil: all searchable fields.

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// The order of values in filters: texts and names by their bytes, numbers exactly, even integers and doubles together.
-/// See `docs/decisions/texts-compare-by-their-bytes.md`.
+/// See `docs/decisions/queries-matching.md`.
 enum ValueOrder: Int, Hashable, Sendable {
     case below = -1
     case equal = 0

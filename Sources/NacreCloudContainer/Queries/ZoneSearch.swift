@@ -78,7 +78,7 @@ struct ZoneSearch {
 
     /// Alternates between probing filters for few matches and walking for enough records, each time a little farther.
     /// Once all matches of a filter are known by name, there are two ways. Few matches are collected. Otherwise the
-    /// walk goes on among them, and reads no other records. See `docs/decisions/rows-say-who-may-pass.md`.
+    /// walk goes on among them, and reads no other records. See `docs/decisions/queries-cursors.md`.
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
         // By distance a turn costs several calls: filters are probed farther at first, and the walk takes one turn.
         let isByDistance = order.terms.first?.from != nil

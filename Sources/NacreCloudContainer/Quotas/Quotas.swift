@@ -1,7 +1,7 @@
 /// The quotas of a container's databases, in bytes of stored record bodies; 0: no limit but the disk.
 ///
 /// CloudKit: a private database counts against its user, a public one against the container. See
-/// `docs/decisions/bodies-count-and-deleting-is-always-possible.md`.
+/// `docs/decisions/quotas.md`.
 package struct Quotas: Hashable, Sendable {
     /// The quota of each user's private database.
     package var userBytes: Int64

@@ -108,7 +108,7 @@ extension ReadTransaction {
 
 /// A record that a lookup found.
 enum FoundRecord: Sendable {
-    /// The record goes into the answer as it is kept. See `docs/decisions/records-of-a-page-stay-unread.md`.
+    /// The record goes into the answer as it is kept. See `docs/decisions/records-answers.md`.
     case kept(UnreadRecord)
     case read(StoredRecord)
 

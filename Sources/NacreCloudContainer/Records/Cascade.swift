@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// Cascades of deletions: records that go with others by `.deleteSelf`, and records whose links keep others from going.
 ///
-/// See `docs/decisions/a-deletion-takes-its-holders-or-nothing.md`.
+/// See `docs/decisions/records-references.md`.
 extension ModifyBatch {
     /// Refuses each deletion that would take away the parent of a record that stays, or the target of its `.validate`
     /// reference.
@@ -63,7 +63,7 @@ extension ModifyBatch {
     ///
     /// It works from held records outwards: a record that stays keeps the records that it holds and those that it goes
     /// with. In a public database only those of its own creator: see
-    /// `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    /// `docs/decisions/records-references.md`.
     private func spared() -> [String: String] {
         var reasons: [String: String] = [:]
         var queue = reach.heldOutside.union(heldByStaying).intersection(going).sorted()
@@ -109,7 +109,7 @@ extension ModifyBatch {
     }
 
     /// Whether a record is a user's. CloudKit: users' records are not deleted; their references stay, and dangle. See
-    /// `docs/decisions/user-records-are-made-when-a-user-is-admitted.md`.
+    /// `docs/decisions/users-records.md`.
     private func isUserRecord(_ name: String) -> Bool {
         name.hasPrefix("_") && record(of: name)?.row.type == UserRecord.type
     }

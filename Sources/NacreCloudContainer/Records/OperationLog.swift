@@ -36,7 +36,7 @@ struct OperationLog: Hashable, Sendable {
     }
 
     /// Returns the error of a repeated request whose operation is not in the log; nil: the request can be carried out.
-    /// See `docs/decisions/beyond-the-log-an-answer-is-lost.md`.
+    /// See `docs/decisions/records-operation-log.md`.
     ///
     /// Either no attempt arrived, or one did and its result was trimmed or has expired. A request first sent after
     /// everything that was trimmed did not arrive, and is done. For any other the answer is lost: a request is never

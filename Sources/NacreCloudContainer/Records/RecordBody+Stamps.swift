@@ -5,7 +5,7 @@ import NacreCloudWire
 ///
 /// The second stamp leaves out the names where they are the first one's, as they mostly are. The server's names of
 /// users and devices are hexadecimal digits and are kept two to a byte. Uncompressed, stamps were a third of a record
-/// of half a kilobyte. See `docs/decisions/who-saved-a-record-is-kept-once.md`.
+/// of half a kilobyte. See `docs/decisions/store-layout.md`.
 extension RecordBody {
     /// The part of the second stamp that follows the first stamp. Codes are kept in databases: never reuse one.
     private enum Change: UInt8 {

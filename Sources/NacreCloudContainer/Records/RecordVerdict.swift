@@ -209,7 +209,7 @@ extension RecordVerdict {
 
     /// Returns the error of an operation on a damaged record; nil for a forced operation that needs nothing of what was
     /// there. In the public database the creator is lost with the body, and no user may claim the record. See
-    /// `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    /// `docs/decisions/records-damage.md`.
     private static func faultOfDamage(_ operation: RecordOperation, _ setting: RecordSetting) -> ServerError? {
         if setting.scope == .public { return .recordDamagedInPublic }
         switch operation.type {

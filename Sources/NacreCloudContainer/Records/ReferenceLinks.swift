@@ -65,7 +65,7 @@ extension ReferenceLink {
 
     /// The link kept for a record whose creator is not the target's; nil: it has no effect then.
     ///
-    /// See `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    /// See `docs/decisions/records-references.md`.
     var ofOthers: ReferenceLink? {
         switch kind {
         case .deleteSelf, .othersDeleteSelf: ReferenceLink(target: target, kind: .othersDeleteSelf)

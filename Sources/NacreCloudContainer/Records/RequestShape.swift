@@ -24,7 +24,7 @@ enum RequestShape {
     }
 
     /// Returns the error of repeated names. On this server: a request names a thing once, and a short request has no
-    /// long answer. See `docs/decisions/a-request-names-a-thing-once.md`.
+    /// long answer. See `docs/decisions/records-answers.md`.
     static func fault(ofNames names: [String], field: String) -> ServerError? {
         Set(names).count == names.count ? nil : .repeatedName(field: field)
     }
@@ -63,7 +63,8 @@ enum RequestShape {
         return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database, by: caller)
     }
 
-    /// Returns the error of a number that is not finite. On this server: see `docs/decisions/numbers-are-finite.md`.
+    /// Returns the error of a number that is not finite. On this server: JSON has no NaN and no infinities, an index
+    /// has no position for NaN, and an app that saves one has a bug.
     private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
         let place = fields.entries.indices.first { !fields.entries[$0].value.hasFiniteNumbers }
         return place.map {

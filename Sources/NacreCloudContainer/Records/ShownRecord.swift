@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudWire
 
 // The form in which answers show records, and its meaning when a client sends it back. See
-// `docs/decisions/an-answer-can-be-saved-back.md`.
+// `docs/decisions/records-answers.md`.
 
 /// Shows the records of a zone to a caller. Everything that answers contain of a record is made here.
 struct ShownRecords: Sendable {

@@ -2,7 +2,7 @@ import NacreCloudServerWire
 import NacreCloudWire
 
 /// A record of an answer, still in its binary form. Its checksum is right and it was read through once: reading it
-/// again cannot fail. See `docs/decisions/records-of-a-page-stay-unread.md`.
+/// again cannot fail. See `docs/decisions/records-answers.md`.
 struct UnreadRecord: Sendable {
     let row: RecordRow
     /// The place in the body where the fields begin.

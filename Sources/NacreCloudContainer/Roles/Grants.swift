@@ -2,7 +2,7 @@
 /// belong to their owner.
 ///
 /// CloudKit: `GRANT READ, CREATE, WRITE TO role` in a type of a schema. See
-/// `docs/decisions/who-may-do-what-in-public.md`.
+/// `docs/decisions/roles.md`.
 package struct Grants: Hashable, Sendable {
     /// CloudKit: every caller, with or without an account.
     package static let worldRole = "_world"

@@ -25,7 +25,7 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
     }
 
     /// Returns the options of a field that comes with a save. CloudKit: seen in schemas exported from containers of
-    /// Core Data; see `docs/decisions/fields-that-come-with-a-save.md`.
+    /// Core Data; see `docs/decisions/schemas.md`.
     static func defaults(for shape: FieldShape) -> IndexOptions {
         if shape.isEncrypted { return [] }
         switch shape.type {

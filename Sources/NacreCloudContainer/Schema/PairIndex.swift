@@ -4,7 +4,7 @@ import NacreCloudWire
 /// serves queries that compare the first for equality and sort by the second. They read only as many rows as they
 /// return, however many records have that value.
 ///
-/// See `docs/decisions/two-fields-have-an-index-where-a-query-reads-in-vain.md`.
+/// See `docs/decisions/queries-indexes.md`.
 package struct PairIndex: Hashable, Sendable, Codable {
     /// The names of the fields in the schema. Queries compare `first` and sort by `second`.
     package var first: String

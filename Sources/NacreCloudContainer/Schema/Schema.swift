@@ -44,7 +44,7 @@ package struct Schema: Hashable, Sendable {
 
 /// The clients whose saves may add types and fields that a development schema lacks.
 ///
-/// CloudKit: the framework's saves do, those of its web API do not; see `docs/decisions/web-clients-make-no-types.md`.
+/// CloudKit: the framework's saves do, those of its web API do not; see `docs/decisions/schemas.md`.
 package enum JustInTime: String, Hashable, Sendable, Codable, CaseIterable {
     /// Clients of the framework, which knows the type of every value.
     case native
@@ -122,7 +122,7 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
     /// indexes were made on demand.
     private var searchable: Bool?
     /// The index of its values; nil: no query has needed one. See
-    /// `docs/decisions/indexes-are-made-when-a-query-needs-them.md`.
+    /// `docs/decisions/queries-indexes.md`.
     package var values: IndexDefinition?
     /// The index of its words; nil: no query has needed one.
     package var tokens: IndexDefinition?

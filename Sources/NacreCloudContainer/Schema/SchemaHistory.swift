@@ -39,7 +39,7 @@ struct SchemaNote: Sendable {
     var author: String?
 }
 
-/// The entry of a change in the registry; see `docs/decisions/the-history-of-a-schema-is-its-differences.md`.
+/// The entry of a change in the registry; see `docs/decisions/schemas.md`.
 struct SchemaChangeEntry: RegistryEntry {
     static let kind = EntryKind.schemaChange
 

@@ -77,7 +77,7 @@ extension ServerError {
             remedy: "Save the field in development, then deploy the schema: nacre schema deploy.")
     }
 
-    /// See `docs/decisions/web-clients-make-no-types.md`.
+    /// See `docs/decisions/schemas.md`.
     static func typeNotFound(_ type: String) -> ServerError {
         ServerError(
             .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",

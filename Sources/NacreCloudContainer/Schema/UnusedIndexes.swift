@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Removal of indexes that no query uses. See `docs/decisions/indexes-are-made-when-a-query-needs-them.md`.
+/// Removal of indexes that no query uses. See `docs/decisions/queries-indexes.md`.
 extension Schema {
     /// Removes the indexes that are at least a month old (`Limits.recordedQuerySeconds`), not pinned, and of no use to
     /// a recorded query. An index without a noted time counts as old enough.

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 // The shares of records in a batch, and the views of its records afterwards. Decided after parents and references. See
-// `docs/decisions/sharing.md`.
+// `docs/decisions/shares.md`.
 
 /// The shares and parents around a batch, as the store has them.
 struct SharedSurroundings: Sendable {

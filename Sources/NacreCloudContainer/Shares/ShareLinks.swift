@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-// The links from the short GUIDs of URLs to shares. See `docs/decisions/sharing.md`.
+// The links from the short GUIDs of URLs to shares. See `docs/decisions/shares.md`.
 
 /// The zone and root to which a short GUID leads. The entry's key is the short GUID. Only the zone says whether there
 /// is a share, and for which users.

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// The participants of a share and what it permits them. Kept in the body of the share's record alone. See
-/// `docs/decisions/sharing.md`.
+/// `docs/decisions/shares.md`.
 struct ShareState: Hashable, Sendable {
     /// A participant other than the owner, who takes part by owning the zone.
     struct Participant: Hashable, Sendable {

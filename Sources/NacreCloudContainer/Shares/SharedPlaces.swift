@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-// The places of a record in the views of its zone, as record shares show them. See `docs/decisions/sharing.md`.
+// The places of a record in the views of its zone, as record shares show them. See `docs/decisions/shares.md`.
 
 /// A record's place in one view. The record is there, or it was there and has left a departure.
 struct SharedPlace: Hashable, Sendable {

@@ -2,7 +2,7 @@
 ///
 /// A restored copy of the data is a new opening. What it writes therefore never has the number of something that was
 /// lost with the newer data. Change tokens, change tags and cursors of the lost state name numbers that are not in its
-/// history. See `docs/decisions/every-opening-is-a-run.md`.
+/// history. See `docs/decisions/store-runs.md`.
 package enum Run {
     /// The number before every opening.
     package static let none: Int64 = 0

@@ -7,7 +7,7 @@ import NacreLocks
 /// Each task is written as if its process held it already (`TaskRow.init(handingOver:payload:at:)`). No worker looks
 /// for it, leases it or reads it back. Its row is there for the process after this one. The next server takes it up
 /// when it starts (`Cloud.endLeases`), before what commits leave to it. See
-/// `docs/decisions/a-commit-hands-its-task-over.md`.
+/// `docs/decisions/notifications-handed-tasks.md`.
 ///
 /// Memory for tasks is bounded. Beyond the bound, the database that has most gives way. None of its further tasks is
 /// remembered until those in the store are found, so that they keep their order.

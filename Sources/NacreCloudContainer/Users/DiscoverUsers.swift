@@ -21,7 +21,7 @@ extension Cloud {
 
     /// Address-book discovery, `GET users/discover` and `users/lookup/contacts`: the caller's contacts who may be
     /// found. The server keeps no address books, so the answer is empty. See
-    /// `docs/decisions/users-are-found-where-they-allowed-it.md`.
+    /// `docs/decisions/users-discovery.md`.
     package func discoverContacts(in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> UsersDiscoverResponse {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         return UsersDiscoverResponse(users: [])

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 // Entries of discovery. Each container and environment has a database for them, in which one snapshot holds everything
-// for an answer. See `docs/decisions/users-are-found-where-they-allowed-it.md`.
+// for an answer. See `docs/decisions/users-discovery.md`.
 
 /// A user's answer to whether others may find them. Its key is the user record name.
 struct DiscoverabilityEntry: RegistryEntry {

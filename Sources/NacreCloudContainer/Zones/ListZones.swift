@@ -70,7 +70,7 @@ extension Cloud {
 }
 
 extension ReadTransaction {
-    /// Returns all live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
+    /// Returns all live zones of a database, by name. See `docs/decisions/zones-feeds.md`.
     /// - Throws: `ServerError` when there are more than one answer may have.
     func allZones(in database: DatabaseID) throws -> [ZoneRow] {
         // The default zone may come on top of the most that can be made.

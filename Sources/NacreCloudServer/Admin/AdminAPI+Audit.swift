@@ -4,7 +4,7 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
 
-/// The log of administrators' actions. See `docs/decisions/what-administrators-do-is-noted-first.md`.
+/// The log of administrators' actions. See `docs/decisions/administration.md`.
 extension AdminAPI {
     /// Routes that change nothing and show no user's records, although their requests have a body.
     private static let readingRoutes: Set = ["/admin/1/schema/diff", "/admin/1/roles/why"]

@@ -6,7 +6,7 @@ import NacreHTTPServer
 import NacreLocks
 
 /// Requests that are sent again but carried out once, by the header `Idempotency-Key`
-/// (draft-ietf-httpapi-idempotency-key-header). See `docs/decisions/an-idempotency-key-is-kept-for-a-day.md`.
+/// (draft-ietf-httpapi-idempotency-key-header). See `docs/decisions/administration.md`.
 extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
     private static let shownOnce: Set = ["/admin/1/users/reset-password"]

@@ -7,7 +7,7 @@ import NacreHTTPServer
 /// beyond that.
 ///
 /// Its text is an ID, by which it is listed and revoked, and a secret, of which the server keeps only the digest. See
-/// `docs/decisions/a-management-token-is-for-one-schema.md`.
+/// `docs/decisions/administration.md`.
 package struct ManagementToken: Hashable, Sendable {
     package var id: String
     package var secret: String

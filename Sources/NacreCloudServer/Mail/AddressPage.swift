@@ -4,7 +4,7 @@ import NacreHTTPServer
 import NacreTelemetry
 
 /// The page of a link that verifies an address, present if the server sends mail. Opening the link changes nothing,
-/// because mail scanners open links. See `docs/decisions/a-mailed-link-asks-first.md`.
+/// because mail scanners open links. See `docs/decisions/accounts-recovery.md`.
 struct AddressPage: Sendable {
     static let path = "/verify-address"
 

@@ -6,7 +6,7 @@ import NacreTelemetry
 
 /// Two pages for forgotten passwords, present if the server sends mail: one sends a link by mail, the other is the
 /// link's page. Opening the link changes nothing, because mail scanners open links. See
-/// `docs/decisions/a-mailed-link-asks-first.md`.
+/// `docs/decisions/accounts-recovery.md`.
 struct PasswordPages: Sendable {
     static let forgottenPath = "/forgotten-password"
     static let newPath = "/new-password"

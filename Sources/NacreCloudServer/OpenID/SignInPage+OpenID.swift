@@ -20,7 +20,7 @@ struct OpenIDFlow: Codable, Hashable, Sendable {
 }
 
 /// Sign-in with a team's accounts: the authorization code flow of OpenID Connect, with PKCE, `state` and `nonce`.
-/// See `docs/decisions/an-issuer-makes-accounts-and-joins-none.md`.
+/// See `docs/decisions/accounts-sign-in.md`.
 struct OpenIDPage: Sendable {
     static let startPath = "/sign-in-openid"
     static let returnPath = "/sign-in-openid-return"

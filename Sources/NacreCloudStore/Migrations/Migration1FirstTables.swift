@@ -93,7 +93,7 @@ extension Migration {
             // Rows of an index of which records have many, the words of texts, are kept together: `index_waiting` has
             // the rows that a record's change takes away and brings, all in one row, until they are packed into
             // `index_blocks`, each of which holds rows from its key to the next block's. See
-            // `docs/decisions/words-are-packed-beside-the-saves.md`.
+            // `docs/decisions/store-layout.md`.
             Statement(
                 """
                 CREATE TABLE index_waiting (

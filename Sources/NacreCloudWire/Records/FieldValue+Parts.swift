@@ -20,7 +20,8 @@ extension JSONReader {
         }
     }
 
-    /// Reads an integer. A boolean is 1 or 0; see `docs/decisions/a-boolean-is-one-or-zero.md`.
+    /// Reads an integer. A boolean is 1 or 0, and is answered as a number: the Web Services Reference lists booleans
+    /// among the values, and the framework's `Bool` is an `NSNumber` that CloudKit keeps as an INT64.
     mutating func int64Value() throws(JSONError) -> Int64 {
         if try kind() == .boolean { return try boolean() ? 1 : 0 }
         return try wholeNumber(for: .int64)

@@ -22,7 +22,7 @@ package struct Holder: Hashable, Sendable {
 
 /// Bounded units of bytes or places, with a part for each kind of holder. Thread-safe; one or two dictionary accesses a
 /// change. In its part a holder gets at most as much as would still be left for all others. One holder alone has half
-/// at most, and there is always room for the next one. See `docs/decisions/a-share-is-what-is-left-for-others.md`.
+/// at most, and there is always room for the next one. See `docs/decisions/requests-turns.md`.
 package final class Budget: Sendable {
     /// The most that the holders of one kind may have together.
     package struct Parts: Sendable, Hashable {

@@ -6,7 +6,7 @@ import NacreLocks
 ///
 /// At the same priority, long work would keep a waking loop from the processor for some milliseconds. The loop's answer
 /// takes a fifth of one. A thread is started when there is work, which takes some 20 µs, and ends when there is none.
-/// See `docs/decisions/long-work-steps-back.md`.
+/// See `docs/decisions/requests-turns.md`.
 package final class LongWork: TaskExecutor {
     package static let shared = LongWork()
 

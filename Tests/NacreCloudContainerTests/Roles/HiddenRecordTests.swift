@@ -69,7 +69,7 @@ import Testing
     }()
 
     /// Pages of these queries end after a few index reads, whoever owns the records: see
-    /// `docs/decisions/who-may-do-what-in-public.md`.
+    /// `docs/decisions/roles.md`.
     private static func isByDistance(_ query: Query) -> Bool {
         query.filters.contains { $0.comparator == .near } || query.sorts.contains { $0.relativeLocation != nil }
     }

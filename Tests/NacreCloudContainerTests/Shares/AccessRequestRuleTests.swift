@@ -5,7 +5,7 @@ import Testing
 @testable import NacreCloudContainer
 
 /// Tests of the rules of access requests, as tables. CloudKit: `CKShare.requesters`, `CKShareRequestAccessOperation`;
-/// docs/decisions/sharing.md.
+/// docs/decisions/shares.md.
 @Suite struct AccessRequestRuleTests {
     private static let now = Timestamp(secondsSince2001: 7)
     private static let eve = ParticipantIdentity(

@@ -4,7 +4,7 @@ import Testing
 @testable import NacreCloudContainer
 
 /// Tests of one-time URLs as tables: when they change, and how several places of a user in a share are joined.
-/// docs/decisions/sharing.md.
+/// docs/decisions/shares.md.
 @Suite struct OneTimeURLRuleTests {
     private typealias Participant = ShareState.Participant
     private static let now = Timestamp(secondsSince2001: 7)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Tests of the rules of shares, as tables. CloudKit: `CKShare`; docs/decisions/sharing.md.
+/// Tests of the rules of shares, as tables. CloudKit: `CKShare`; docs/decisions/shares.md.
 @Suite struct ShareRuleTests {
     private static let owner = ShareJudge.owner("_ada")
     private static let administrator = ShareJudge.administrator(owner: "_ada")

@@ -5,7 +5,7 @@ import Testing
 @testable import NacreCloudContainer
 
 /// Tests of a shared zone, from its share to the last participant who leaves, over every engine. CloudKit: `CKShare`;
-/// docs/decisions/sharing.md.
+/// docs/decisions/shares.md.
 @Suite struct ZoneShareTests {
     private static let zone = ShareScene.zone
     private static let trip = ZoneID(zoneName: ShareScene.zone, ownerRecordName: ShareScene.ada)

@@ -3,7 +3,7 @@ import NacreCloudServer
 
 /// `nacre cktool`: the verbs of Apple's cktool with its options, for scripts that call it.
 ///
-/// See `docs/decisions/cktool-is-a-noun-of-nacre.md`.
+/// See `docs/decisions/commands-settings.md`.
 enum CktoolCommands {
     static let command = Command(
         "cktool", "The verbs of Apple's cktool, for scripts that call it: alias cktool='nacre cktool'.",
