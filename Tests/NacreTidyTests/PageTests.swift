@@ -38,7 +38,7 @@ struct PageTests {
         #expect(Page.wideLines(of: "a\n\(wide)\n| \(wide) |\n```sh\n\(wide)\n```\n\(wide)", path: "a.md").map(\.line) == [2, 7])
     }
 
-    @Test func `pages for users stay within the columns`() throws {
+    @Test func `pages that people write stay within the columns`() throws {
         for path in try SourceTree.pages() where !Page.generated.contains(path) {
             report(Page.wideLines(of: try SourceTree.text(of: path), path: path))
         }
