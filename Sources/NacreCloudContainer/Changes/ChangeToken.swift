@@ -134,8 +134,8 @@ enum ChangeToken: Hashable, Sendable {
 }
 
 extension Cloud {
-    /// Opens a client's token; nil if it gives none. An empty text is none: observers of CloudKit disagree about it, and
-    /// a client that wrongly counts as up to date never hears of its records.
+    /// Opens a client's token; nil if it gives none. An empty text is none: observers of CloudKit disagree about it,
+    /// and a client that wrongly counts as up to date never hears of its records.
     func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
         guard let text, !text.isEmpty else { return nil }
         guard let bytes = tokens.open(text), let token = try ChangeToken(bytes) else {
