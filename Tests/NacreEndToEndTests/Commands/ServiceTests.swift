@@ -35,7 +35,7 @@ struct ServiceTests {
         }
     }
 
-    @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/bin/script")), "script is not installed"), arguments: [false, true])
+    @Test(.enabled(if: mayRun(Launched.hasTerminals), "script is not installed, or there is no pseudo-terminal"), arguments: [false, true])
     func `a terminal is shown the first screen, unless it is to be quiet`(isQuiet: Bool) async throws {
         let folder = try TemporaryFolder()
         let data = folder.path + "/data"
@@ -44,7 +44,7 @@ struct ServiceTests {
         let process = try Launched(
             ["serve", "--data", data, "--listen", "127.0.0.1:0"] + (isQuiet ? ["-q"] : []), named: "serve", in: folder.path,
             environment: ["NO_COLOR": "1"], isOnTerminal: true)
-        #expect(await appearance.wait(while: process, seconds: RunningServer.patienceSeconds))
+        try #require(await appearance.wait(while: process, seconds: RunningServer.patienceSeconds), "\(process.outputText)\(process.errorText)")
         _ = kill(try AdminFile.read(folder: data).pid, SIGINT)
         #expect(await process.ended() == 0)
         let text = process.outputText

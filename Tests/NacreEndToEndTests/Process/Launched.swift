@@ -40,7 +40,7 @@ final class Launched: Sendable {
         let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }.merging(environment) { _, given in given }
         let words = [Self.path(of: program)] + arguments
         let line = words.map { "'\($0)'" }.joined(separator: " ")
-        let command = isOnTerminal ? ["/usr/bin/script", "-qefc", line, "/dev/null"] : isDirect ? words : ["/usr/bin/env"] + words
+        let command = isOnTerminal ? [Self.script, "-qefc", line, "/dev/null"] : isDirect ? words : ["/usr/bin/env"] + words
         let started = Program(command[0], Array(command.dropFirst()), in: folder, environment: variables)
         pid = try started.start(input: read, output: output, errors: errors)
         Thread.detachNewThread { [pid, ending] in
@@ -55,6 +55,16 @@ final class Launched: Sendable {
             for continuation in waiting { continuation.resume(returning: status) }
         }
     }
+
+    /// Whether a process may run on a terminal here: `script` is installed, and the kernel gives a pseudo-terminal.
+    static let hasTerminals: Bool = {
+        let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        close(descriptor)
+        return descriptor >= 0 && FileManager.default.isExecutableFile(atPath: script)
+    }()
+
+    /// The path of util-linux's `script`, which runs a program on a terminal.
+    private static let script = "/usr/bin/script"
 
     /// The path of `nacre` beside the test bundle.
     static let executable = path(of: "nacre")
