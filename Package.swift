@@ -61,21 +61,29 @@ let package = Package(
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
         module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient", "NacreLocks")),
-        module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
+        module("NacreCloudStorage", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
+        module("NacreCloudAccounts", ["NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
+        module("NacreCloudContainer", ["NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks"]),
+        module("NacreCloudTasks", ["NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
         module(
             "NacreCloudStore",
-            ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
+            [
+                "NacreCloudStorage", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient", "NacreLocks", "CNacreSQLite",
+                "CNacreFileReads",
+            ]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreSockets", "CNacreZlib"]),
         module(
             "NacreCloudServer",
             [
-                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
+                "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudServerWire",
+                "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
                 "NacreHTTPServer", "NacreTelemetry", "NacreLocks",
             ]),
         module(
             "CloudKitTesting",
             [
-                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
+                "CloudKit", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
                 "NacreLocks", "NacreRandom",
             ]),
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
@@ -88,20 +96,26 @@ let package = Package(
             swiftSettings: settings),
 
         .target(
-            name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreRandom"],
+            name: "NacreCloudTestSupport",
+            dependencies: [
+                "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudWire",
+                "NacreLocks", "NacreRandom",
+            ],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings + optimized),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
         tests("NacreCloudWireTests", ["NacreCloudServerWire", "NacreCloudWire", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudContainerTests",
             [
-                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreLocks",
+                "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudServerWire",
+                "NacreCloudWire", "NacreCrypto", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests(
             "NacreCloudStoreTests",
             [
-                "NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks",
+                "NacreCloudStore", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudWire",
+                "NacreCrypto", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks",
             ],
             resources: [.copy("Fixtures")]),
         tests(
@@ -111,13 +125,15 @@ let package = Package(
         tests(
             "NacreCloudServerTests",
             [
-                "NacreCloudServer", "NacreCloudStore", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto",
+                "NacreCloudServer", "NacreCloudStore", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto",
                 "NacreHTTPClient", "NacreHTTPServer", "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
         tests(
             "NacreCloudTortureTests",
             [
-                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
+                "NacreCloudTorture", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
                 "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
         tests(
@@ -147,7 +163,8 @@ let package = Package(
         .testTarget(
             name: "NacreFuzzTests",
             dependencies: [
-                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
+                "CloudKit", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
             ],
             path: "Fuzz", exclude: ["LibFuzzer.swift", "build", "corpus"], swiftSettings: settings),
     ]
@@ -166,7 +183,8 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
         .executableTarget(
             name: "NacreAuthenticationCost",
             dependencies: [
-                "NacreCloudContainer", "NacreCloudServer", "NacreCloudServerWire", "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
+                "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServer", "NacreCloudServerWire",
+                "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
             ],
             path: "Benchmarks/NacreAuthenticationCost", swiftSettings: settings),
         .executableTarget(name: "NacreSmallApp", dependencies: ["CloudKit"], path: "Benchmarks/NacreSmallApp", swiftSettings: settings),

@@ -1,3 +1,4 @@
+import NacreCloudAccounts
 import NacreCloudContainer
 
 /// Fuzzes the input from a browser's authenticator: CBOR, authenticator data, client data.

@@ -1,4 +1,6 @@
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 @testable import NacreCloudWire
 
 /// Fuzzes the input of `records/query`. The first byte chooses: a request's JSON, checked against a schema with a

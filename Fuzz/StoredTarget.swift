@@ -1,4 +1,5 @@
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Fuzzes the database's binary forms: record bodies and the results of operations. The first byte chooses which.
 ///

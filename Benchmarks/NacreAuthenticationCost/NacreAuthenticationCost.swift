@@ -1,8 +1,10 @@
 import Foundation
 import Glibc
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServer
 import NacreCloudServerWire
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudWire
 import NacreHTTPServer

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// Text of a cloud that is the same for the same data: it leaves out random values and times.

@@ -1,7 +1,9 @@
 public import CloudKit
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudWire
 import NacreLocks
@@ -68,7 +70,7 @@ public final class TestCloud: Sendable {
             let registry = server.cloud.registry
             _ = try await registry.createContainer(containerIdentifier)
             apiToken = try await registry.createAPIToken(container: containerIdentifier, environment: .development, name: "tests")
-            if let schema { _ = try await registry.importSchema(schema, to: containerIdentifier, isDryRun: false) }
+            if let schema { _ = try await server.cloud.schemas.importSchema(schema, to: containerIdentifier, isDryRun: false) }
         } catch {
             throw TestCloudError(error)
         }

@@ -1,5 +1,7 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
-import NacreLocks
+package import NacreLocks
 
 /// The cloud: every operation of CloudKit that this server supports, over any store.
 ///
@@ -7,11 +9,13 @@ import NacreLocks
 /// that a run can be replayed. Thread-safe. Each call is one transaction, or says how many.
 package final class Cloud: StoreClient {
     package let store: any Store
-    /// Containers, accounts, tokens and schemas, kept in the same store.
+    /// Containers, accounts and tokens, kept in the same store.
     package let registry: Registry
-    let clock: @Sendable () -> Timestamp
-    let random: @Sendable () -> UInt64
-    let tokens: any TokenSealing
+    /// The containers' schemas, kept in the registry.
+    package let schemas: Schemas
+    package let clock: @Sendable () -> Timestamp
+    package let random: @Sendable () -> UInt64
+    package let tokens: any TokenSealing
     /// Stores the bytes of assets; nil: uploads are refused.
     package let assets: (any AssetStorage)?
     package let assetLinks: AssetLinks
@@ -22,11 +26,11 @@ package final class Cloud: StoreClient {
     /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
     /// Receives the cost of a user's changes that arises after its requests, in the unit of `WorkMeter`.
-    let charge: @Sendable (AccountPlace, Int) async -> Void
-    let cascadePerTransaction: Int
-    let readRule: ReadRule
+    package let charge: @Sendable (AccountPlace, Int) async -> Void
+    package let cascadePerTransaction: Int
+    package let readRule: ReadRule
     /// The quotas of containers for which no administrator has set any.
-    let quotas: Quotas
+    package let quotas: Quotas
     /// Sends mail; nil: the server sends none, and none may be asked for.
     package let mail: (any Mailing)?
     /// Sends text messages; nil: no phone number can be verified.
@@ -34,20 +38,20 @@ package final class Cloud: StoreClient {
     /// Sends notifications to devices that have registered an address; nil: none are sent.
     package let pushes: (any PushDelivering)?
     /// Runs long computations of a request; nil: the request's own executor does.
-    let longWork: (any TaskExecutor)?
+    package let longWork: (any TaskExecutor)?
     let wordRoom = WordRoom()
     /// The tasks that commits have left to this process.
-    let handed = HandedTasks()
+    package let handed = HandedTasks()
     /// The rates of notifications to users' devices.
-    let telling = TellingRates()
+    package let telling = TellingRates()
     /// Devices that listen to this process, and need no push.
     package let listening = ListeningDevices()
-    let incomingFiles = IncomingFiles()
+    package let incomingFiles = IncomingFiles()
     let announcedUploads = AnnouncedUploads()
     /// Private databases whose owners have their user records.
     let admitted = KeyMemory()
     /// The engine's last report on its own structure to a repair, and its time.
-    let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
+    package let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
@@ -58,6 +62,7 @@ package final class Cloud: StoreClient {
     ) {
         self.store = HintingStore(store: store, hints: hints, handed: handed)
         registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
+        schemas = Schemas(registry: registry)
         self.clock = clock
         self.random = random
         self.tokens = tokens
@@ -81,12 +86,12 @@ package final class Cloud: StoreClient {
     package var now: Timestamp { clock() }
 
     /// Signals listeners. Call it after each commit that moved the feed of a database.
-    func committed(_ database: DatabaseID) {
+    package func committed(_ database: DatabaseID) {
         hints.feedMoved(database)
     }
 
     /// Returns a version 4 UUID in CloudKit's spelling: upper case.
-    func uuid() -> String {
+    package func uuid() -> String {
         UUIDText.version4(random(), random())
     }
 }
@@ -98,18 +103,18 @@ final class KeyMemory: Sendable {
     /// Keys remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 50_000
 
-    func contains(_ key: DatabaseKey) -> Bool {
+    package func contains(_ key: DatabaseKey) -> Bool {
         keys.withLock { $0.contains(key) }
     }
 
-    func insert(_ key: DatabaseKey) {
+    package func insert(_ key: DatabaseKey) {
         keys.withLock { keys in
             if keys.count >= Self.remembered { keys.removeAll() }
             keys.insert(key)
         }
     }
 
-    func removeAll() {
+    package func removeAll() {
         keys.withLock { $0.removeAll() }
     }
 }

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// The errors with which rules refuse a request, one per situation, with CloudKit's own code and text if known.
@@ -5,10 +6,6 @@ package import NacreCloudWire
 /// Reasons are static. The name at fault is in `field` or in the item itself.
 extension ServerError {
     // MARK: Callers and databases
-
-    package static let authenticationRequired = ServerError(
-        .authenticationRequired, "request needs authorization", internalCode: 1002,
-        remedy: "Sign in, or give an account token: CLOUDKIT_ACCOUNT_TOKEN for the framework, ckWebAuthToken on the web.")
 
     static let notInPublicDatabase = ServerError(
         .badRequest, "endpoint not applicable in the database type 'publicdb'", native: .badDatabase,
@@ -28,7 +25,7 @@ extension ServerError {
             remedy: "Use the shared database for zones of other users.")
     }
 
-    static func zoneNotFound(_ zoneID: ZoneID) -> ServerError {
+    package static func zoneNotFound(_ zoneID: ZoneID) -> ServerError {
         ServerError(
             .zoneNotFound, "Zone does not exist", internalCode: 2036, field: "zoneID",
             remedy: "Save the zone before its records; its name is case-sensitive.")
@@ -36,7 +33,7 @@ extension ServerError {
 
     // MARK: Requests
 
-    static func tooManyItems(_ count: Int, limit: Int, field: String) -> ServerError {
+    package static func tooManyItems(_ count: Int, limit: Int, field: String) -> ServerError {
         ServerError(
             .badRequest,
             "Your request contains \(count) items which is more than the maximum number of items in a single request (\(limit))",
@@ -79,16 +76,12 @@ extension ServerError {
             remedy: "Name each record or zone once in a request, and use its answer as often as you need it.")
     }
 
-    static func missing(_ field: String) -> ServerError {
+    package static func missing(_ field: String) -> ServerError {
         ServerError(.badRequest, "missing required field", field: field, remedy: "Give \(field).")
     }
 
     static func notSupported(_ field: String, _ what: String) -> ServerError {
         ServerError(.badRequest, "\(what) is not supported by this version of the server", field: field, remedy: "Leave \(field) out.")
-    }
-
-    package static func badValue(_ field: String, _ reason: String, remedy: String) -> ServerError {
-        ServerError(.badRequest, reason, field: field, remedy: remedy)
     }
 
     static let operationReused = ServerError(
@@ -172,7 +165,7 @@ extension ServerError {
             remedy: "Keep encrypted values in the private database.")
     }
 
-    static func sealedWithoutKey(_ field: String) -> ServerError {
+    package static func sealedWithoutKey(_ field: String) -> ServerError {
         ServerError(
             .badRequest, "encrypted fields need a key: this server keeps sealed values only", field: field,
             remedy: "Encrypt the value on the device and name its key, or send it back as it was answered.")
@@ -234,37 +227,4 @@ extension ServerError {
     package static let tokenExpired = ServerError(
         .badRequest, "change token expired", native: .changeTokenExpired, internalCode: 2026, field: "syncToken",
         remedy: "Drop what you cached of the zone and fetch again without a token.")
-
-    // MARK: The server itself
-
-    package static let internalError = ServerError(
-        .internalError, "Internal server error", remedy: "The server's log says more, under this request's UUID.")
-}
-
-extension ServerError {
-    /// 503: the store ended a read that held writes up, however often it was started again.
-    static let outpaced = ServerError(
-        .tryAgainLater, "The server's store is busy with writes", internalCode: 2022, remedy: "Ask for less at a time, or again.", retryAfter: 1)
-
-    package init(_ error: StoreError) {
-        switch error.code {
-        case .full:
-            self.init(
-                .tryAgainLater, "The server has no room to write", internalCode: 2022, remedy: "Make room on the server's disk.", retryAfter: 30)
-        case .readOnly:
-            self.init(
-                .tryAgainLater, "The server's data cannot be written now", internalCode: 2022,
-                remedy: "See that the server may write its data folder, and that the disk is not mounted for reading only.", retryAfter: 30)
-        case .unavailable:
-            self.init(.tryAgainLater, "The server's store is not available", internalCode: 2022, retryAfter: 5)
-        case .outpaced:
-            self = .outpaced
-        case .collision:
-            self.init(.tryAgainLater, "Another request made the same at the same moment", internalCode: 2022, retryAfter: 1)
-        case .closed:
-            self.init(.tryAgainLater, "The server is shutting down", internalCode: 2022, retryAfter: 5)
-        case .corrupt, .tooLarge, .inUse, .newerVersion, .foreignLog:
-            self = .internalError
-        }
-    }
 }

@@ -1,4 +1,7 @@
+package import NacreCloudAccounts
 package import NacreCloudContainer
+package import NacreCloudStorage
+import NacreCloudTasks
 package import NacreCloudWire
 import NacreCrypto
 package import NacreHTTPServer

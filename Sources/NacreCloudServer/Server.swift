@@ -1,6 +1,9 @@
 import Glibc
-package import NacreCloudContainer
+import NacreCloudAccounts
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPClient

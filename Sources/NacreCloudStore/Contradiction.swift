@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 
 extension StoreError {
     /// The error of a plan that cannot be true of the stored data, for example a place in the feed for a missing zone.

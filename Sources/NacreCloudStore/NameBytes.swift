@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// A name that is compared and hashed by the bytes of its UTF-8, as both engines keep and order it. `String` treats
 /// canonically equivalent texts as equal, and orders by Unicode. Two records would be one here and two in SQL.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The checksum of a row that is not a record: the CRC-32C over the columns that are put, plus the columns that count.

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of changes of an account's address, over every engine: after any interruption the account has one address,
 /// and others can take the rest.

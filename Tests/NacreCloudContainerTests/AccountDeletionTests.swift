@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of an account that is deleted with its data, over every engine.
 @Suite struct AccountDeletionTests {
@@ -19,6 +21,7 @@ import Testing
         let bobsName: String
 
         var registry: Registry { test.cloud.registry }
+        var schemas: Schemas { test.cloud.schemas }
 
         init(_ engine: Engine) async throws {
             store = FailingStore(try await engine.makeStore(), failingAtCall: nil)
@@ -38,9 +41,9 @@ import Testing
                 RECORD TYPE Users (roles LIST<INT64>);
                 RECORD TYPE Note (text STRING, GRANT READ TO "_world", GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
                 """#
-            _ = try await registry.importSchema(schema, to: container, isDryRun: false)
+            _ = try await schemas.importSchema(schema, to: container, isDryRun: false)
             for (name, zone) in [(try name(), "Ada"), (bobsName, "Bob")] {
-                _ = try await registry.assign("Editor", to: name, in: container, .development)
+                _ = try await schemas.assign("Editor", to: name, in: container, .development)
                 let home = test.user(name)
                 try await home.makeZone(zone)
                 try await home.modify([.create("note", ["text": .string("private")])], zone: zone)
@@ -71,7 +74,7 @@ import Testing
             // Bob's own three, two tombstones of Ada's user records, Bob's, and a note of each.
             #expect(try await test.store.read { try $0.rows(of: .records, after: nil, limit: 100) }.count == 8)
             #expect(try await test.user(bobsName).lookup(["note"], zone: "Bob")[0].record != nil)
-            #expect(try await registry.roleHolders(of: container, .development, after: nil).page.map(\.user) == [bobsName])
+            #expect(try await schemas.roleHolders(of: container, .development, after: nil).page.map(\.user) == [bobsName])
             #expect(try await registry.places(of: ada.id).isEmpty)
             #expect(try await registry.accounts(after: nil).page.map(\.id) == [bob.id])
             #expect(try await test.check().isEmpty)

@@ -3,7 +3,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that an answer has a limited size, and that no more bytes of records are in memory.
 @Suite struct AnswerRoomTests {

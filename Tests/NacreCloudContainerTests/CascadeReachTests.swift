@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of how far a cascade is followed before the decision, with wide levels and small limits.
 @Suite struct CascadeReachTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the rules of `.deleteSelf` and `.validate`: as values, and with a store.
 @Suite struct CascadeTableTests {

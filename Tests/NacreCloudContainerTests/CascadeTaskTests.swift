@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of cascades too large for one transaction: a part is done with the deletion, the rest by tasks.
 @Suite struct CascadeTaskTests {

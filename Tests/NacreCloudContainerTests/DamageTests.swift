@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that a damaged record is an error in its own place, and stops no other.
 @Suite struct DamageTests {
@@ -30,7 +33,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `a query goes on round damaged records, in every way of looking`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r2")
-        _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        _ = try await cloud.test.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             _ = try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
             $0.makeAll()
         }
@@ -247,7 +250,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `an index is built round damaged records, and has them once they are saved`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r1")
-        _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        _ = try await cloud.test.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             _ = try $0.setIndexes([.queryable, .sortable], of: "Note", field: SystemField.modifiedTimestamp.rawValue)
             $0.makeAll()
         }

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// A zone whose records a test damages in the store, as flipped bits do.
 struct DamagedCloud {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of `changes/database` over every engine: the changed zones, each at its newest place.
 @Suite struct DatabaseFeedTests {

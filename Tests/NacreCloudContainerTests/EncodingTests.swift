@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of forms kept on disk or in clients for years, by known bytes, not only round trips.
 @Suite struct EncodingTests {

@@ -2,6 +2,7 @@ import NacreCloudTestSupport
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 extension FairQueue {
     fileprivate mutating func add(_ number: Int, _ turn: Turn) {

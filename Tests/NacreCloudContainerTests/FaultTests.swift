@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests in which the store fails at its first call, then at its second, and so on: the state is as before or as
 /// after, never in between.

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 @Suite struct FiniteNumberTests {
     private static let endless: [FieldValue] = [.nan, .infinity, -.infinity].flatMap { number in

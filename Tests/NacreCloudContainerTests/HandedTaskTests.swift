@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of tasks that a commit hands to its own process: done at once, and by the next process if this one dies.
 @Suite struct HandedTaskTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// A client that keeps a copy of every zone by following its changes, and checks each page.
 struct HistoryFollower {

@@ -4,6 +4,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests with long random histories: many requests at once, whose answers must be those of a serial order.
 @Suite(.serialized) struct HistoryTests {

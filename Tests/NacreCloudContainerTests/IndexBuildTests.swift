@@ -3,12 +3,15 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of indexes added to existing records: their rows are built while requests go on.
 @Suite struct IndexBuildTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
-        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
+        try await user.cloud.schemas.schema(of: user.target.container, user.target.environment)
     }
 
     /// Makes records of `Note` without the field `late`, in two databases and three zones, some of more than one
@@ -87,7 +90,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
-        let name = try await test.cloud.registry.setIndexes(
+        let name = try await test.cloud.schemas.setIndexes(
             [.queryable, .sortable], of: "Note", field: "recordName", isNow: true, in: TestCloud.container)
         #expect(name.field == "___recordID" && name.before == [] && name.after == [.queryable, .sortable])
         // The build of the first restarts with both.
@@ -99,10 +102,10 @@ import Testing
         #expect(try await schema(users[0]).building.isEmpty)
         #expect(try await isWhole(users))
         await #expect(throws: ServerError.self) {
-            try await test.cloud.registry.setIndexes(.searchable, of: "Note", field: "n", in: TestCloud.container)
+            try await test.cloud.schemas.setIndexes(.searchable, of: "Note", field: "n", in: TestCloud.container)
         }
         await #expect(throws: ServerError.noContainer) {
-            try await test.cloud.registry.setIndexes(.queryable, of: "Note", field: "n", in: "iCloud.com.example.other")
+            try await test.cloud.schemas.setIndexes(.queryable, of: "Note", field: "n", in: "iCloud.com.example.other")
         }
     }
 
@@ -278,13 +281,13 @@ import Testing
         let walk = IndexWalk(
             container: target.container, environment: target.environment,
             schema: KnownSchema(schema: try await schema(users[0]), database: database), indexes: build.indexes)
-        _ = try await test.cloud.registry.setIndexes([], of: "Note", field: "late", in: TestCloud.container)
+        _ = try await test.cloud.schemas.setIndexes([], of: "Note", field: "late", in: TestCloud.container)
         let from = build
         #expect(try await test.store.write { try walk.step(from: from, $0) } == nil, "no more rows by a schema that has changed")
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await schema(users[0]).building.isEmpty)
         #expect(try await isWhole(users))
-        _ = try await test.cloud.registry.setIndexes([.queryable, .sortable], of: "Note", field: "late", isNow: true, in: TestCloud.container)
+        _ = try await test.cloud.schemas.setIndexes([.queryable, .sortable], of: "Note", field: "late", isNow: true, in: TestCloud.container)
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await isWhole(users), "a new index, not what was left of the old one")
     }

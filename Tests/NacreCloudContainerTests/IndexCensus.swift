@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 @testable import NacreCloudContainer
@@ -42,7 +43,7 @@ struct IndexCensus {
     init(_ user: TestCloudUser) async throws {
         let (cloud, target) = (user.cloud, user.target)
         let database = try await cloud.databaseID(databaseVerdict(target, for: .read, by: user.caller).get())
-        (found, expected) = try await cloud.registry.read(of: target.container, target.environment) { known, transaction in
+        (found, expected) = try await cloud.schemas.read(of: target.container, target.environment) { known, transaction in
             var found: Set<Row> = []
             var expected: Set<Row> = []
             for zone in try transaction.zones(in: database, after: nil, limit: 1000) {

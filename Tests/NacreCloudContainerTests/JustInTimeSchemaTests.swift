@@ -2,12 +2,15 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that saves add to the schema in development, and never in production.
 @Suite struct JustInTimeSchemaTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
-        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
+        try await user.cloud.schemas.schema(of: user.target.container, user.target.environment)
     }
 
     private func reasons(_ results: [RecordResult]) -> [String?] { results.map(\.error?.reason) }
@@ -134,7 +137,7 @@ import Testing
         #expect(reasons(try await here.modify([.make(.create, "p", type: "Other", ["h": .bytes([1])])])).first??.hasSuffix("INT64") == true)
         // An index that another process makes and builds: nothing in a save shows that it exists.
         _ = try await there.cloud.registry.createContainer(TestCloud.container)
-        _ = try await there.cloud.registry.setIndexes(.queryable, of: "Note", field: "___recordID", isNow: true, in: TestCloud.container)
+        _ = try await there.cloud.schemas.setIndexes(.queryable, of: "Note", field: "___recordID", isNow: true, in: TestCloud.container)
         while try await there.cloud.runDueTasks().taken > 0 {}
         try await here.modify([.create("e", ["f": .string("x")]), .delete("a")])
         #expect(try await IndexCensus(here).isWhole())
@@ -145,18 +148,18 @@ import Testing
         let test = try await TestCloud(engine)
         let (dev, live) = (test.user("_ann"), test.user("_ann", environment: .production))
         let container = TestCloud.container
-        await #expect(throws: ServerError.noContainer) { try await test.cloud.registry.deploySchema(of: container, isDryRun: false) }
+        await #expect(throws: ServerError.noContainer) { try await test.cloud.schemas.deploySchema(of: container, isDryRun: false) }
         _ = try await test.cloud.registry.createContainer(container)
         let note = RecordOperation.create("a", ["f": .string("x")])
         let noType = "Cannot create new type Note in production schema"
         #expect(reasons(try await live.modify([note])) == [noType])
         try await dev.modify([note])
-        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: true).gains.count == 2)
+        #expect(try await test.cloud.schemas.deploySchema(of: container, isDryRun: true).gains.count == 2)
         #expect(reasons(try await live.modify([note])) == [noType], "a dry run changes nothing")
-        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).gains.count == 2)
+        #expect(try await test.cloud.schemas.deploySchema(of: container, isDryRun: false).gains.count == 2)
         #expect(reasons(try await live.modify([note])) == [nil])
         #expect(try await IndexCensus(live).isWhole(rows: 0))
-        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).gains.isEmpty)
+        #expect(try await test.cloud.schemas.deploySchema(of: container, isDryRun: false).gains.isEmpty)
         try await dev.makeIndexes()
 
         let more = RecordOperation.create("b", ["f": .string("y"), "g": .int64(1)])
@@ -164,7 +167,7 @@ import Testing
         #expect(reasons(try await live.modify([.update("a", ["g": .int64(1)])])).first??.contains("'g'") == true)
         try await dev.modify([more])
         #expect(try await schema(live).nextIndex == 1)
-        let gains = try await test.cloud.registry.deploySchema(of: container, isDryRun: false).gains
+        let gains = try await test.cloud.schemas.deploySchema(of: container, isDryRun: false).gains
         #expect(gains.map(\.field) == ["g", "f", "f"], "a field, and the indexes of another")
         #expect(reasons(try await live.modify([more])) == [nil])
         #expect(try await schema(live).building.count == 2, "the indexes that development has made, of f")

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that the table of limits equals the constants, which are read from their source.
 @Suite struct LimitTests {

@@ -4,6 +4,8 @@ import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that decisions over many bytes are made beside the writer, for which others wait, and are right whatever
 /// others do meanwhile.

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the rules that connect the operations of a batch: parents, and atomicity.
 @Suite struct ModifyBatchTests {

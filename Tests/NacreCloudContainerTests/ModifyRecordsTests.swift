@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of `records/modify` over every engine: its answers, and the data that it keeps unchanged.
 @Suite struct ModifyRecordsTests {

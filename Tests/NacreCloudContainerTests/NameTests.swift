@@ -1,7 +1,9 @@
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 @Suite struct NameTests {
     static let longest = String(repeating: "n", count: 255)

@@ -2,7 +2,9 @@ import Foundation
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of when an issuer's answer is valid, and of the rules for its users.
 struct OpenIDRuleTests {

@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that a request with an operation ID is done once, however often it is sent.
 @Suite struct OperationLogTests {

@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests that tombstones are removed after their time, and that clients which may have needed them are told.
 @Suite struct PurgeTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests with random histories in which older copies are restored again and again: no device ever has a false copy.
 @Suite struct PutBackHistoryTests {

@@ -3,7 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that every answer asks the read rule, with a rule that hides records from others than their creators.
 @Suite struct ReadVerdictTests {
@@ -53,7 +55,7 @@ import Testing
         let ann = test.user("_ann", in: .public)
         try await ann.modify([.make(.create, "d", type: "Diary", ["text": .string(Self.secret)])])
         for (field, options) in [("text", IndexOptions([.queryable, .sortable])), ("___recordID", [.queryable])] {
-            _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+            _ = try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
                 _ = try $0.setIndexes(options, of: "Diary", field: field)
                 $0.makeAll()
             }

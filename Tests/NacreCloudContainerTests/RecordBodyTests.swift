@@ -3,7 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the stored form of records: everything comes back, and damaged bytes are refused.
 @Suite struct RecordBodyTests {

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of which queries a change of a schema breaks.
 @Suite struct RecordedQueryTests {
@@ -94,66 +96,68 @@ import Testing
         #expect([recorded].broken(by: none, after: without, of: Self.container).isEmpty)
     }
 
-    private func bring(_ items: String, _ registry: Registry, isDryRun: Bool = false) async throws -> SchemaImport {
-        try await registry.importSchema(
+    private func bring(_ items: String, _ schemas: Schemas, isDryRun: Bool = false) async throws -> SchemaImport {
+        try await schemas.importSchema(
             "DEFINE SCHEMA RECORD TYPE Note (\(items)); RECORD TYPE Users (roles LIST<INT64>);", to: Self.container, isDryRun: isDryRun)
     }
 
     @Test(arguments: Engine.ofRules) func `previews of imports and deployments name the queries that they break`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let registry = test.cloud.registry
+        let schemas = test.cloud.schemas
         _ = try await registry.createContainer(Self.container)
-        #expect(try await bring(Self.whole, registry).broken.isEmpty)
-        _ = try await registry.deploySchema(of: Self.container, isDryRun: false)
+        #expect(try await bring(Self.whole, schemas).broken.isEmpty)
+        _ = try await schemas.deploySchema(of: Self.container, isDryRun: false)
         for environment in [DatabaseKey.Environment.development, .production] {
             for asked in Self.queries {
-                await registry.note(
+                await schemas.note(
                     asked.query, in: DatabaseTarget(container: Self.container, environment: environment, scope: asked.scope), by: asked.caller)
             }
         }
         let closed = Self.whole.replacing("stars INT64 QUERYABLE SORTABLE", with: "stars INT64 QUERYABLE") + ", GRANT READ TO \"_icloud\""
         for isDryRun in [true, false] {
-            let broken = try await bring(closed, registry, isDryRun: isDryRun).broken
+            let broken = try await bring(closed, schemas, isDryRun: isDryRun).broken
             #expect(broken.map(\.query.words) == [0, 3, 1].map { Self.queries[$0].words }.sorted())
             #expect(broken.contains { $0.fault.reason == "Field 'stars' is not marked sortable" })
             #expect(broken.filter { $0.fault.reason.contains("_world may not READ") }.count == 2)
         }
         // Production keeps its indexes: a deployment removes only grants.
         for isDryRun in [true, false] {
-            let broken = try await registry.deploySchema(of: Self.container, isDryRun: isDryRun).broken
+            let broken = try await schemas.deploySchema(of: Self.container, isDryRun: isDryRun).broken
             #expect(broken.map(\.query.words) == [Self.queries[0].words, Self.queries[3].words])
         }
-        #expect(try await registry.deploySchema(of: Self.container, isDryRun: false).broken.isEmpty)
+        #expect(try await schemas.deploySchema(of: Self.container, isDryRun: false).broken.isEmpty)
     }
 
     @Test func `a query is kept for a month after it was asked last, and so many of an environment`() async throws {
         let test = try await TestCloud(.memory)
         let registry = test.cloud.registry
+        let schemas = test.cloud.schemas
         _ = try await registry.createContainer(Self.container)
-        _ = try await bring(Self.whole, registry)
+        _ = try await bring(Self.whole, schemas)
         let target = DatabaseTarget(container: Self.container, environment: .development, scope: .public)
-        func kept() async throws -> Int { try await registry.recordedQueries(of: Self.container, .development).count }
-        await registry.note(Self.queries[0].query, in: target, by: Self.world)
-        await registry.note(Self.queries[1].query, in: target, by: Self.world)
+        func kept() async throws -> Int { try await schemas.recordedQueries(of: Self.container, .development).count }
+        await schemas.note(Self.queries[0].query, in: target, by: Self.world)
+        await schemas.note(Self.queries[1].query, in: target, by: Self.world)
         #expect(try await kept() == 2)
         test.clock.move(bySeconds: Limits.recordedQuerySeconds - 1)
-        await registry.note(Self.queries[1].query, in: target, by: Self.world)
+        await schemas.note(Self.queries[1].query, in: target, by: Self.world)
         test.clock.move(bySeconds: 2)
         #expect(try await kept() == 1)
         for number in 0..<(Limits.recordedQueriesKept + 5) {
-            await registry.note(Self.query([QueryFilter(.equals, fieldName: "f\(number)", value: .int64(1))]), in: target, by: Self.world)
+            await schemas.note(Self.query([QueryFilter(.equals, fieldName: "f\(number)", value: .int64(1))]), in: target, by: Self.world)
         }
         #expect(try await kept() == Limits.recordedQueriesKept)
         // At the limit recording pauses for a while, so that a client with ever new queries causes no writes.
         let counted = CountingStore(test.cloud.registry.store)
-        let other = Registry(store: counted, clock: { test.clock.now }, random: { 1 })
+        let other = Schemas(registry: Registry(store: counted, clock: { test.clock.now }, random: { 1 }))
         for number in 0..<3 {
             await other.note(Self.query([QueryFilter(.equals, fieldName: "g\(number)", value: .int64(1))]), in: target, by: Self.world)
         }
         #expect(counted.transactions.count { $0.kind == .write } == 1)
         let long = Self.query([QueryFilter(.equals, fieldName: String(repeating: "x", count: Limits.recordedQueryBytes), value: .int64(1))])
         test.clock.move(bySeconds: Limits.recordedQuerySeconds + 1)
-        await registry.note(long, in: target, by: Self.world)
+        await schemas.note(long, in: target, by: Self.world)
         #expect(try await kept() == 0)
     }
 }

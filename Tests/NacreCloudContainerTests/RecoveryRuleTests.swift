@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 @Suite struct RecoveryRuleTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests with random batches over a small set of records with references: the invariants hold after each batch.
 @Suite struct ReferenceHistoryTests {

@@ -1,7 +1,9 @@
 import NacreCloudTestSupport
 import NacreCloudWire
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 extension RecordOperation {
     /// Returns the save of a record that is deleted with any of `owners`, and holds `validates`. It replaces an

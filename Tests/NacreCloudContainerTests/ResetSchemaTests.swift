@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of `nacre schema reset`: development becomes what production is.
 @Suite struct ResetSchemaTests {
@@ -11,13 +14,13 @@ import Testing
     @Test(arguments: Engine.ofRules) func `records, zones and what production lacks go, and nothing of production`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let cloud = test.cloud
-        _ = try await cloud.registry.createContainer(Self.container, justInTime: .all)
+        _ = try await cloud.schemas.createContainer(Self.container, justInTime: .all)
         for environment in DatabaseKey.Environment.allCases { try await cloud.admit("_ann", to: Self.container, environment) }
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
         try await ann.modify([.create("a", ["n": .int64(1)])], zone: "Notes")
         try await ann.modify([.create("a", ["n": .int64(1)])])
-        _ = try await cloud.registry.deploySchema(of: Self.container, isDryRun: false)
+        _ = try await cloud.schemas.deploySchema(of: Self.container, isDryRun: false)
         let production = test.user("_ann", environment: .production)
         try await production.modify([.create("a", ["n": .int64(1)])])
         let kept = try await production.lookup(["a", "_ann"])
@@ -31,8 +34,8 @@ import Testing
         #expect(try await ann.lookup(["a"]).first?.record == old, "a dry run changes nothing")
         #expect(try await cloud.resetSchema(of: Self.container, isDryRun: false) == wanted)
 
-        let schema = try await cloud.registry.schema(of: Self.container, .development)
-        let live = try await cloud.registry.schema(of: Self.container, .production)
+        let schema = try await cloud.schemas.schema(of: Self.container, .development)
+        let live = try await cloud.schemas.schema(of: Self.container, .production)
         #expect(SchemaText(schema).text == SchemaText(live).text && schema.justInTime == .all)
         #expect(schema.building.isEmpty, "there is no record whose rows could lack")
         #expect(try await ann.lookup(["a"]).first?.error?.code == .notFound)
@@ -52,7 +55,7 @@ import Testing
         #expect(tags == [made.recordChangeTag, user.recordChangeTag], "what clears the old zones leaves the new ones")
         // Another process notices it by the version.
         let other = TestCloud(test.store, seed: 3)
-        #expect(try await other.cloud.registry.schema(of: Self.container, .development).types["Task"] == nil)
+        #expect(try await other.cloud.schemas.schema(of: Self.container, .development).types["Task"] == nil)
     }
 
     @Test(arguments: Engine.ofRules) func `a field that was a mistake comes again as another type`(engine: Engine) async throws {

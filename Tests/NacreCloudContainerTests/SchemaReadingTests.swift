@@ -4,6 +4,7 @@ import NacreRandom
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of schemas as developers write them.
 @Suite struct SchemaReadingTests {

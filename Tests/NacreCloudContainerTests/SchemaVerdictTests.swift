@@ -1,7 +1,9 @@
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of a schema's verdict on a save, for every kind of value in every kind of field.
 @Suite struct SchemaVerdictTests {

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the meaning of values that a client sends back as it was shown them.
 @Suite struct ShownRecordTests {

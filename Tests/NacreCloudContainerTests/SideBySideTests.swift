@@ -4,7 +4,10 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of concurrent writes wherever the store's protocol names no lock, each with another write between its body
 /// and its commit.
@@ -48,7 +51,7 @@ import Testing
     }
 
     private func index(_ field: String) async throws {
-        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        _ = try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             _ = try $0.setIndexes([.queryable], of: "Note", field: field)
             $0.make([FieldIndex(type: "Note", field: field, kind: .values)])
         }
@@ -71,7 +74,7 @@ import Testing
     private func prepare(_ zone: String) async throws {
         if zone != ZoneID.defaultZoneName { try await ann.makeZone(zone) }
         try await ann.modify([.create("first", ["n": .int64(1)])], zone: zone)
-        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes([], of: "Note", field: "n") }
+        _ = try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes([], of: "Note", field: "n") }
         try await test.runAllTasks()
     }
 
@@ -126,7 +129,7 @@ import Testing
             try await bob.cloud.queryRecords(RecordsQueryRequest(query: query), in: bob.target, by: bob.caller).records.map(\.recordName)
         }
         #expect(try await names() == ["b"], "found without the index")
-        #expect(try await test.cloud.registry.schema(of: TestCloud.container, .development).building.count == 1, "which is built once more")
+        #expect(try await test.cloud.schemas.schema(of: TestCloud.container, .development).building.count == 1, "which is built once more")
         try await test.runAllTasks()
         #expect(try await names() == ["b"])
     }

@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of references to a stranger's record in a public database, beside the same references among a user's own
 /// records.

@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of failing tasks: retried with growing pauses, and parked in the end.
 @Suite struct TaskFailureTests {

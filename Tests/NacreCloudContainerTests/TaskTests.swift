@@ -4,6 +4,8 @@ import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of tasks that a transaction leaves: rows of deleted zones are removed.
 @Suite struct TaskTests {

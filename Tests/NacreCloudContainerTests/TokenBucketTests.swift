@@ -1,7 +1,9 @@
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 @Suite struct TokenBucketTests {
     private static let rate = TokenBucket.Rate(perSecond: 10, most: 100)

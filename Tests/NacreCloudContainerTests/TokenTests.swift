@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the errors for tokens that do not fit.
 @Suite struct TokenTests {

@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of unused indexes of a development schema: when they are removed, what stays, and the removal of their rows.
 @Suite struct UnusedIndexesTests {
@@ -34,7 +37,7 @@ import Testing
     }
 
     private func schema(_ user: TestCloudUser) async throws -> Schema {
-        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
+        try await user.cloud.schemas.schema(of: user.target.container, user.target.environment)
     }
 
     /// Returns the made indexes, as `field.kind` or the names of two fields.
@@ -77,7 +80,7 @@ import Testing
         let wanted = try await names(Self.byShelf, ann)
         test.clock.move(bySeconds: Self.month / 2)
         try await work(test)
-        await ann.cloud.registry.note(Self.byShelf, in: ann.target, by: ann.caller)
+        await ann.cloud.schemas.note(Self.byShelf, in: ann.target, by: ann.caller)
         #expect(try await made(ann) == all, "half a month is not a month")
         test.clock.move(bySeconds: Self.month / 2 + 1)
         try await work(test)
@@ -114,11 +117,11 @@ import Testing
         _ = try await ann.makePair(for: Self.byShelfAndRank)
         try await ann.buildIndexes()
         test.clock.move(bySeconds: Self.month / 2)
-        await ann.cloud.registry.note(Self.byShelfAndRank, in: ann.target, by: ann.caller)
+        await ann.cloud.schemas.note(Self.byShelfAndRank, in: ann.target, by: ann.caller)
         test.clock.move(bySeconds: Self.month / 2 + 1)
         try await work(test)
         #expect(try await made(ann) == ["shelf.values", "rank.values", "shelf+rank"])
-        await ann.cloud.registry.note(Self.byShelf, in: ann.target, by: ann.caller)
+        await ann.cloud.schemas.note(Self.byShelf, in: ann.target, by: ann.caller)
         test.clock.move(bySeconds: Self.month - 10)
         try await work(test)
         #expect(try await made(ann) == ["shelf.values"])
@@ -127,13 +130,13 @@ import Testing
     @Test func `a pinned index stays, and so does each where more queries were recorded than are kept`() async throws {
         let (test, ann) = try await filled()
         let rank = try #require(try await schema(ann).types["Note"]?.fields["rank"]?.values)
-        try await ann.cloud.registry.changeSchema(of: ann.target.container, .development) { schema in
+        try await ann.cloud.schemas.changeSchema(of: ann.target.container, .development) { schema in
             schema.change([rank.index]) { $0?.isPinned = true }
         }
         test.clock.move(bySeconds: Self.month - 10)
         for number in 0..<Limits.recordedQueriesKept {
             let filters = (0..<8).filter { number & (1 << $0) != 0 }.map { QueryFilter(.equals, fieldName: "f\($0)", value: .string("")) }
-            await ann.cloud.registry.note(Query(recordType: "Note", filters: filters), in: ann.target, by: ann.caller)
+            await ann.cloud.schemas.note(Query(recordType: "Note", filters: filters), in: ann.target, by: ann.caller)
         }
         test.clock.move(bySeconds: 11)
         try await work(test)
@@ -145,11 +148,11 @@ import Testing
 
     @Test func `production keeps its indexes, whatever nobody asks`() async throws {
         let (test, ann) = try await filled()
-        _ = try await ann.cloud.registry.deploySchema(of: ann.target.container, isDryRun: false)
+        _ = try await ann.cloud.schemas.deploySchema(of: ann.target.container, isDryRun: false)
         test.clock.move(bySeconds: 3 * Self.month)
         try await work(test)
         #expect(try await made(ann) == [])
-        let production = try await ann.cloud.registry.schema(of: ann.target.container, .production)
+        let production = try await ann.cloud.schemas.schema(of: ann.target.container, .production)
         #expect(production.types["Note"]?.indexes.count == 5)
     }
 
@@ -159,7 +162,7 @@ import Testing
         let before = try await rows(ann)
         let gone = try #require(fields["rank"]?.values?.index)
         #expect(before[gone] == 1000)
-        _ = try await ann.cloud.registry.setIndexes([], of: "Note", field: "rank", in: ann.target.container)
+        _ = try await ann.cloud.schemas.setIndexes([], of: "Note", field: "rank", in: ann.target.container)
         try await work(test)
         #expect(try await rows(ann) == before.filter { $0.key != gone })
         #expect(try await IndexCensus(ann).isWhole())

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of user records: who makes them, the permissions for them, and when they exist.
 @Suite struct UserRecordTests {
@@ -163,7 +165,7 @@ import Testing
     @Test func `a first type's indexes are usable at once, however many users there are`() async throws {
         let test = try await admitted(.memory, (0..<30).map { "_user\($0)" })
         try await test.user("_user0").modify([.create("a", ["n": .int64(1)])])
-        let schema = try await test.cloud.registry.schema(of: Self.container, .development)
+        let schema = try await test.cloud.schemas.schema(of: Self.container, .development)
         #expect(schema.types["Note"]?.fields["n"]?.isBuilding == false)
     }
 
@@ -175,14 +177,14 @@ import Testing
         let ada = test.user(Self.ada, in: .public)
         let save = RecordOperation.make(.forceUpdate, Self.ada, type: nil, ["color": .string("blue")])
         #expect(try await ada.modify([save]).first?.record?.fields["color"] == .string("blue"))
-        let schema = try await test.cloud.registry.schema(of: Self.container, .development)
+        let schema = try await test.cloud.schemas.schema(of: Self.container, .development)
         #expect(Set(schema.types["Users"]?.fields.keys.map { $0 } ?? []) == ["color", "roles"])
         #expect(schema.types["Users"]?.fields["color"]?.options == [])
         #expect(SchemaText(schema).text.contains("        color           STRING,\n        roles           LIST<INT64>,\n        GRANT WRITE"))
-        let gains = try await test.cloud.registry.deploySchema(of: Self.container, isDryRun: false).gains
+        let gains = try await test.cloud.schemas.deploySchema(of: Self.container, isDryRun: false).gains
         #expect(gains == [SchemaGain(kind: .field, recordType: "Users", field: "color", declaration: "STRING")])
         await #expect(throws: ServerError.self) {
-            try await test.cloud.registry.setIndexes(.queryable, of: "Users", field: "color", in: Self.container)
+            try await test.cloud.schemas.setIndexes(.queryable, of: "Users", field: "color", in: Self.container)
         }
         let wrong = try await ada.modify([.make(.forceUpdate, Self.ada, type: nil, ["roles": .string("all")])]).first?.error
         #expect(wrong == .rolesAreGiven)

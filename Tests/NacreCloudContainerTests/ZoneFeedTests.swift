@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of `changes/zone` over every engine: each record once, no commit torn, no change lost.
 @Suite struct ZoneFeedTests {

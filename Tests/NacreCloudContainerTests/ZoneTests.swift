@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of `zones/modify`, `zones/lookup` and `zones/list` over every engine.
 @Suite struct ZoneTests {

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 @Suite struct ZoneVerdictTests {
     private let key = DatabaseKey(container: TestCloud.container, environment: .development, scope: .private, owner: "_ann")

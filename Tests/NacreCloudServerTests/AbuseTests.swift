@@ -1,7 +1,9 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreLocks
 import Testing

@@ -1,5 +1,8 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

@@ -1,5 +1,7 @@
 import Foundation
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

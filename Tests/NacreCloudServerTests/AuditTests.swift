@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreLocks

@@ -4,6 +4,8 @@ import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of a stranger's charges in the rates: `Scripts/soak/costs.py` compares them with the real costs.
 @Suite struct ChargeTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 @testable import NacreHTTPServer
 
 /// Tests of devices with an open event stream that read nothing, like a suspended app, or little, like one on a bad

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer

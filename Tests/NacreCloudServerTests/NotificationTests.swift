@@ -1,5 +1,8 @@
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 import Testing
@@ -31,6 +33,7 @@ import Testing
 
     private static func places(_ server: TestServer) async throws -> [Place] {
         let registry = server.cloud.registry
+        let schemas = server.cloud.schemas
         let account = try #require(try await registry.account(email: "ada@example.com"))
         let entry = try await registry.createAccountToken(
             for: account, containers: [TestServer.otherContainer], environment: .development, device: "test")
@@ -41,9 +44,9 @@ import Testing
         ]
         let schema = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING QUERYABLE);"
         for container in [TestServer.container, TestServer.otherContainer] {
-            _ = try await registry.importSchema(schema, to: container, isDryRun: false)
+            _ = try await schemas.importSchema(schema, to: container, isDryRun: false)
         }
-        _ = try await registry.deploySchema(of: TestServer.container, isDryRun: false)
+        _ = try await schemas.deploySchema(of: TestServer.container, isDryRun: false)
         for place in places {
             let notes = ["a", "b"].map { ("create", #""recordType":"Note","recordName":"\#($0)","fields":{"text":{"value":"hush"}}"#) }
             for (path, body) in [("zones/modify", Body.zones("create", "Cellar")), ("records/modify", Body.modify(notes, inCellar))] {

@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto

@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 import Testing

@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

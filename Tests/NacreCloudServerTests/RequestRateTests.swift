@@ -3,8 +3,11 @@ import NacreCloudWire
 import NacreCrypto
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 @testable import NacreHTTPServer
 
 /// Tests of rates of work, on a clock that only the test moves.
@@ -155,7 +158,7 @@ import Testing
             return meter.cost
         }
         #expect(try await cost(of: 5000, .forceReplace) < 5000, "no query needed an index")
-        _ = try await server.cloud.registry.setIndexes(.queryable, of: "Large", field: "numbers", isNow: true, in: TestServer.container)
+        _ = try await server.cloud.schemas.setIndexes(.queryable, of: "Large", field: "numbers", isNow: true, in: TestServer.container)
         while try await server.cloud.runDueTasks().taken > 0 {}
         #expect(try await cost(of: 1, .forceReplace) > 4990, "what goes")
         #expect(try await cost(of: 5000, .forceReplace) > 4990)

@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudTasks
 import NacreCloudTestSupport
 import Testing
 
@@ -109,7 +111,7 @@ import Testing
         let first = try await teller.post(
             "records/modify", #"{"operations":[\#(target),\#(made)],"nacre":{"details":true}\#(place.member)}"#, isDevice: true)
         #expect(!first.text.contains("serverErrorCode"), "\(first.text)")
-        _ = try await teller.server.cloud.registry.setIndexes(
+        _ = try await teller.server.cloud.schemas.setIndexes(
             [.queryable], of: "Everything", field: "whole", isNow: true, in: TestServer.container)
         while try await teller.server.cloud.runDueTasks().taken > 0 {}
         let before = try await teller.state(of: "r")

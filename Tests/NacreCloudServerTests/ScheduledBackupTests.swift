@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

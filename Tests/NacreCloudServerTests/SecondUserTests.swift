@@ -1,4 +1,7 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreHTTPServer
 import Testing
 
@@ -81,7 +84,7 @@ struct SecondUserTests {
 
     @Test func `a role may do in the public database what its line says`() async throws {
         let server = try await TestServer(requestRate: nil)
-        _ = try await server.cloud.registry.importSchema(Self.before, to: TestServer.container, isDryRun: false)
+        _ = try await server.cloud.schemas.importSchema(Self.before, to: TestServer.container, isDryRun: false)
         let askers = try await RoleAskers(server)
         for type in PublicRoleTable.grants.keys {
             for name in ["shown"] + PublicRoleTable.columns.flatMap({ ["update-\($0)", "delete-\($0)"] }) {
@@ -90,7 +93,7 @@ struct SecondUserTests {
                 #expect(AuthorisationTable.outcome(made) == "200", "\(made.text)")
             }
         }
-        _ = try await server.cloud.registry.importSchema(
+        _ = try await server.cloud.schemas.importSchema(
             Self.grants { PublicRoleTable.grants[$0] ?? "" }, to: TestServer.container, isDryRun: false)
         try await askers.giveTeam()
         for line in PublicRoleTable.text.split(separator: "\n") {
@@ -132,7 +135,7 @@ private struct RoleAskers {
         if let key = keys["teamKey"], let entry = try await server.cloud.registry.serverKey(key.id) {
             users.append(try await server.cloud.admit(account: entry.account, to: TestServer.container, .development))
         }
-        for user in users { _ = try await server.cloud.registry.assign("Team", to: user, in: TestServer.container, .development) }
+        for user in users { _ = try await server.cloud.schemas.assign("Team", to: user, in: TestServer.container, .development) }
     }
 
     func ask(_ column: String, _ path: String, _ body: String) async throws -> Answer {

@@ -1,5 +1,8 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreCrypto
 import Testing
@@ -53,11 +56,12 @@ import Testing
     @Test func `a key has the roles that it is given, and no grant holds an administrator's`() async throws {
         try await with { signer in
             let registry = signer.server.cloud.registry
+            let schemas = signer.server.cloud.schemas
             let text = """
                 DEFINE SCHEMA CREATE ROLE Team; RECORD TYPE Users (roles LIST<INT64>);
                 RECORD TYPE Note (text STRING, GRANT CREATE TO "_icloud", GRANT READ TO "_creator", GRANT READ, WRITE TO Team);
                 """
-            _ = try await registry.importSchema(text, to: TestServer.container, isDryRun: false)
+            _ = try await schemas.importSchema(text, to: TestServer.container, isDryRun: false)
             let ada = DatabaseTarget(container: TestServer.container, environment: .development, scope: .public)
             let note = RecordOperation(.create, RecordChange(recordName: "n", recordType: "Note", set: ["text": .string("hush")]))
             _ = try await signer.server.cloud.modifyRecords(
@@ -75,9 +79,9 @@ import Testing
             #expect(try await asks(signer, late: 0) == ["READ operation not permitted", "WRITE operation not permitted"])
             let entry = try #require(try await registry.serverKey(signer.id))
             let user = try await signer.server.cloud.admit(account: entry.account, to: TestServer.container, .development)
-            _ = try await registry.assign("Team", to: user, in: TestServer.container, .development)
+            _ = try await schemas.assign("Team", to: user, in: TestServer.container, .development)
             #expect(try await asks(signer, late: 1) == ["hush", "loud"])
-            _ = try await registry.revoke("Team", from: user, in: TestServer.container, .development)
+            _ = try await schemas.revoke("Team", from: user, in: TestServer.container, .development)
             #expect(try await asks(signer, late: 2) == ["READ operation not permitted", "WRITE operation not permitted"])
             #expect(try await asks(administrator, late: 3) == ["loud", "loud"])
             let listed = try await registry.appCredentials(of: nil, after: .init(kind: .server, id: nil)).page

@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

@@ -4,8 +4,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// Tests of a share's URL in a browser: sign-in, the share's page, accepting and declining.
 @Suite(.timeLimit(.minutes(5))) struct SharePageTests {

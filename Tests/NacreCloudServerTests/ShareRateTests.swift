@@ -3,6 +3,7 @@ import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// Tests of guessed names of shares: all guesses get one answer at one price, on a clock that only the test moves.
 @Suite struct ShareRateTests {

@@ -2,8 +2,10 @@ import Foundation
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// Tests of the page behind `redirectURL`, as a browser gets it.
 @Suite(.timeLimit(.minutes(5))) struct SignInPageTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 @Suite struct TokenSealerTests {
     private let old = [UInt8](repeating: 1, count: SealingKey.keyLength)

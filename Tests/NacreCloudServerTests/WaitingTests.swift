@@ -1,5 +1,7 @@
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreLocks
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import Testing
 
@@ -58,10 +59,10 @@ private struct FuzzRun {
             "Secret": #"GRANT READ TO Team, GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#,
         ]
         let types = Self.types.map { #"RECORD TYPE \#($0) ("___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE, \#(grants[$0] ?? ""));"# }
-        _ = try await server.cloud.registry.importSchema(
+        _ = try await server.cloud.schemas.importSchema(
             "DEFINE SCHEMA CREATE ROLE Team; RECORD TYPE Users (roles LIST<INT64>); \(types.joined(separator: " "))", to: TestServer.container,
             isDryRun: false)
-        _ = try await server.cloud.registry.assign("Team", to: server.names["bob.name"] ?? "", in: TestServer.container, .development)
+        _ = try await server.cloud.schemas.assign("Team", to: server.names["bob.name"] ?? "", in: TestServer.container, .development)
         for user in WhoSeesWhat.Asker.users { model.zones[user] = ["_defaultZone"] }
     }
 

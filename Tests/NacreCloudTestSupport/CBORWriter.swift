@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudAccounts
+import NacreCloudContainer
 
 extension CBOR {
     /// The value's bytes as authenticators write them; the keys of maps are not sorted.

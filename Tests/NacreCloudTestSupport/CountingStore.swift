@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// A store that records the verbs of each transaction: on an engine across a network every call is a round trip.

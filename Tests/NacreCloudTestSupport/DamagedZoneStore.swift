@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// A store that cannot read the feed of one zone, as if the engine had found its rows damaged.

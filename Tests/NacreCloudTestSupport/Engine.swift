@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 package import NacreCloudStore
 
 /// The engines on which a guarantee of `Store` is tested: `@Test(arguments: Engine.allCases)`.

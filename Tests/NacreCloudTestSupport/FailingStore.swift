@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// A store that fails once, at its n-th call: its state must then be as before or as after, never in between.

@@ -1,4 +1,6 @@
-package import NacreCloudContainer
+import NacreCloudAccounts
+import NacreCloudContainer
+package import NacreCloudStorage
 package import NacreCloudWire
 import NacreLocks
 

@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// A store that runs other work after reads, and ends long reads, as if they were in the way of other writes.

@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// A store that runs other work before each write: other workers, other clients, time.

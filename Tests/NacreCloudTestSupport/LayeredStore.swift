@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 
 /// A store over another one, to which it passes every call that it does not implement.
 package protocol LayeredStore: Store {

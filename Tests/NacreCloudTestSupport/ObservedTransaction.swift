@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.

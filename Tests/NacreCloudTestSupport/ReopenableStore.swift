@@ -1,5 +1,6 @@
 import FoundationEssentials
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 package import NacreCloudStore
 import NacreLocks
 

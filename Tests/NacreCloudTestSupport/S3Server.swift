@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 
 /// A real S3 server: `rclone serve s3` over a temporary folder, with one bucket. Ends with the last reference to it.
 package final class S3Server: Sendable {

@@ -1,4 +1,5 @@
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 package import NacreCloudStore
 import NacreCloudWire
 import NacreLocks

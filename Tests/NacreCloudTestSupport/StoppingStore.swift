@@ -1,4 +1,6 @@
 package import NacreCloudContainer
+package import NacreCloudStorage
+package import NacreCloudTasks
 import NacreLocks
 
 /// A store that cancels the worker at the n-th call of a verb, and counts the calls.

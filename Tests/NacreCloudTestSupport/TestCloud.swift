@@ -1,4 +1,7 @@
+package import NacreCloudAccounts
 package import NacreCloudContainer
+package import NacreCloudStorage
+package import NacreCloudTasks
 package import NacreCloudWire
 import NacreLocks
 

@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudContainer
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// A user at one database of a test's cloud, with short forms of the cloud's operations.

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 /// A store in which deleted subscriptions stay and fire.

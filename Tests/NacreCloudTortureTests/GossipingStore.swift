@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// A store that notifies every user with whom anything was ever shared of each change to a shared zone.
 final class GossipingStore: BendingStore {

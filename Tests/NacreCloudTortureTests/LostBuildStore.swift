@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 /// A store that keeps at most half of the rows of an index build: indexes are marked complete, and are not.

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 /// A store that keeps no departures: a record that leaves a share is there for its owner alone, and the participants

@@ -1,5 +1,7 @@
 import FoundationEssentials
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudTorture
@@ -70,7 +72,7 @@ final class ServedStore: Sendable {
         for name in [container, elsewhere] { _ = try await cloud.registry.createContainer(name) }
         // Without this, so few records would be found without an index; some stores lose its rows.
         for field in ["shelf", "batch"] {
-            _ = try await cloud.registry.setIndexes(
+            _ = try await cloud.schemas.setIndexes(
                 [.queryable, .sortable], of: "Torture", field: field, as: .int64, isNow: true, in: container)
         }
         // No user signs in by its password: the devices are made here.

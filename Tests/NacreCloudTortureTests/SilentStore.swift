@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 /// A store that sometimes forgets notifications: the records are all there, and some changes are not announced.

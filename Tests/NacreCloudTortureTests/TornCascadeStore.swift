@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 
 /// A store that leaves one record of each cascade behind: it stays, and the record it refers to is gone.

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The records that each user of a container has. CloudKit: a user's first access makes two, in the public and in the
@@ -10,7 +12,7 @@ package enum UserRecord {
     /// CloudKit: the numbers of the user's security roles. Administrators assign them, apps do not.
     static let rolesField = "roles"
     /// CloudKit: the one type that every container has, even without a schema that names it.
-    static let definition = RecordTypeDefinition(name: type, fields: [rolesField: FieldDefinition(type: .int64List)])
+    package static let definition = RecordTypeDefinition(name: type, fields: [rolesField: FieldDefinition(type: .int64List)])
 
     /// A name that sorts just after all names of user records, which are contiguous.
     static let afterAllNames = "_\u{7f}"

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The state of an announced file after a part of it was received.
@@ -19,7 +21,7 @@ extension Cloud {
     ///
     /// Costs a call of the store, and a read of the reused chunks.
     /// - Returns: nil where the file has to be sent without an announcement: nothing is kept about it then.
-    func announce(
+    package func announce(
         _ file: AnnouncedFile, for place: StoredAsset.Place, zone: ZoneRow, of database: CallerDatabase, bytesMax: Int
     ) async throws -> (id: AnnouncedUploadID, awaited: AwaitedFile)? {
         if let fault = AssetShape.fault(of: file, bytesMax: bytesMax) { throw fault }
@@ -63,7 +65,7 @@ extension Cloud {
     /// Begins to receive an announced file, where there is room for it.
     /// - Parameter body: makes the upload with the receiver; nil where it cannot.
     /// - Returns: nil where its sender has announced too much, or where `body` made none.
-    func taking(
+    package func taking(
         _ purpose: AnnouncedUpload.Purpose, in database: CallerDatabase, _ body: (any AssetReceiver) async throws -> AnnouncedUpload?
     ) async throws -> AnnouncedUpload? {
         let sender = IncomingFiles.Sender(database: database.id, name: purpose.place.sender)

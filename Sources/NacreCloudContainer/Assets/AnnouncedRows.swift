@@ -1,22 +1,24 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The row of an announced file, with which another process goes on where one ended. It holds the file's purpose and
 /// the chunks that were missing. Chunks that arrived since are in their places in the storage.
-struct AnnouncedRow: Hashable, Sendable {
-    let key: EntryKey
-    let purpose: AnnouncedUpload.Purpose
-    let missing: [Int]
-    let created: Timestamp
+package struct AnnouncedRow: Hashable, Sendable {
+    package let key: EntryKey
+    package let purpose: AnnouncedUpload.Purpose
+    package let missing: [Int]
+    package let created: Timestamp
 
     private static let version: UInt8 = 1
 
-    init(_ upload: AnnouncedUpload, at now: Timestamp) {
+    package init(_ upload: AnnouncedUpload, at now: Timestamp) {
         key = EntryKey(upload.purpose.database, .announcedUpload, upload.id.key)
         (purpose, missing, created) = (upload.purpose, upload.missing, now)
     }
 
     /// - Throws: `StoreError.corrupt` where the row is not as it was written.
-    init(_ row: EntryRow) throws {
+    package init(_ row: EntryRow) throws {
         let damaged = StoreError(.corrupt, "The row of an announced file is not what was written", ["upload": row.key.key])
         key = row.key
         do {
@@ -41,7 +43,7 @@ struct AnnouncedRow: Hashable, Sendable {
         }
     }
 
-    var row: EntryRow {
+    package var row: EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.double(created.secondsSince2001)
@@ -68,7 +70,7 @@ extension AnnouncedUpload.Purpose {
 
     /// Returns the ID of an upload with this purpose.
     /// - Parameter code: returns a code of bytes, 16 bytes at least.
-    func id(_ code: ([UInt8]) -> [UInt8]) -> AnnouncedUploadID {
+    package func id(_ code: ([UInt8]) -> [UInt8]) -> AnnouncedUploadID {
         var writer = ByteWriter()
         write(to: &writer)
         let code = code(writer.bytes)
@@ -80,7 +82,7 @@ extension AnnouncedUpload.Purpose {
 extension Cloud {
     /// Writes the row of a file that begins, and the task that removes it when its URL has expired. The file counts
     /// among its sender's unsaved ones.
-    func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
+    package func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
         let row = AnnouncedRow(upload, at: clock()).row
         let task = CollectAssets.task(for: upload.id, of: zone, due: clock() + Limits.assetGraceSeconds)
         try await withAccount(of: upload.purpose.place.sender, in: database) { account in
@@ -100,7 +102,7 @@ extension Cloud {
     /// Returns an announced file that is on its way. One that another process began is read from its row, and the
     /// chunks that it had still count.
     /// - Returns: nil where no row is known, or where a chunk to be reused is gone.
-    func announced(_ id: AnnouncedUploadID, in database: CallerDatabase) async throws -> AnnouncedUpload? {
+    package func announced(_ id: AnnouncedUploadID, in database: CallerDatabase) async throws -> AnnouncedUpload? {
         if let known = announcedUploads[id] { return known }
         let kept = try await stored(of: database.key) {
             try await self.store.read { try $0.announced([id.key], in: database.id).first }
@@ -127,17 +129,17 @@ extension Cloud {
 
 extension ReadTransaction {
     /// Returns the announced files with these keys, as far as they exist.
-    func announced(_ keys: [String], in database: DatabaseID) throws -> [AnnouncedRow] {
+    package func announced(_ keys: [String], in database: DatabaseID) throws -> [AnnouncedRow] {
         try entries(in: database, .announcedUpload, keys: keys).map { try AnnouncedRow($0) }
     }
 
     /// Filters the names: keeps the missing chunks of a database's announced files, arrived or not.
-    func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID, paidBy meter: WorkMeter?) throws -> Set<ChunkName> {
+    package func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID, paidBy meter: WorkMeter?) throws -> Set<ChunkName> {
         try announcedChunks(in: database, paidBy: meter) { names.contains($0) }
     }
 
     /// Returns the names of missing chunks of announced files, arrived or not, that begin with this byte.
-    func announcedChunks(withFirst part: UInt8, in database: DatabaseID) throws -> Set<ChunkName> {
+    package func announcedChunks(withFirst part: UInt8, in database: DatabaseID) throws -> Set<ChunkName> {
         try announcedChunks(in: database, paidBy: nil) { $0.bytes.first == part }
     }
 

@@ -1,27 +1,28 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 import NacreLocks
 
 /// The ID of an announced file: a code of its sender, its bytes and its field. The same announcement finds the file
 /// again.
 package struct AnnouncedUploadID: Hashable, Sendable {
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
     /// The key of the file's row.
-    var key: String { HexText.encode([high, low].flatMap(\.bigEndianBytes)) }
+    package var key: String { HexText.encode([high, low].flatMap(\.bigEndianBytes)) }
 }
 
 /// A file that was announced by its chunks and is being sent, in one part or several. Chunks that were there already,
 /// and those that arrived, stay until it ends.
-final class AnnouncedUpload: Sendable {
+package final class AnnouncedUpload: Sendable {
     /// The sender, the bytes and the field of a file.
-    struct Purpose: Hashable, Sendable {
-        var database: DatabaseID
-        var zone: Int64
-        var place: StoredAsset.Place
-        var chunks: [AssetChunk]
+    package struct Purpose: Hashable, Sendable {
+        package var database: DatabaseID
+        package var zone: Int64
+        package var place: StoredAsset.Place
+        package var chunks: [AssetChunk]
 
-        var size: Int64 { chunks.reduce(0) { $0 + Int64($1.size) } }
+        package var size: Int64 { chunks.reduce(0) { $0 + Int64($1.size) } }
     }
 
     private struct State {
@@ -38,31 +39,31 @@ final class AnnouncedUpload: Sendable {
         var touched: Timestamp
     }
 
-    let id: AnnouncedUploadID
-    let purpose: Purpose
+    package let id: AnnouncedUploadID
+    package let purpose: Purpose
     /// Places of the chunks that are to be sent.
-    let missing: [Int]
-    let receiver: any AssetReceiver
+    package let missing: [Int]
+    package let receiver: any AssetReceiver
     private let state: Locked<State>
 
     /// - Parameter received: the number of missing chunks that have arrived already.
-    init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], received: Int = 0, receiver: any AssetReceiver, at now: Timestamp) {
+    package init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], received: Int = 0, receiver: any AssetReceiver, at now: Timestamp) {
         (self.id, self.purpose, self.missing, self.receiver) = (id, purpose, missing, receiver)
         state = Locked(State(received: received, touched: now))
     }
 
-    var size: Int64 { purpose.size }
-    var sender: IncomingFiles.Sender { IncomingFiles.Sender(database: purpose.database, name: purpose.place.sender) }
-    var touched: Timestamp { state.withLock { $0.touched } }
-    var kept: StoredAsset? { state.withLock { $0.kept } }
+    package var size: Int64 { purpose.size }
+    package var sender: IncomingFiles.Sender { IncomingFiles.Sender(database: purpose.database, name: purpose.place.sender) }
+    package var touched: Timestamp { state.withLock { $0.touched } }
+    package var kept: StoredAsset? { state.withLock { $0.kept } }
 
     /// Bytes of the missing chunks that have arrived: whole chunks alone.
-    var offset: Int64 { missing.prefix(state.withLock { $0.received }).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
+    package var offset: Int64 { missing.prefix(state.withLock { $0.received }).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
 
     /// Begins a part: the sender of an earlier one is refused from now on. A chunk of that sender that is being kept is
     /// waited for, and counts.
     /// - Returns: the turn of the new part, and the bytes that are there.
-    func begin(at now: Timestamp) async -> (turn: Int, offset: Int64) {
+    package func begin(at now: Timestamp) async -> (turn: Int, offset: Int64) {
         let turn = state.withLock { state in
             state.turn += 1
             state.touched = now
@@ -85,7 +86,7 @@ final class AnnouncedUpload: Sendable {
 
     /// Returns the next chunk; nil: all are there.
     /// - Throws: where another part was begun meanwhile.
-    func next(in turn: Int) throws(ServerError) -> AssetChunk? {
+    package func next(in turn: Int) throws(ServerError) -> AssetChunk? {
         let received = state.withLock { $0.turn == turn ? $0.received : nil }
         guard let received else { throw .sentElsewhere }
         return received < missing.count ? purpose.chunks[missing[received]] : nil
@@ -94,7 +95,7 @@ final class AnnouncedUpload: Sendable {
     /// Keeps the next chunk.
     /// - Parameter body: returns whether the chunk is right. It counts then, even if another part was begun meanwhile.
     /// - Throws: what `body` throws, and where another part was begun before.
-    func keep(in turn: Int, at now: Timestamp, _ body: () async throws -> Bool) async throws -> Bool {
+    package func keep(in turn: Int, at now: Timestamp, _ body: () async throws -> Bool) async throws -> Bool {
         let isOurs = state.withLock { state in
             guard state.turn == turn, !state.isKeeping else { return false }
             state.isKeeping = true
@@ -132,7 +133,7 @@ final class AnnouncedUpload: Sendable {
         guard isOurs else { throw .sentElsewhere }
     }
 
-    func end(with asset: StoredAsset?) {
+    package func end(with asset: StoredAsset?) {
         state.withLock { state in
             state.isEnding = false
             state.kept = asset
@@ -151,17 +152,17 @@ final class AnnouncedUploads: Sendable {
 
     private let state = Locked(State())
 
-    subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
+    package subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
 
     /// Whether there is room for this number of further chunks.
-    func hasRoom(for chunks: Int, of sender: IncomingFiles.Sender) -> Bool {
+    package func hasRoom(for chunks: Int, of sender: IncomingFiles.Sender) -> Bool {
         state.withLock {
             $0.chunks + chunks <= Limits.announcedChunksInAll && ($0.chunksOf[sender] ?? 0) + chunks <= Limits.announcedChunks
         }
     }
 
     /// - Returns: false where the same file was announced at the same moment.
-    func add(_ upload: AnnouncedUpload) -> Bool {
+    package func add(_ upload: AnnouncedUpload) -> Bool {
         state.withLock { state in
             guard state.uploads[upload.id] == nil else { return false }
             state.uploads[upload.id] = upload

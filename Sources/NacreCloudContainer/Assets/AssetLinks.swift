@@ -1,4 +1,6 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 import NacreLocks
 
 /// Makes the URLs of assets for a caller. Thread-safe.
@@ -9,11 +11,11 @@ package final class AssetLinks: Sendable {
     /// The last part of a download's path. CloudKit: a client puts a file's name in its place, or any other text.
     package static let fileName = "${f}"
 
-    let tokens: AssetTokens
+    package let tokens: AssetTokens
     private let clock: @Sendable () -> Timestamp
     private let root = Locked("")
 
-    init(tokens: AssetTokens, clock: @escaping @Sendable () -> Timestamp) {
+    package init(tokens: AssetTokens, clock: @escaping @Sendable () -> Timestamp) {
         self.tokens = tokens
         self.clock = clock
     }
@@ -28,13 +30,13 @@ package final class AssetLinks: Sendable {
     package func url(_ path: String) -> String { root.withLock { $0 } + path }
 
     /// Returns an upload's URL, which is good for `Limits.assetUploadSeconds`.
-    func upload(_ permit: UploadPermit) throws -> String {
+    package func upload(_ permit: UploadPermit) throws -> String {
         try root.withLock { $0 } + Self.uploadPath + tokens.text(of: permit)
     }
 
     /// Returns a download's URL; nil where the machine cannot seal. It is good for `Limits.assetDownloadSeconds`, and
     /// as long as its caller may read the record.
-    func download(_ asset: AssetID, in database: DatabaseID, as credential: Credential) -> String? {
+    package func download(_ asset: AssetID, in database: DatabaseID, as credential: Credential) -> String? {
         let permit = DownloadPermit(
             credential: credential, database: database, asset: asset, expires: clock() + Limits.assetDownloadSeconds)
         guard let token = try? tokens.text(of: permit) else { return nil }

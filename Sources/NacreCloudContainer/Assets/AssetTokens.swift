@@ -1,12 +1,6 @@
-import NacreCloudWire
-
-/// The sign-in of the client that was given a URL. The URL holds it, because a request to it carries no other.
-package enum Credential: Hashable, Sendable {
-    case apiToken(String)
-    case session(id: String, account: String, apiToken: String)
-    case device(id: String, account: String)
-    case serverKey(String)
-}
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The purposes of the three texts about assets. A text of one kind does not open as another, nor as a token of another
 /// endpoint.
@@ -23,11 +17,11 @@ package enum AssetTokenKind: Hashable, Sendable, CaseIterable {
 package struct UploadPermit: Hashable, Sendable {
     package var database: DatabaseKey
     package var credential: Credential
-    var zone: Int64
-    var place: StoredAsset.Place
+    package var zone: Int64
+    package var place: StoredAsset.Place
     /// The most bytes that the file may have.
     package var bytesMax: Int
-    var expires: Timestamp
+    package var expires: Timestamp
     /// The announced file that the URL is for; nil: the file was not announced.
     package var announced: AnnouncedUploadID?
 }
@@ -35,22 +29,22 @@ package struct UploadPermit: Hashable, Sendable {
 /// The content of a download's URL: the reader, and the asset.
 package struct DownloadPermit: Hashable, Sendable {
     package var credential: Credential
-    var database: DatabaseID
-    var asset: AssetID
-    var expires: Timestamp
+    package var database: DatabaseID
+    package var asset: AssetID
+    package var expires: Timestamp
 }
 
 /// An asset that was uploaded into a database. The receipt does not say whether the asset still exists.
-struct AssetReceipt: Hashable, Sendable {
-    var database: DatabaseID
-    var asset: AssetID
+package struct AssetReceipt: Hashable, Sendable {
+    package var database: DatabaseID
+    package var asset: AssetID
 }
 
 /// Makes the texts about assets, and opens them. Thread-safe.
 package struct AssetTokens: Sendable {
     let seals: any TokenSealing
 
-    func text(of permit: UploadPermit) throws -> String {
+    package func text(of permit: UploadPermit) throws -> String {
         var writer = ByteWriter()
         writer.write(permit.credential)
         for text in [permit.database.container, permit.database.environment.rawValue, permit.database.scope.rawValue, permit.database.owner] {
@@ -69,7 +63,7 @@ package struct AssetTokens: Sendable {
         return try Base64URL.text(standard: seals.seal(writer.bytes, as: .upload))
     }
 
-    func text(of permit: DownloadPermit) throws -> String {
+    package func text(of permit: DownloadPermit) throws -> String {
         var writer = ByteWriter()
         writer.write(permit.credential)
         writer.fixed(UInt64(bitPattern: permit.database.rawValue))
@@ -78,7 +72,7 @@ package struct AssetTokens: Sendable {
         return try Base64URL.text(standard: seals.seal(writer.bytes, as: .download))
     }
 
-    func text(of receipt: AssetReceipt) throws -> String {
+    package func text(of receipt: AssetReceipt) throws -> String {
         var writer = ByteWriter()
         writer.fixed(UInt64(bitPattern: receipt.database.rawValue))
         writer.string(receipt.asset.key)
@@ -86,7 +80,7 @@ package struct AssetTokens: Sendable {
     }
 
     /// Returns nil for text that is not of this kind, or was altered.
-    func uploadPermit(_ text: String) -> UploadPermit? {
+    package func uploadPermit(_ text: String) -> UploadPermit? {
         guard let bytes = seals.open(Base64URL.standard(text), as: .upload) else { return nil }
         var reader = ByteReader(bytes)
         guard let credential = try? reader.credential(), let container = try? reader.string(),
@@ -107,7 +101,7 @@ package struct AssetTokens: Sendable {
     }
 
     /// Returns nil for text that is not of this kind, or was altered.
-    func downloadPermit(_ text: String) -> DownloadPermit? {
+    package func downloadPermit(_ text: String) -> DownloadPermit? {
         guard let bytes = seals.open(Base64URL.standard(text), as: .download) else { return nil }
         var reader = ByteReader(bytes)
         guard let credential = try? reader.credential(), let database = try? reader.fixed(),
@@ -119,7 +113,7 @@ package struct AssetTokens: Sendable {
     }
 
     /// Returns nil for text that is not of this kind, or was altered.
-    func receipt(_ text: String) -> AssetReceipt? {
+    package func receipt(_ text: String) -> AssetReceipt? {
         guard let bytes = seals.open(text, as: .receipt) else { return nil }
         var reader = ByteReader(bytes)
         guard let database = try? reader.fixed(), let asset = (try? reader.string()).flatMap(AssetID.init) else { return nil }
@@ -128,7 +122,7 @@ package struct AssetTokens: Sendable {
 }
 
 extension ByteWriter {
-    mutating func write(_ credential: Credential) {
+    package mutating func write(_ credential: Credential) {
         let (kind, texts): (UInt8, [String]) =
             switch credential {
             case .apiToken(let token): (1, [token])
@@ -142,7 +136,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func credential() throws(MalformedBytes) -> Credential {
+    package mutating func credential() throws(MalformedBytes) -> Credential {
         switch try byte() {
         case 1: .apiToken(try string())
         case 2: .session(id: try string(), account: try string(), apiToken: try string())

@@ -1,22 +1,23 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The assets that a request brings: their opened receipts, and the stored assets that these name.
-struct SentAssets: Hashable, Sendable {
+package struct SentAssets: Hashable, Sendable {
     /// The zone that the request is about.
-    var zone: ZoneAddress?
+    package var zone: ZoneAddress?
     /// receipts[text]; one that could not be opened is missing.
-    var receipts: [String: AssetReceipt] = [:]
+    package var receipts: [String: AssetReceipt] = [:]
     /// The assets that exist.
-    var stored: [AssetID: StoredAsset] = [:]
+    package var stored: [AssetID: StoredAsset] = [:]
     /// The time of the request.
-    var now = Timestamp(secondsSince2001: 0)
+    package var now = Timestamp(secondsSince2001: 0)
     /// Assets that saves of the request have put into records, as they are kept from now on.
-    private(set) var used: [AssetID: StoredAsset] = [:]
+    package private(set) var used: [AssetID: StoredAsset] = [:]
     /// The used assets that no save had put into a record before.
     private(set) var firstUsed: Set<AssetID> = []
 
     /// Notes that a save puts assets into its record. From here on they are for that field alone.
-    mutating func use(_ fields: RecordFields, of record: String, type: String) {
+    package mutating func use(_ fields: RecordFields, of record: String, type: String) {
         guard !stored.isEmpty else { return }
         for place in fields.entries.indices where fields.entries[place].value.holdsAssets {
             for id in fields.entries[place].value.assets.compactMap({ $0.receipt.flatMap(AssetID.init(key:)) }) {
@@ -32,10 +33,10 @@ struct SentAssets: Hashable, Sendable {
 /// The field in which an asset is to be saved, and its sender.
 struct AssetUse: Hashable, Sendable {
     /// nil: the server makes the name now, and no upload can have been for it.
-    var recordName: String?
-    var recordType: String
-    var fieldName: String
-    var sender: String?
+    package var recordName: String?
+    package var recordType: String
+    package var fieldName: String
+    package var sender: String?
 }
 
 /// The verdict of the rules on the assets that a save sets in one field.
@@ -50,7 +51,7 @@ enum AssetVerdict: Equatable, Sendable {
     /// - Parameters:
     ///   - sent: an asset, or a list of assets.
     ///   - existing: the value that the field holds now.
-    init(_ sent: FieldValue, over existing: FieldValue?, for use: AssetUse, in assets: SentAssets) {
+    package init(_ sent: FieldValue, over existing: FieldValue?, for use: AssetUse, in assets: SentAssets) {
         var there = existing?.assets ?? []
         var kept: [Asset] = []
         for asset in sent.assets {
@@ -98,7 +99,7 @@ enum AssetVerdict: Equatable, Sendable {
 
 extension FieldValue {
     /// The assets that the value consists of.
-    var assets: [Asset] {
+    package var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]
         case .assetList(let assets): assets
@@ -127,12 +128,12 @@ extension RecordFields {
     }
 
     /// The receipts that a client sent in the fields.
-    var receipts: [String] {
+    package var receipts: [String] {
         entries.indices.lazy.filter { entries[$0].value.holdsAssets }.flatMap { entries[$0].value.assets.compactMap(\.receipt) }
     }
 
     /// Bytes of the files that the fields hold.
-    var assetBytes: Int64 {
+    package var assetBytes: Int64 {
         entries.indices.reduce(0) { sum, place in
             guard entries[place].value.holdsAssets else { return sum }
             return entries[place].value.assets.reduce(sum) { $0 &+ $1.size }

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 extension Cloud {
@@ -47,30 +48,5 @@ extension AssetSlice {
                     kind: size == nil ? .missing : .damaged, database: database, zone: asset.place.zoneName, record: asset.place.recordName,
                     field: asset.place.fieldName, chunk: chunk.name.text, bytes: Int64(chunk.size)))
         }
-    }
-}
-
-extension Store {
-    /// Reads in each database, some hundred databases a call.
-    func eachDatabase<Value: Sendable>(
-        _ read: @escaping @Sendable (DatabaseID, any ReadTransaction) throws -> Value
-    ) async throws -> [Value] {
-        var values: [Value] = []
-        var last: KeptPlace? = .database(DatabaseID(rawValue: .min))
-        repeat {
-            let place = last
-            let (found, next) = try await self.read { transaction -> ([Value], KeptPlace?) in
-                let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
-                return (try rows.compactMap(\.place.database).map { try read($0, transaction) }, rows.last?.place)
-            }
-            values += found
-            last = next
-        } while last != nil
-        return values
-    }
-
-    /// Whether any asset has chunks.
-    package func namesChunks() async throws -> Bool {
-        try await eachDatabase { try !$1.entries(in: $0, .chunkUse, after: "", limit: 1).isEmpty }.contains(true)
     }
 }

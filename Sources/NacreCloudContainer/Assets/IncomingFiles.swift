@@ -1,21 +1,22 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 import NacreLocks
 
 /// Bytes of files that are on their way through this process, by database and sender. Thread-safe.
 ///
 /// Bytes that have arrived count in the store (`UnsavedFiles`). Each of several servers knows only its own: a user may
 /// have as much on the way to each. The store refuses bytes beyond the limit on their arrival.
-final class IncomingFiles: Sendable {
-    struct Sender: Hashable, Sendable {
-        var database: DatabaseID
-        var name: String
+package final class IncomingFiles: Sendable {
+    package struct Sender: Hashable, Sendable {
+        package var database: DatabaseID
+        package var name: String
     }
 
     private let bytes = Locked<[Sender: Int64]>([:])
 
     /// Takes room for bytes before they are read.
     /// - Throws: the refusal of `room` where there is not enough beside the bytes on their way.
-    func take(_ more: Int64, for sender: Sender, within room: FileRoom) throws(ServerError) {
+    package func take(_ more: Int64, for sender: Sender, within room: FileRoom) throws(ServerError) {
         let isTaken = bytes.withLock { bytes in
             let sum = (bytes[sender] ?? 0) + more
             guard sum <= room.bytes else { return false }
@@ -26,7 +27,7 @@ final class IncomingFiles: Sendable {
     }
 
     /// Gives back room of bytes that count in the store now, or will not come.
-    func end(_ taken: Int64, for sender: Sender) {
+    package func end(_ taken: Int64, for sender: Sender) {
         bytes.withLock { bytes in
             let rest = (bytes[sender] ?? 0) - taken
             bytes[sender] = rest > 0 ? rest : nil

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 import NacreLocks
 

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -39,15 +41,15 @@ extension Cloud {
 
 /// The rows and bytes of the store that copies of assets take.
 struct CopyWork: Equatable, Sendable {
-    private(set) var files = 0
+    package private(set) var files = 0
     /// Chunks of the copies, each of which is a row.
-    private(set) var chunks = 0
+    package private(set) var chunks = 0
     /// Bytes of small files, which are kept in rows.
-    private(set) var bytes = 0
+    package private(set) var bytes = 0
     /// The copy is a single file, with no more chunks than a file of its size can have.
     private var isOneFile = false
 
-    mutating func add(_ asset: StoredAsset) {
+    package mutating func add(_ asset: StoredAsset) {
         files += 1
         chunks += asset.chunks.count
         if asset.chunks.isEmpty { bytes += Int(clamping: asset.size) }

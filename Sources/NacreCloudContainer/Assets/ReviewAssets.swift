@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 import NacreCloudWire
 import NacreLocks
 
@@ -267,9 +268,4 @@ extension EntryRow {
     package var assetChunks: [AssetChunk]? {
         get throws { key.kind == .asset ? try StoredAsset(self).chunks : nil }
     }
-}
-
-extension DatabaseID {
-    /// The message whose code under the server's key is the key of a database's chunks.
-    package var chunkKeyMessage: [UInt8] { rawValue.bigEndianBytes }
 }

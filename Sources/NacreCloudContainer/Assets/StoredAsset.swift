@@ -1,4 +1,5 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The name of a stored asset in a database: its zone and 128 random bits. The assets of a zone have neighbouring keys.
 package struct AssetID: Hashable, Sendable {
@@ -6,7 +7,7 @@ package struct AssetID: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    init(zone: Int64, _ high: UInt64, _ low: UInt64) {
+    package init(zone: Int64, _ high: UInt64, _ low: UInt64) {
         self.zone = zone
         self.high = high
         self.low = low
@@ -18,7 +19,7 @@ package struct AssetID: Hashable, Sendable {
     }
 
     /// Returns nil for text that `key` did not make.
-    init?(key: String) {
+    package init?(key: String) {
         guard let slash = key.firstIndex(of: "/"), let zone = HexText.decode(key[..<slash]), zone.count == 8,
             let id = HexText.decode(key[key.index(after: slash)...]), id.count == 16
         else { return nil }
@@ -36,39 +37,39 @@ package struct AssetID: Hashable, Sendable {
 }
 
 /// An asset whose bytes are kept: its content, and the one field that it is for.
-struct StoredAsset: Hashable, Sendable {
+package struct StoredAsset: Hashable, Sendable {
     /// The field of a record, and the user who may save the asset there.
-    struct Place: Hashable, Sendable {
-        var zoneName: String
-        var recordName: String
-        var recordType: String
-        var fieldName: String
+    package struct Place: Hashable, Sendable {
+        package var zoneName: String
+        package var recordName: String
+        package var recordType: String
+        package var fieldName: String
         /// The user record name of the asset's sender.
-        var sender: String
+        package var sender: String
 
         /// The asset fits any field of its zone, until a save puts it into one. `assets/rereference` makes assets like
         /// this.
-        var isOpen: Bool { recordName.isEmpty }
+        package var isOpen: Bool { recordName.isEmpty }
     }
 
-    var id: AssetID
-    var place: Place
-    var created: Timestamp
+    package var id: AssetID
+    package var place: Place
+    package var created: Timestamp
     /// The time at which a save last put the asset into its field; nil: none has.
-    var used: Timestamp?
-    var size: Int64
-    var checksum: [UInt8]
+    package var used: Timestamp?
+    package var size: Int64
+    package var checksum: [UInt8]
     /// Empty where the bytes are in an entry of their own.
-    var chunks: [AssetChunk]
+    package var chunks: [AssetChunk]
 
     /// The checksum as clients see it: 21 bytes. CloudKit: the first is 1.
-    var fileChecksum: String { Base64.encode([1] + checksum) }
+    package var fileChecksum: String { Base64.encode([1] + checksum) }
 
     /// The asset as a record keeps it.
-    var kept: Asset { Asset(fileChecksum: fileChecksum, size: size, receipt: id.key) }
+    package var kept: Asset { Asset(fileChecksum: fileChecksum, size: size, receipt: id.key) }
 
     /// Returns the asset after a save has put it into a field.
-    func used(in field: String, of record: String, type: String, at now: Timestamp) -> StoredAsset {
+    package func used(in field: String, of record: String, type: String, at now: Timestamp) -> StoredAsset {
         var asset = self
         (asset.place.recordName, asset.place.recordType, asset.place.fieldName, asset.used) = (record, type, field, now)
         return asset
@@ -86,7 +87,7 @@ struct StoredAsset: Hashable, Sendable {
 extension StoredAsset {
     private static let version: UInt8 = 1
 
-    func row(in database: DatabaseID) -> EntryRow {
+    package func row(in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
         for text in [place.zoneName, place.recordName, place.recordType, place.fieldName, place.sender] { writer.string(text) }
@@ -104,7 +105,7 @@ extension StoredAsset {
     }
 
     /// - Throws: `StoreError.corrupt` where the row is not as it was written.
-    init(_ row: EntryRow) throws {
+    package init(_ row: EntryRow) throws {
         let damaged = StoreError(.corrupt, "The row of an asset is not what was written", ["asset": row.key.key])
         guard let id = AssetID(key: row.key.key) else { throw damaged }
         do {
@@ -128,10 +129,10 @@ extension StoredAsset {
         guard chunks.isEmpty || chunks.reduce(0, { $0 &+ Int64($1.size) }) == size else { throw damaged }
     }
 
-    static func key(_ id: AssetID, in database: DatabaseID) -> EntryKey { EntryKey(database, .asset, id.key) }
+    package static func key(_ id: AssetID, in database: DatabaseID) -> EntryKey { EntryKey(database, .asset, id.key) }
 
     /// Returns the rows that note the asset's chunks. A chunk without a row may be removed.
-    func uses(in database: DatabaseID) -> [EntryRow] {
+    package func uses(in database: DatabaseID) -> [EntryRow] {
         Set(chunks.map(\.name)).map { EntryRow(key: Self.useKey($0, id, in: database), value: []) }
     }
 
@@ -142,7 +143,7 @@ extension StoredAsset {
 
 extension WritePlan {
     /// Puts the rows of new assets of one zone, and the task that removes them if no record has them by then.
-    init(putting assets: [(asset: StoredAsset, inline: [UInt8]?)], in zone: ZoneRow, at now: Timestamp) {
+    package init(putting assets: [(asset: StoredAsset, inline: [UInt8]?)], in zone: ZoneRow, at now: Timestamp) {
         let database = zone.address.database
         self.init(putting: CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds))
         for (asset, inline) in assets {
@@ -152,7 +153,7 @@ extension WritePlan {
         }
     }
 
-    mutating func remove(_ asset: StoredAsset, in database: DatabaseID) {
+    package mutating func remove(_ asset: StoredAsset, in database: DatabaseID) {
         entriesRemoved.append(StoredAsset.key(asset.id, in: database))
         entriesRemoved += asset.uses(in: database).map(\.key)
         if asset.chunks.isEmpty { entriesRemoved.append(EntryKey(database, .assetBytes, asset.id.key)) }
@@ -162,7 +163,7 @@ extension WritePlan {
 extension WritePlan {
     /// Puts the assets that a commit has saved in records. Those that records had before are collected when they are
     /// old.
-    mutating func addAssets(used: [StoredAsset], released: Set<AssetID>, of zone: ZoneRow, at now: Timestamp) {
+    package mutating func addAssets(used: [StoredAsset], released: Set<AssetID>, of zone: ZoneRow, at now: Timestamp) {
         entries += used.map { $0.row(in: zone.address.database) }
         guard !released.isEmpty else { return }
         tasks.append(CollectAssets.task(for: Array(released), of: zone, due: now + Limits.assetGraceSeconds))

@@ -1,4 +1,6 @@
-import NacreCloudWire
+import NacreCloudAccounts
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// The files that one user has sent into a database and that no record has, as bytes for each hour of their arrival.
 /// Announced files on their way are among them. The store keeps the counts: all servers count alike, and a restart
@@ -13,20 +15,20 @@ struct UnsavedFiles: Equatable, Sendable {
     /// Bytes by hours since 2001; none is 0 or less.
     private var hours: [Int64: Int64] = [:]
 
-    init() {}
+    package init() {}
 
     /// Returns the bytes of the hours that still count.
-    func bytes(at now: Timestamp) -> Int64 {
+    package func bytes(at now: Timestamp) -> Int64 {
         hours.reduce(0) { $0 &+ (Self.end(of: $1.key) > now ? $1.value : 0) }
     }
 
-    mutating func add(_ bytes: Int64, at now: Timestamp) {
+    package mutating func add(_ bytes: Int64, at now: Timestamp) {
         hours = hours.filter { Self.end(of: $0.key) > now }
         if bytes > 0 { hours[Self.hour(of: now), default: 0] += bytes }
     }
 
     /// Subtracts files that arrived at a time: records have them, or they will not come.
-    mutating func remove(_ bytes: Int64, sentAt time: Timestamp) {
+    package mutating func remove(_ bytes: Int64, sentAt time: Timestamp) {
         let hour = Self.hour(of: time)
         guard let there = hours[hour] else { return }
         hours[hour] = there > bytes ? there - bytes : nil
@@ -41,10 +43,10 @@ struct UnsavedFiles: Equatable, Sendable {
 
     // MARK: Rows
 
-    static func key(of sender: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .unsavedFiles, sender) }
+    package static func key(of sender: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .unsavedFiles, sender) }
 
     /// - Throws: `StoreError.corrupt` where the row is not as it was written.
-    init(_ row: EntryRow) throws {
+    package init(_ row: EntryRow) throws {
         do {
             var reader = ByteReader(row.value)
             guard try reader.byte() == Self.version else { throw MalformedBytes() }
@@ -55,7 +57,7 @@ struct UnsavedFiles: Equatable, Sendable {
     }
 
     /// Puts the row of these counts, or removes it where nothing counts.
-    func put(_ key: EntryKey, in plan: inout WritePlan) {
+    package func put(_ key: EntryKey, in plan: inout WritePlan) {
         guard let last = hours.keys.max() else {
             plan.entriesRemoved.append(key)
             return
@@ -72,10 +74,10 @@ struct UnsavedFiles: Equatable, Sendable {
 }
 
 /// The bytes that a user may still send into a database before saving what was sent.
-struct FileRoom: Equatable, Sendable {
-    var bytes: Int64
+package struct FileRoom: Equatable, Sendable {
+    package var bytes: Int64
     /// The error for a file that has no room.
-    var refusal: ServerError
+    package var refusal: ServerError
 
     /// Counts the room. CloudKit: a file counts for the quota of its database. An unsaved one counts against the free
     /// bytes of the database, for its sender alone: unsaved files cannot fill a public database for others.
@@ -83,7 +85,7 @@ struct FileRoom: Equatable, Sendable {
     ///   - unsaved: bytes that the sender has sent and not saved.
     ///   - used: bytes of the database's records and their files.
     ///   - limit: bytes that the database may hold; nil: as many as the disk.
-    init(beside unsaved: Int64, used: Int64, limit: Int64?, isPublic: Bool) {
+    package init(beside unsaved: Int64, used: Int64, limit: Int64?, isPublic: Bool) {
         let (unsaved, used) = (max(unsaved, 0), max(used, 0))
         bytes = Limits.waitingAssetBytes - min(unsaved, Limits.waitingAssetBytes)
         refusal = .tooManyUploads
@@ -96,18 +98,18 @@ struct FileRoom: Equatable, Sendable {
 
 /// The account of a user's unsaved files in a database.
 struct FileAccount: Sendable {
-    let database: DatabaseID
-    let isPublic: Bool
-    let sender: String
+    package let database: DatabaseID
+    package let isPublic: Bool
+    package let sender: String
     /// Returns the database's limit of bytes: the container's own quota, or the server's where the container has none.
-    let limit: @Sendable (QuotaEntry?) -> Int64?
+    package let limit: @Sendable (QuotaEntry?) -> Int64?
     let quotaKey: EntryKey
-    let now: Timestamp
+    package let now: Timestamp
 
     private var key: EntryKey { UnsavedFiles.key(of: sender, in: database) }
 
     /// Returns the bytes that have room now. Another request may take them meanwhile.
-    func room(_ transaction: any ReadTransaction) throws -> FileRoom {
+    package func room(_ transaction: any ReadTransaction) throws -> FileRoom {
         let entries =
             try transaction.entries(in: database, .unsavedFiles, keys: [sender])
             + transaction.entries(in: quotaKey.database, quotaKey.kind, keys: [quotaKey.key])
@@ -116,7 +118,7 @@ struct FileAccount: Sendable {
 
     /// Counts an arriving file, in place of its announcement where that counted, or refuses it. Locks the database, and
     /// with it all that counts in it.
-    func add(
+    package func add(
         _ bytes: Int64, insteadOf announced: AnnouncedRow? = nil, to plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
         let found = try transaction.lock(zoneNamed: nil, in: database, operation: nil, entries: [key, quotaKey])
@@ -155,7 +157,7 @@ extension Cloud {
         of sender: String, in database: CallerDatabase, _ body: (FileAccount) async throws -> Value
     ) async throws -> Value {
         let (key, quotas) = (database.key, quotas)
-        return try await registry.withSchema(of: key.container, key.environment) { schema in
+        return try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await body(
                 FileAccount(
                     database: database.id, isPublic: key.scope == .public, sender: sender,

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 import NacreLocks
 
@@ -92,7 +94,7 @@ extension Cloud {
     }
 
     /// Returns the database that an upload is for, where its sender is the one that asked for it.
-    func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
+    package func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
         let key = permit.database
         guard let sender = caller.userRecordName, sender == permit.place.sender else { throw ServerError.unknownUpload }
         // A zone that is shared with the sender is in another user's database.
@@ -113,7 +115,7 @@ extension Cloud {
     }
 
     /// Removes the chunks that no asset has and no announced file waits for.
-    func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
+    package func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
         let meter = WorkMeter.current
         try await assets?.remove(names) { names in
             try await self.store.read { transaction in
@@ -125,7 +127,7 @@ extension Cloud {
     }
 
     /// Writes the rows of a new asset, which counts among its sender's unsaved files from then on.
-    func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
+    package func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
         let (zoneName, now) = (permit.place.zoneName, clock())
         let asset = StoredAsset(
             id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
@@ -151,7 +153,7 @@ extension Cloud {
 
     /// Returns an asset as its sender gets it, to save it. CloudKit: in a private database it has a key and a second
     /// checksum, which mean nothing to clients. On this server neither opens anything.
-    func sent(_ asset: StoredAsset, in database: CallerDatabase) throws -> Asset {
+    package func sent(_ asset: StoredAsset, in database: CallerDatabase) throws -> Asset {
         let receipt = try assetLinks.tokens.text(of: AssetReceipt(database: database.id, asset: asset.id))
         var sent = Asset(fileChecksum: asset.fileChecksum, size: asset.size, receipt: receipt)
         guard database.key.scope != .public else { return sent }
@@ -162,7 +164,7 @@ extension Cloud {
     }
 
     /// Returns the row of a zone that exists and in which the caller may write.
-    func zone(_ zoneID: ZoneID, of database: CallerDatabase) async throws -> ZoneRow {
+    package func zone(_ zoneID: ZoneID, of database: CallerDatabase) async throws -> ZoneRow {
         let named = try database.zone(zoneID)
         return try await stored(of: database.key, zone: zoneID) {
             try await self.store.read { transaction in
@@ -181,7 +183,7 @@ extension Cloud {
 
     /// Returns the key under which the chunks of a database are named. The server's own key is made with its first
     /// asset.
-    func chunkKey(of database: DatabaseID) async throws -> [UInt8] {
+    package func chunkKey(of database: DatabaseID) async throws -> [UInt8] {
         let known = knownChunkKey.withLock { $0 }
         let key: [UInt8]
         if let known { key = known } else { key = try await registry.chunkKey() }
@@ -198,12 +200,12 @@ extension Registry {
     }
 
     /// Returns the key of this server under which chunks are named.
-    func chunkKey() async throws -> [UInt8] { try await serverKey(.chunkKey) }
+    package func chunkKey() async throws -> [UInt8] { try await serverKey(.chunkKey) }
 }
 
 /// Checks of requests about assets before anything is looked up.
 enum AssetShape {
-    static func fault(of request: AssetsUploadRequest, by caller: Caller) -> ServerError? {
+    package static func fault(of request: AssetsUploadRequest, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: request.tokens.count, field: "tokens", by: caller) { return fault }
         for item in request.tokens {
             if let name = item.recordName,
@@ -216,7 +218,7 @@ enum AssetShape {
         return nil
     }
 
-    static func fault(of file: AnnouncedFile, bytesMax: Int) -> ServerError? {
+    package static func fault(of file: AnnouncedFile, bytesMax: Int) -> ServerError? {
         if file.chunks.count > Limits.announcedChunks { return .badChunks("there are more than \(Limits.announcedChunks)") }
         if file.chunks.contains(where: { !(1...ContentCutter.mostBytes).contains($0.size) || $0.digest.count != 32 }) {
             return .badChunks("a size is not 1 to \(ContentCutter.mostBytes), or a digest not of 32 bytes")
@@ -229,7 +231,7 @@ enum AssetShape {
         return file.size > Int64(bytesMax) ? .assetTooLarge(bytesMax) : nil
     }
 
-    static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {
+    package static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: request.assets.count, field: "assets", by: caller) { return fault }
         if Set(request.assets).count < request.assets.count { return .repeatedName(field: "assets") }
         return request.assets.lazy.compactMap { Names.fieldNameFault($0.fieldName) }.first
@@ -240,7 +242,7 @@ extension ServerError {
     static let unknownUpload = ServerError(
         .notFound, "there is no such upload", native: .assetNotAvailable, remedy: "Send the bytes to a URL as assets/upload answered it.")
 
-    static let announcedUpload = ServerError(
+    package static let announcedUpload = ServerError(
         .badRequest, "the URL is for a file that was announced", native: .assetNotAvailable,
         remedy: "Send what lacks of it with PATCH, or ask assets/upload without its chunks.")
 

@@ -1,32 +1,34 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The content of a change token. Clients see it sealed; only the server that gave it can read it.
 ///
 /// It holds the database and the zone's key, never the zone's name: a zone deleted and made again does not accept an
 /// old token.
-enum ChangeToken: Hashable, Sendable {
-    struct OfZone: Hashable, Sendable {
-        var zone: ZoneAddress
+package enum ChangeToken: Hashable, Sendable {
+    package struct OfZone: Hashable, Sendable {
+        package var zone: ZoneAddress
         /// The view of the zone that the client follows.
-        var view: FeedView
-        var position: FeedPosition
+        package var view: FeedView
+        package var position: FeedPosition
         /// The zone's change number when this client began. The client never saw what was gone by then, and is not told
         /// of it.
-        var baseline: ChangeNumber
+        package var baseline: ChangeNumber
         /// The zone's change number when the token was given. A client in the middle of a zone has also seen changes up
         /// to here. If these were lost, its position means nothing.
-        var seen: ChangeNumber
+        package var seen: ChangeNumber
         /// The zone's change number when the client began with a view of a share. Departures up to it are not told by
         /// this view. 0 in the owner's view.
-        var began = ChangeNumber.zero
+        package var began = ChangeNumber.zero
     }
 
-    struct OfDatabase: Hashable, Sendable {
-        var database: DatabaseID
-        var position: ZoneFeedPosition
-        var baseline: Int64
+    package struct OfDatabase: Hashable, Sendable {
+        package var database: DatabaseID
+        package var position: ZoneFeedPosition
+        package var baseline: Int64
         /// The database's change number when the token was given.
-        var seen: ChangeNumber
+        package var seen: ChangeNumber
     }
 
     case zone(OfZone)
@@ -38,7 +40,7 @@ enum ChangeToken: Hashable, Sendable {
     /// 2: tokens hold what their client has seen. Those of version 1 have expired.
     private static let version: UInt8 = 2
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
         switch self {
@@ -78,7 +80,7 @@ enum ChangeToken: Hashable, Sendable {
 
     /// Returns nil for bytes that are no token.
     /// - Throws: `ServerError` "expired" for a token of an earlier version.
-    init?(_ bytes: [UInt8]) throws(ServerError) {
+    package init?(_ bytes: [UInt8]) throws(ServerError) {
         // Sealed bytes are this server's own: a smaller first byte is an earlier version.
         if let first = bytes.first, first > 0, first < Self.version { throw .tokenExpired }
         var reader = ByteReader(bytes)
@@ -136,7 +138,7 @@ enum ChangeToken: Hashable, Sendable {
 extension Cloud {
     /// Opens a client's token; nil if it gives none. An empty text is none: observers of CloudKit disagree about it,
     /// and a client that wrongly counts as up to date never hears of its records.
-    func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
+    package func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
         guard let text, !text.isEmpty else { return nil }
         guard let bytes = tokens.open(text), let token = try ChangeToken(bytes) else {
             throw tokens.isOutdated(text) ? .tokenExpired : .unknownToken
@@ -176,12 +178,12 @@ extension ChangeToken {
     }
 
     /// - Parameter tokens: the tokens of the views of one zone.
-    init(of tokens: [OfZone]) {
+    package init(of tokens: [OfZone]) {
         if tokens.count == 1, tokens[0].view == .owner { self = .zone(tokens[0]) } else { self = .views(tokens) }
     }
 
     /// The positions of a zone's token; nil for a database's.
-    var places: [OfZone]? {
+    package var places: [OfZone]? {
         switch self {
         case .zone(let token): [token]
         case .views(let tokens): tokens
@@ -196,7 +198,7 @@ extension ChangeToken.OfZone {
     /// - Parameter tokens: the reader's last positions; nil: the reader begins.
     /// - Returns: nil where a token no longer leads to every change since, or its view is no longer among `views`: what
     ///   was in that view cannot be told any more.
-    static func going(on tokens: [Self]?, in zone: ZoneRow, views: [FeedView], _ transaction: any ReadTransaction) throws -> [Self]? {
+    package static func going(on tokens: [Self]?, in zone: ZoneRow, views: [FeedView], _ transaction: any ReadTransaction) throws -> [Self]? {
         for token in tokens ?? [] {
             guard views.contains(token.view), try token.isValid(for: zone, transaction) else { return nil }
         }
@@ -209,13 +211,13 @@ extension ChangeToken.OfZone {
     }
 
     /// Returns the token before everything, for a client that begins now.
-    static func start(of zone: ZoneRow, view: FeedView) -> Self {
+    package static func start(of zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: .start, baseline: zone.number, seen: zone.number)
     }
 
     /// Whether the token still leads to every change since. It must be of this zone as it is, and not from a future
     /// that was lost. Its position must be behind every purged tombstone, unless the client began after those.
-    func isValid(for zone: ZoneRow, _ transaction: any ReadTransaction) throws -> Bool {
+    package func isValid(for zone: ZoneRow, _ transaction: any ReadTransaction) throws -> Bool {
         guard self.zone == zone.address, position.number <= seen, try transaction.knows(seen, of: zone) else { return false }
         return baseline >= zone.forgotten || position.number > zone.forgotten || (position.number == zone.forgotten && position.name == nil)
     }
@@ -227,7 +229,7 @@ extension ChangeToken.OfZone {
 
     /// Returns the token behind a position, given at the zone's present change number. Past the baseline it holds
     /// nothing more, and one state of a zone gives one token.
-    func moved(to position: FeedPosition, in zone: ZoneRow) -> Self {
+    package func moved(to position: FeedPosition, in zone: ZoneRow) -> Self {
         var next = self
         next.position = position
         next.seen = zone.number

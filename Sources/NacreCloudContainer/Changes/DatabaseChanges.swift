@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -38,11 +39,11 @@ extension Cloud {
 
 /// One page of a database's feed of zones, with the token behind it.
 struct ZoneFeedPage: Sendable {
-    private(set) var zones: [ZoneRow]
-    private(set) var token: ChangeToken.OfDatabase
-    private(set) var moreComing: Bool
+    package private(set) var zones: [ZoneRow]
+    package private(set) var token: ChangeToken.OfDatabase
+    package private(set) var moreComing: Bool
 
-    init(after token: ChangeToken.OfDatabase, of database: DatabaseRow, limit: Int, _ transaction: any ReadTransaction) throws {
+    package init(after token: ChangeToken.OfDatabase, of database: DatabaseRow, limit: Int, _ transaction: any ReadTransaction) throws {
         let found = try transaction.zoneFeed(in: database.id, after: token.position, limit: limit + 1)
         let rows = found.prefix(limit)
         self.token = .caughtUp(with: database)
@@ -59,7 +60,7 @@ struct ZoneFeedPage: Sendable {
 }
 
 extension ChangeToken.OfDatabase {
-    static func start(of database: DatabaseRow) -> Self {
+    package static func start(of database: DatabaseRow) -> Self {
         Self(database: database.id, position: .start, baseline: database.lastSeq, seen: database.number)
     }
 
@@ -69,12 +70,12 @@ extension ChangeToken.OfDatabase {
 
     /// Whether the token still leads to every change since. It must not be from a future that was lost. No zone that
     /// went after it may be forgotten, unless the zone went before the client began.
-    func isValid(for row: DatabaseRow, _ transaction: any ReadTransaction) throws -> Bool {
+    package func isValid(for row: DatabaseRow, _ transaction: any ReadTransaction) throws -> Bool {
         guard database == row.id, position.seq <= seen.seq, try transaction.knows(seen, of: row) else { return false }
         return baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil)
     }
 
-    func moved(to position: ZoneFeedPosition, in database: DatabaseRow) -> Self {
+    package func moved(to position: ZoneFeedPosition, in database: DatabaseRow) -> Self {
         var next = self
         next.position = position
         next.seen = database.number
@@ -84,7 +85,7 @@ extension ChangeToken.OfDatabase {
 }
 
 extension ZoneRow.State {
-    var deletion: ZoneDeletionReason? {
+    package var deletion: ZoneDeletionReason? {
         switch self {
         case .live: nil
         case .deleted: .deleted

@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudServerWire
+import NacreCloudStorage
 import NacreCloudWire
 
 extension Cloud {

@@ -1,23 +1,24 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// One page of a zone's feed, with the tokens behind it. A damaged record is an error in its place, and holds nothing
 /// up.
 struct FeedPage: Sendable {
-    let entries: [Entry]
+    package let entries: [Entry]
     /// The tokens behind the page, one for each followed view, in the order of the views.
-    let tokens: [ChangeToken.OfZone]
-    let moreComing: Bool
-    let isMidCommit: Bool
-    let clientChangeToken: [UInt8]?
+    package let tokens: [ChangeToken.OfZone]
+    package let moreComing: Bool
+    package let isMidCommit: Bool
+    package let clientChangeToken: [UInt8]?
 
     /// A record, its place in the feed, and the baseline from which its reader follows the feed.
-    struct Entry: Sendable {
-        let record: StoredRecord
-        let row: FeedRow
-        let baseline: ChangeNumber
+    package struct Entry: Sendable {
+        package let record: StoredRecord
+        package let row: FeedRow
+        package let baseline: ChangeNumber
     }
 
-    var records: [StoredRecord] { entries.map(\.record) }
+    package var records: [StoredRecord] { entries.map(\.record) }
 
     /// - Parameters:
     ///   - read: the entries behind the token; none, where other zones have filled the answer.
@@ -49,7 +50,7 @@ struct FeedPage: Sendable {
     /// Returns the page as it is answered.
     /// - Parameters:
     ///   - types: only records of these types, or all when nil. Tombstones are answered whatever their type.
-    func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
+    package func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
         entries.compactMap { entry in
             let stored = entry.record
             if entry.row.place.view != .owner, entry.row.isDeparture { return departure(of: entry, from: showing) }
@@ -104,9 +105,9 @@ private struct FeedRest {
 
 /// A zone's feed, the token behind which a page begins, and the most entries of the page.
 struct AskedFeed: Sendable {
-    var token: ChangeToken.OfZone
-    var zone: ZoneRow
-    var limit: Int
+    package var token: ChangeToken.OfZone
+    package var zone: ZoneRow
+    package var limit: Int
 
     fileprivate func scan(after position: FeedPosition, through last: ChangeNumber? = nil, limit: Int) -> FeedScan {
         FeedScan(of: token.zone, view: token.view, after: position, through: last, baseline: token.baseline, limit: limit)
@@ -121,7 +122,7 @@ extension FeedPage {
     /// - Parameters:
     ///   - room: the room for records on all pages of an answer; what they take is subtracted.
     ///   - keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
-    static func read(
+    package static func read(
         _ asked: [AskedFeed], room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
     ) throws -> [FeedPage] {
         let read = try transaction.portions(of: asked.map { $0.scan(after: $0.token.position, limit: $0.limit) }, in: &room)
@@ -152,7 +153,7 @@ extension FeedPage {
 extension FeedPage {
     /// Reads a page of some views of one zone, one view after the other. Costs at most three calls of the store for
     /// each view that is reached.
-    static func read(
+    package static func read(
         _ tokens: [ChangeToken.OfZone], of zone: ZoneRow, limit: Int, room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
     ) throws -> FeedPage {
         var (next, pages, left) = (tokens, [FeedPage](), limit)

@@ -1,63 +1,65 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A database as its caller may use it. Only this file decides which zone a request means, where its rows are, and what
 /// the caller sees of it.
 package struct CallerDatabase: Sendable {
     /// The key under which its rows are stored.
     package let id: DatabaseID
-    let key: DatabaseKey
-    let caller: Caller
-    let readRule: ReadRule
+    package let key: DatabaseKey
+    package let caller: Caller
+    package let readRule: ReadRule
     /// Makes the URLs of its assets.
-    let links: AssetLinks
+    package let links: AssetLinks
     /// Whether the database belongs to another user, and the caller sees the zones that are shared with them.
     var isOthers = false
 
     /// Returns the database with its schema and the roles of its caller.
-    func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
+    package func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
         guard readRule.wantsSchema else { return self }
         return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles), links: links, isOthers: isOthers)
     }
 
     /// Returns the database with the caller's roles from a snapshot, which reads them only if they count and the schema
     /// declares roles.
-    func knowing(_ known: KnownSchema, _ transaction: any ReadTransaction) throws -> CallerDatabase {
+    package func knowing(_ known: KnownSchema, _ transaction: any ReadTransaction) throws -> CallerDatabase {
         readRule.wantsSchema ? knowing(known.schema, try known.roles(of: caller, transaction)) : self
     }
 
     /// Resolves a zone ID of a request.
     /// - Throws: `ServerError` if a zone of its owner cannot be in this database, whatever its name.
-    func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
+    package func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
         WorkMeter.current?.note(zone: zoneID.zoneName)
         if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
         return RequestedZone(zoneID: zoneID, database: self)
     }
 
     /// How records of the database's zone with that name are shown.
-    func showing(zoneNamed name: String, as seat: ZoneSeat = .owner) -> ShownRecords {
+    package func showing(zoneNamed name: String, as seat: ZoneSeat = .owner) -> ShownRecords {
         ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: seat.narrowing(readRule), databaseID: id, links: links)
     }
 
     /// Resolves a zone of the caller's own database that a transaction did not find by its name.
-    func resolve(_ row: ZoneRow) -> ResolvedZone {
+    package func resolve(_ row: ZoneRow) -> ResolvedZone {
         ResolvedZone(row: row, seat: .owner, showing: showing(zoneNamed: row.name))
     }
 }
 
 /// A zone of a caller's database, as a request names it. It may not exist.
-struct RequestedZone: Sendable {
-    let zoneID: ZoneID
-    let database: CallerDatabase
+package struct RequestedZone: Sendable {
+    package let zoneID: ZoneID
+    package let database: CallerDatabase
 
-    var name: String { zoneID.zoneName }
-    var showing: ShownRecords { database.showing(zoneNamed: name) }
+    package var name: String { zoneID.zoneName }
+    package var showing: ShownRecords { database.showing(zoneNamed: name) }
     /// CloudKit: custom zones have a feed of changes; the default zone and the public database have none.
-    var hasFeed: Bool { database.key.hasFeed(inZoneNamed: name) }
+    package var hasFeed: Bool { database.key.hasFeed(inZoneNamed: name) }
 
     /// Looks the zone up, with one call of the store.
     /// - Returns: nil for a default zone in which nothing was saved yet.
     /// - Throws: `ServerError.zoneNotFound`, or an error of the store.
-    func find(_ transaction: any ReadTransaction) throws -> ResolvedZone? {
+    package func find(_ transaction: any ReadTransaction) throws -> ResolvedZone? {
         try resolve(transaction.zones(in: database.id, named: [name]).first, transaction)
     }
 
@@ -66,7 +68,7 @@ struct RequestedZone: Sendable {
     /// caller counts as missing. See `docs/decisions/shares.md`.
     /// - Parameter row: The row that the transaction found under the zone's name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
-    func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
+    package func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
         if database.isOthers {
             guard let row, let user = database.caller.userRecordName, let seat = try transaction.seat(of: user, in: row.address) else {
                 throw ServerError.zoneNotFound(zoneID)
@@ -80,12 +82,12 @@ struct RequestedZone: Sendable {
 }
 
 /// A zone that a transaction found: its row, and the caller's view of it.
-struct ResolvedZone: Sendable {
-    let row: ZoneRow
+package struct ResolvedZone: Sendable {
+    package let row: ZoneRow
     let seat: ZoneSeat
-    let showing: ShownRecords
+    package let showing: ShownRecords
 
-    var address: ZoneAddress { row.address }
+    package var address: ZoneAddress { row.address }
 }
 
 extension Cloud {
@@ -101,7 +103,7 @@ extension Cloud {
     /// The database that holds a zone of a request. It is the caller's own, or in a request to the shared database that
     /// of the zone's owner. Costs a call of the store the first time that this process meets it.
     /// - Throws: `ServerError`.
-    func database(
+    package func database(
         holding zoneID: ZoneID, _ target: DatabaseTarget, for access: Access, by caller: Caller
     ) async throws -> CallerDatabase {
         let key = try databaseVerdict(target, for: access, by: caller).get()
@@ -117,14 +119,14 @@ extension Cloud {
     /// roles of that snapshot. Costs a call of the store in a public database, and one more if its schema declares
     /// roles.
     /// - Parameter zone: The zone that is read, for the server's log.
-    func read<Value: Sendable>(
+    package func read<Value: Sendable>(
         _ database: CallerDatabase, zone: ZoneID, _ body: @escaping @Sendable (CallerDatabase, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let key = database.key
         guard database.readRule.wantsSchema else {
             return try await stored(of: key, zone: zone) { try await self.store.read { try body(database, $0) } }
         }
-        return try await registry.read(of: key.container, key.environment, met: key, zone: zone) { known, transaction in
+        return try await schemas.read(of: key.container, key.environment, met: key, zone: zone) { known, transaction in
             try body(database.knowing(known, transaction), transaction)
         }
     }

@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// A live record, as `Cloud.everything` returns it.

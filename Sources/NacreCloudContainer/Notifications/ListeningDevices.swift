@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 import NacreLocks
 
 /// The devices that get notifications from this process by an event stream, or by a poll of the web courier. A device
@@ -45,7 +46,7 @@ package final class ListeningDevices: Sendable {
 
     /// Tells a device's stream what was put into its queue after a number. Call it after the commit.
     /// - Returns: false: the device has no stream, or the queue must be read.
-    func tell(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
+    package func tell(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
         let ear = state.withLock { $0.streams[device]?.ear }
         return ear?(events, before) ?? false
     }
@@ -71,11 +72,23 @@ package final class ListeningDevices: Sendable {
 
     /// Whether any device of a user listens.
     /// - Parameter devices: the database of the user's devices.
-    func contains(anyIn devices: DatabaseID) -> Bool {
+    package func contains(anyIn devices: DatabaseID) -> Bool {
         state.withLock { $0.users[devices] != nil }
     }
 
-    func contains(_ device: DeviceAddress) -> Bool {
+    package func contains(_ device: DeviceAddress) -> Bool {
         state.withLock { $0.streams[device] != nil || $0.polls[device] != nil }
+    }
+}
+
+/// The place of a device's queue.
+package struct DeviceAddress: Hashable, Sendable {
+    /// The database of the user's devices.
+    package var database: DatabaseID
+    package var key: String
+
+    package init(database: DatabaseID, key: String) {
+        self.database = database
+        self.key = key
     }
 }

@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// An event in the course of a notification to a device.
@@ -34,14 +35,14 @@ package struct PushLogLine: Hashable, Sendable {
 
 /// The rows of a device's push log, a ring of `Limits.pushLogRowsPerDevice` places. A notification that waits has no
 /// line: its `queued` line is written when it leaves the queue.
-enum PushLog {
+package enum PushLog {
     private static let version: UInt8 = 1
 
     private static func key(_ device: String, _ place: Int64) -> String { "\(device) \(HexText.encode(UInt64(place)))" }
 
     /// Returns the lines in as few rows as possible.
     /// - Parameter count: the number of rows that the device has had.
-    static func rows(_ lines: [PushLogLine], of device: String, count: Int64, in database: DatabaseID, at now: Timestamp) -> [EntryRow] {
+    package static func rows(_ lines: [PushLogLine], of device: String, count: Int64, in database: DatabaseID, at now: Timestamp) -> [EntryRow] {
         var rows: [EntryRow] = []
         var rest = lines[...]
         while !rest.isEmpty { rows.append(row(&rest, of: device, count: count + Int64(rows.count), in: database, at: now)) }
@@ -67,9 +68,9 @@ enum PushLog {
     }
 
     /// Returns the time when a row was written, which is after the events of its lines.
-    static func time(of row: EntryRow) -> Timestamp? { row.expires.map { $0 + -Limits.pushLogSeconds } }
+    package static func time(of row: EntryRow) -> Timestamp? { row.expires.map { $0 + -Limits.pushLogSeconds } }
 
-    static func lines(of row: EntryRow) throws(StoreError) -> [PushLogLine] {
+    package static func lines(of row: EntryRow) throws(StoreError) -> [PushLogLine] {
         do {
             var reader = ByteReader(row.value)
             guard try reader.byte() == version else { throw MalformedBytes() }
@@ -91,7 +92,7 @@ enum PushLog {
 
 extension ReadTransaction {
     /// Returns the rows of a device's push log, in no order.
-    func pushLogRows(of device: String, in database: DatabaseID) throws -> [EntryRow] {
+    package func pushLogRows(of device: String, in database: DatabaseID) throws -> [EntryRow] {
         let prefix = "\(device) "
         return try entries(in: database, .pushLog, after: prefix, limit: Limits.pushLogRowsPerDevice)
             .filter { $0.key.key.utf8.starts(with: prefix.utf8) }

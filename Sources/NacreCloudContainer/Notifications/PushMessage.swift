@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// A message for a device, whichever push service carries it.
@@ -91,7 +92,7 @@ package enum PushAddress: Hashable, Sendable {
     case apple(token: String, APNsEnvironment)
 
     /// Bytes of a notification that fit. RFC 8291, section 4: 4,096 sealed; Apple's services take as many unsealed.
-    var payloadBytes: Int {
+    package var payloadBytes: Int {
         switch self {
         case .browser: Limits.webPushPayloadBytes
         case .apple: Limits.payloadBytes
@@ -113,7 +114,7 @@ package protocol PushDelivering: Sendable {
 }
 
 extension ByteWriter {
-    mutating func write(_ address: PushAddress) {
+    package mutating func write(_ address: PushAddress) {
         switch address {
         case .browser(let browser):
             byte(1)
@@ -129,7 +130,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func pushAddress() throws(MalformedBytes) -> PushAddress {
+    package mutating func pushAddress() throws(MalformedBytes) -> PushAddress {
         switch try byte() {
         case 1: return .browser(WebPushAddress(endpoint: try string(), point: try block(), authentication: try block()))
         case 2:

@@ -1,9 +1,9 @@
 /// A sort of a zone's records that is done in portions, each on its own snapshot.
-struct PartlySorted: Sendable {
+package struct PartlySorted: Sendable {
     /// The name up to which records were looked at; nil: none was.
-    var name: String?
+    package var name: String?
     /// The first records that pass, in the query's order.
-    var hits: [QueryHit]
+    package var hits: [QueryHit]
 }
 
 /// The first `count` of many records. It keeps few more than that, because records may be large, and no more bodies
@@ -16,25 +16,25 @@ struct BestHits {
     /// The position from which records need not be kept.
     private var worst: QueryPosition?
 
-    init(_ count: Int, in order: QueryOrder, _ reader: QueryReader) {
+    package init(_ count: Int, in order: QueryOrder, _ reader: QueryReader) {
         self.count = count
         self.order = order
         self.reader = reader
     }
 
-    mutating func add(_ hit: QueryHit) {
+    package mutating func add(_ hit: QueryHit) {
         if let worst, order.compare(hit.position, worst) >= 0 { return }
         hits.append(reader.keeping(hit))
         if hits.count >= 2 * count + 64 { sort() }
     }
 
     /// Discards all records.
-    mutating func drop() {
+    package mutating func drop() {
         for hit in take() { reader.dropped(hit) }
     }
 
     /// Returns the kept records in order, and keeps none.
-    mutating func take() -> [QueryHit] {
+    package mutating func take() -> [QueryHit] {
         sort()
         defer {
             hits.removeAll(keepingCapacity: true)

@@ -1,20 +1,22 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A query that its type's definition allows, ready to run.
-struct CheckedQuery: Sendable {
-    let type: RecordTypeDefinition
-    let tests: [FilterTest]
-    let drivers: [QueryDriver]
+package struct CheckedQuery: Sendable {
+    package let type: RecordTypeDefinition
+    package let tests: [FilterTest]
+    package let drivers: [QueryDriver]
     /// The requested order; empty: by name.
-    let terms: [SortTerm]
+    package let terms: [SortTerm]
     /// The fields of a record that decide whether it is in the answer, and where.
-    let fields: FieldNames
+    package let fields: FieldNames
     /// Whether the query also reads system fields of a record.
     let readsSystemFields: Bool
     /// The index of the type's record names; nil if it is not usable.
     let nameIndex: IndexID?
     /// The indexes that the query needs and that are not made.
-    let missing: [FieldIndex]
+    package let missing: [FieldIndex]
     /// An index of two fields that would save the query records to read, and that is not made.
     let missingPair: FieldPair?
     /// Whether an index that the query needs is not made or not complete. Records are then looked through one by one.
@@ -23,7 +25,7 @@ struct CheckedQuery: Sendable {
     let builtIndexes: Set<IndexID>
 
     /// - Throws: CloudKit's error for a query that the schema does not allow.
-    init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
+    package init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
         let shape = try QueryShape(query, in: schema, of: container, by: caller)
         type = shape.type
         tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name)) }
@@ -56,7 +58,7 @@ struct CheckedQuery: Sendable {
     }
 
     /// Returns the part of a term's index that the filters on the term's field leave, in the keys of the term.
-    func span(of term: SortTerm, in index: IndexID) -> IndexSpan {
+    package func span(of term: SortTerm, in index: IndexID) -> IndexSpan {
         var span = IndexSpan(index: index, lower: IndexKey.none, upper: nil)
         for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == term.index?.index {
             span.lower = ZoneSearch.later(span.lower, driver.spans[0].lower)
@@ -66,11 +68,11 @@ struct CheckedQuery: Sendable {
     }
 
     /// Returns the greatest distance from a term's point that its filters allow; nil: records without a location too.
-    func radius(of term: SortTerm) -> Double? {
+    package func radius(of term: SortTerm) -> Double? {
         drivers.filter { $0.ownTerm?.from == term.from && $0.ownTerm?.field == term.field }.map { tests[$0.filter].distance }.min()
     }
 
-    func described(_ driver: QueryDriver) -> String {
+    package func described(_ driver: QueryDriver) -> String {
         let test = tests[driver.filter]
         return "\(test.fields.joined(separator: ", ")) \(test.comparator.rawValue)"
     }

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The records of a zone by their distance from a point, nearest or farthest first.
@@ -36,14 +37,14 @@ struct DistanceRows: OrderedRows {
     }
 
     /// A position at a distance, where the page begins.
-    struct Start {
-        var distance: [UInt8]
-        var spot: QueryPosition.Spot
+    package struct Start {
+        package var distance: [UInt8]
+        package var spot: QueryPosition.Spot
         /// Whether the record at the spot is included.
         var includesSpot: Bool
 
         /// The name of the record at which it begins.
-        var name: String? {
+        package var name: String? {
             if case .record(let name, _) = spot { name } else { nil }
         }
     }
@@ -90,7 +91,7 @@ struct DistanceRows: OrderedRows {
     /// - Parameters:
     ///   - rows: the most rows that a page may read.
     ///   - ahead: the number of records that a page takes if all of them pass.
-    init(
+    package init(
         by term: SortTerm, in index: IndexID, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
         namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int, isFiltered: Bool
     ) {
@@ -122,7 +123,7 @@ struct DistanceRows: OrderedRows {
         if radius == nil { unread.push(Unread(part: .nowhere, distance: SortTerm.farthest)) }
     }
 
-    mutating func next() throws -> OrderedStep {
+    package mutating func next() throws -> OrderedStep {
         while true {
             if given != nil, reader.workLeft == 0 { return .pause(before: nil) }
             if let (key, row) = buffer.popFirst() {

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// The way in which a query was answered, in lines for people.

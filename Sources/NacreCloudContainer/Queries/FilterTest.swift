@@ -1,13 +1,14 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// A filter, prepared for testing many records.
 ///
 /// A record without the field passes no filter, not even a negation, as in SQL; see
 /// `docs/decisions/queries-matching.md`. It is a class, so that a test copies nothing of it.
-final class FilterTest: Sendable {
-    let comparator: QueryComparator
+package final class FilterTest: Sendable {
+    package let comparator: QueryComparator
     /// The fields to look at: one, or for a token search all searchable fields of the type.
-    let fields: [String]
+    package let fields: [String]
     private let value: FieldValue
     private let key: ValueKey?
     /// The elements of a value that is a list.
@@ -17,12 +18,12 @@ final class FilterTest: Sendable {
     /// Whether an element of the list equals no value at all.
     private let hasUnequalled: Bool
     private let place: GeoPoint?
-    let distance: Double
+    package let distance: Double
     /// The words of a token search, each once.
-    let words: [String]
+    package let words: [String]
 
     /// - Parameter once: it tests one record only: skips preparation that costs more than the test.
-    init(_ filter: QueryFilter, fields: [String], once: Bool = false) {
+    package init(_ filter: QueryFilter, fields: [String], once: Bool = false) {
         comparator = filter.comparator
         self.fields = fields
         value = filter.value
@@ -37,7 +38,7 @@ final class FilterTest: Sendable {
     }
 
     /// - Parameter record: counts the cost of the test.
-    func passes(_ record: inout TestedRecord) throws -> Bool {
+    package func passes(_ record: inout TestedRecord) throws -> Bool {
         if comparator.isTokenSearch { return try passesWords(of: &record) }
         guard let field = fields.first, let found = try record.value(of: field) else { return false }
         return passes(found, of: field, &record)

@@ -1,4 +1,5 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 import NacreLocks
 
 /// The texts of records in fields with an index of words.
@@ -11,12 +12,12 @@ struct SearchedTexts: Sendable {
 
     private var texts: [Text] = []
     /// The bytes of all texts, as UTF-8.
-    private(set) var bytes = 0
+    package private(set) var bytes = 0
     /// On this server: the bytes of text that are split on the request's own thread, in a millisecond or two.
     static let shortBytes = 16 * 1024
 
     /// Takes the texts that operations set.
-    init(of items: [ModifyBatch.Item], by schema: Schema) {
+    package init(of items: [ModifyBatch.Item], by schema: Schema) {
         var fields: [String: [String]] = [:]
         for item in items {
             guard !item.operation.type.isDelete, let type = item.operation.change.recordType else { continue }
@@ -27,7 +28,7 @@ struct SearchedTexts: Sendable {
     }
 
     /// Takes the texts of records as they are.
-    init(of records: [StoredRecord], by schema: Schema) {
+    package init(of records: [StoredRecord], by schema: Schema) {
         for record in records where record.isLive {
             for field in schema.searchedFields(of: record.row.type) { add(record.content.fields[field], of: record.row.name, field) }
         }
@@ -45,7 +46,7 @@ struct SearchedTexts: Sendable {
 
     /// Finds the words. Yields its thread every few milliseconds.
     @concurrent
-    func words() async -> FoundWords {
+    package func words() async -> FoundWords {
         var found = FoundWords()
         for text in texts where found.add(text.value, of: text.record, text.field) { await Task.yield() }
         return found
@@ -53,7 +54,7 @@ struct SearchedTexts: Sendable {
 }
 
 /// The words of texts, found before a transaction, because other writes wait for the work in it.
-struct FoundWords: Sendable {
+package struct FoundWords: Sendable {
     private struct Text: Sendable {
         let value: FieldValue
         let keys: SortedKeys
@@ -61,9 +62,7 @@ struct FoundWords: Sendable {
 
     /// texts[recordName][fieldName]
     private var texts: [String: [String: [Text]]] = [:]
-    private(set) var count = 0
-    /// The number of words whose finding costs as much as writing a row.
-    static let countAsRow = 8
+    package private(set) var count = 0
 
     /// On this server: the number of words found without yielding, in some milliseconds.
     private static let atOnce = 5000
@@ -77,13 +76,13 @@ struct FoundWords: Sendable {
         return count / Self.atOnce > turns
     }
 
-    mutating func add(_ others: FoundWords) {
+    package mutating func add(_ others: FoundWords) {
         count += others.count
         texts.merge(others.texts) { own, others in own.merging(others) { $0 + $1 } }
     }
 
     /// Returns the keys of a value's words, found before or now.
-    func keys(of value: FieldValue, in field: String, of record: String) -> SortedKeys {
+    package func keys(of value: FieldValue, in field: String, of record: String) -> SortedKeys {
         texts[record]?[field]?.first { $0.value.hasSameTexts(as: value) }?.keys ?? SearchWords.keys(of: value)
     }
 }
@@ -93,7 +92,7 @@ final class WordRoom: Sendable {
     private let taken = Locked(0)
 
     /// - Returns: whether there is room. The caller gives the bytes back.
-    func take(_ bytes: Int) -> Bool {
+    package func take(_ bytes: Int) -> Bool {
         taken.withLock { taken in
             guard taken + bytes <= Limits.foundTextBytes else { return false }
             taken += bytes
@@ -101,7 +100,7 @@ final class WordRoom: Sendable {
         }
     }
 
-    func giveBack(_ bytes: Int) { taken.withLock { $0 -= bytes } }
+    package func giveBack(_ bytes: Int) { taken.withLock { $0 -= bytes } }
 }
 
 extension Schema {
@@ -125,7 +124,7 @@ extension FieldValue {
 
 extension [ModifyBatch.Item] {
     /// Returns the number of index rows that saves may write: one for each index of a record's type, but for words.
-    func indexRows(by schema: Schema) -> Int {
+    package func indexRows(by schema: Schema) -> Int {
         var ofTypes: [String: Int] = [:]
         var count = 0
         for item in self where !item.operation.type.isDelete {

@@ -1,28 +1,29 @@
 import Glibc
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// A location for queries: a latitude in -90…90 and a longitude from -180 to below 180, in degrees.
-struct GeoPoint: Hashable, Sendable {
-    var latitude: Double
-    var longitude: Double
+package struct GeoPoint: Hashable, Sendable {
+    package var latitude: Double
+    package var longitude: Double
 
     /// The mean radius of the Earth in metres, as in `CLLocation.distance(from:)`. Source: IUGG, R1 of GRS 80.
-    static let meanEarthRadius: Double = 6_371_008.8
+    package static let meanEarthRadius: Double = 6_371_008.8
     private static let radians = Double.pi / 180
 
     /// Normalizes a location. Longitudes wrap around, and 180 becomes -180. Latitudes end at the poles. -0 becomes 0.
-    init(latitude: Double, longitude: Double) {
+    package init(latitude: Double, longitude: Double) {
         self.latitude = min(max(latitude, -90), 90) + 0
         let around = abs(longitude) <= 180 ? longitude : longitude.remainder(dividingBy: 360)
         self.longitude = around == 180 ? -180 : around + 0
     }
 
-    init(_ location: Location) {
+    package init(_ location: Location) {
         self.init(latitude: location.latitude, longitude: location.longitude)
     }
 
     /// Returns the metres along the great circle.
-    func distance(to other: GeoPoint) -> Double {
+    package func distance(to other: GeoPoint) -> Double {
         let here = latitude * Self.radians
         let there = other.latitude * Self.radians
         let latitudes = sin((there - here) / 2)
@@ -32,7 +33,7 @@ struct GeoPoint: Hashable, Sendable {
     }
 
     /// Returns the least and the greatest distance to a rectangle of latitudes and longitudes, with room for rounding.
-    func distances(to cell: GeoCell) -> ClosedRange<Double> {
+    package func distances(to cell: GeoCell) -> ClosedRange<Double> {
         let near = bestLatitude(towards: cell.longitudeDistances(to: longitude).lowerBound, in: cell.latitudes, isNearest: true)
         let far = bestLatitude(towards: cell.longitudeDistances(to: longitude).upperBound, in: cell.latitudes, isNearest: false)
         return max(0, near - Self.rounding(at: near))...(max(near, far) + Self.rounding(at: max(near, far)))
@@ -59,14 +60,14 @@ struct GeoPoint: Hashable, Sendable {
 
 /// A location's key in an index: 32 levels of quarters from coarse to fine, and then the exact location.
 struct GeoKey: Hashable, Sendable {
-    private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
 
-    init(_ point: GeoPoint) {
+    package init(_ point: GeoPoint) {
         bytes = IndexKey.eight(GeoCell.code(of: point)) + point.latitude.bitPattern.bigEndianBytes + point.longitude.bitPattern.bigEndianBytes
     }
 
     /// Returns the location of a key; nil if the key is not that of a location.
-    static func point(of key: [UInt8]) -> GeoPoint? {
+    package static func point(of key: [UInt8]) -> GeoPoint? {
         guard key.count == 25, key.starts(with: IndexKey.firstValue) else { return nil }
         func double(_ bytes: ArraySlice<UInt8>) -> Double { Double(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
         return GeoPoint(latitude: double(key[9..<17]), longitude: double(key[17..<25]))
@@ -74,12 +75,12 @@ struct GeoKey: Hashable, Sendable {
 }
 
 /// A rectangle of the map, made by dividing the world into quarters `depth` times.
-struct GeoCell: Hashable, Sendable {
+package struct GeoCell: Hashable, Sendable {
     /// The top bits that the codes of its places share.
-    var code: UInt64
-    var depth: Int
+    package var code: UInt64
+    package var depth: Int
 
-    static let world = GeoCell(code: 0, depth: 0)
+    package static let world = GeoCell(code: 0, depth: 0)
     static let deepest = 32
 
     var quarters: [GeoCell] {
@@ -96,12 +97,12 @@ struct GeoCell: Hashable, Sendable {
         return IndexKey.eight(next)
     }
 
-    var latitudes: ClosedRange<Double> {
+    package var latitudes: ClosedRange<Double> {
         let (low, high) = Self.range(of: code >> 1, depth: depth)
         return (low * 180 - 90)...(high * 180 - 90)
     }
 
-    var longitudes: ClosedRange<Double> {
+    package var longitudes: ClosedRange<Double> {
         let (low, high) = Self.range(of: code, depth: depth)
         return (low * 360 - 180)...(high * 360 - 180)
     }
@@ -116,12 +117,12 @@ struct GeoCell: Hashable, Sendable {
     }
 
     /// Returns latitude and longitude in 32 bits each, interleaved, beginning with a bit of the latitude.
-    static func code(of point: GeoPoint) -> UInt64 {
+    package static func code(of point: GeoPoint) -> UInt64 {
         spread(bits((point.latitude + 90) / 180)) << 1 | spread(bits((point.longitude + 180) / 360))
     }
 
     /// Returns the code in a location's key; for a key that is too short, the first code after it.
-    static func code(ofKey key: [UInt8]) -> UInt64 {
+    package static func code(ofKey key: [UInt8]) -> UInt64 {
         (1...8).reduce(0) { $0 << 8 | UInt64($1 < key.count ? key[$1] : 0) }
     }
 

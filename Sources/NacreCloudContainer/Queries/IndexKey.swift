@@ -1,15 +1,16 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// The key of a value in an index. The order of the keys' bytes is the order of the values. Keys are kept in databases:
 /// changing one is a migration.
 ///
 /// The empty key means "no value". It comes before all others, and exists only in indexes that sorts use. The first
 /// byte of every other key tells what follows.
-enum IndexKey {
+package enum IndexKey {
     /// The key of a record without a value, in an index that sorts use.
-    static let none: [UInt8] = []
+    package static let none: [UInt8] = []
     /// The key of a list without elements: it has a value, but no element to find it by.
-    static let emptyList: [UInt8] = [0x01]
+    package static let emptyList: [UInt8] = [0x01]
     private static let value: UInt8 = 0x02
     /// The start of the keys of values, and the start of the keys of values and empty lists.
     static let firstValue: [UInt8] = [value]
@@ -17,7 +18,7 @@ enum IndexKey {
 
     /// Returns the keys of a value in an index of this type, each once, in no order; none if the value is not of the
     /// type.
-    static func keys(of value: FieldValue, as type: FieldType) -> [[UInt8]] {
+    package static func keys(of value: FieldValue, as type: FieldType) -> [[UInt8]] {
         guard type.isList else { return key(of: value, as: type).map { [$0] } ?? [] }
         let elements = value.elements
         if elements.isEmpty { return value.isEmptyList ? [emptyList] : [] }
@@ -25,18 +26,18 @@ enum IndexKey {
     }
 
     /// Returns the key of one value that is not a list; nil if the value cannot be of the type.
-    static func key(of value: FieldValue, as type: FieldType) -> [UInt8]? {
+    package static func key(of value: FieldValue, as type: FieldType) -> [UInt8]? {
         bound(of: value, as: type)?.key
     }
 
     /// A key, and whether it contains all of the value. Neighbouring values may share a key that does not.
-    struct Bound: Hashable, Sendable {
-        var key: [UInt8]
-        var isExact: Bool
+    package struct Bound: Hashable, Sendable {
+        package var key: [UInt8]
+        package var isExact: Bool
     }
 
     /// Returns the place of a value among those of a type. Numbers have a place among the other kind of numbers.
-    static func bound(of value: FieldValue, as type: FieldType) -> Bound? {
+    package static func bound(of value: FieldValue, as type: FieldType) -> Bound? {
         switch (value, type) {
         case (.string(let value), .string): text(value.utf8)
         case (.reference(let value), .reference): text(value.recordName.utf8)
@@ -53,7 +54,7 @@ enum IndexKey {
 
     /// Returns the key of a word or any text: its UTF-8, cut at `Limits.indexKeyBytes`. A text of just that length
     /// shares its key with all longer ones.
-    static func text(_ bytes: some Collection<UInt8>) -> Bound {
+    package static func text(_ bytes: some Collection<UInt8>) -> Bound {
         let isExact = bytes.count < Limits.indexKeyBytes
         var key: [UInt8] = []
         key.reserveCapacity(1 + min(bytes.count, Limits.indexKeyBytes))
@@ -66,13 +67,13 @@ enum IndexKey {
     static func textBytes(of key: [UInt8]) -> ArraySlice<UInt8>? { key.first == value ? key.dropFirst() : nil }
 
     /// Returns a key in the order of the numbers: inverts the sign bit, or all bits of negative numbers. -0 becomes 0.
-    static func number(_ number: Double) -> [UInt8] {
+    package static func number(_ number: Double) -> [UInt8] {
         let bits = number == 0 ? 0 : number.bitPattern
         return eight(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
     }
 
     /// Returns the number of a key that `number` made.
-    static func number(of key: [UInt8]) -> Double? {
+    package static func number(of key: [UInt8]) -> Double? {
         guard key.count == 9 else { return nil }
         let bits = key.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
@@ -96,10 +97,10 @@ enum IndexKey {
     }
 
     /// Returns the first key after this one.
-    static func successor(_ key: [UInt8]) -> [UInt8] { key + [0] }
+    package static func successor(_ key: [UInt8]) -> [UInt8] { key + [0] }
 
     /// Returns the first key after all that begin with the prefix; nil: there is none.
-    static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    package static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var end = prefix
         while let last = end.popLast() {
             if last < 0xff { return end + [last + 1] }
@@ -109,10 +110,10 @@ enum IndexKey {
 }
 
 extension FieldType {
-    var isList: Bool { element != self }
+    package var isList: Bool { element != self }
 
     /// The type of a list's elements; for any other type, the type itself.
-    var element: FieldType {
+    package var element: FieldType {
         switch self {
         case .stringList: .string
         case .int64List: .int64
@@ -131,7 +132,7 @@ extension FieldType {
 
 extension FieldValue {
     /// The elements of a list; empty for a value that is not a list.
-    var elements: [FieldValue] {
+    package var elements: [FieldValue] {
         switch self {
         case .stringList(let values): values.map(FieldValue.string)
         case .int64List(let values): values.map(FieldValue.int64)

@@ -1,17 +1,18 @@
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// Reads rows of indexes from the store: directly, or together with the reads of other zones of the query.
-struct IndexReads {
-    let transaction: any ReadTransaction
+package struct IndexReads {
+    package let transaction: any ReadTransaction
     /// The portions that were read for one zone of many; nil: every call goes to the store.
     fileprivate var known: [[IndexScan]: [IndexPortion]]?
 
-    init(_ transaction: any ReadTransaction) {
+    package init(_ transaction: any ReadTransaction) {
         self.transaction = transaction
     }
 
     /// - Throws: `NotReadYet` if the scans are to be read together with those of other zones.
-    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
+    package func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
         guard let known else { return try transaction.search(scans, bytesMax: bytesMax) }
         guard let portions = known[scans] else { throw NotReadYet(scans: scans) }
         return portions

@@ -1,12 +1,13 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The rows of records in the indexes of their type, as pure functions of the records and the definition.
-struct IndexRows: Sendable {
+package struct IndexRows: Sendable {
     /// The fields that have an index.
     private let fields: [(name: String, definition: FieldDefinition)]
     private let pairs: [(index: IndexID, first: (name: String, type: FieldType), second: (name: String, type: FieldType))]
 
-    init(_ type: RecordTypeDefinition) {
+    package init(_ type: RecordTypeDefinition) {
         fields = type.fields.compactMap { name, field in
             field.isEncrypted || !field.isIndexed ? nil : (name, field)
         }
@@ -17,10 +18,10 @@ struct IndexRows: Sendable {
     }
 
     /// Returns the rows of a live record, each index once. A tombstone has none.
-    func keys(of record: StoredRecord) -> [IndexKeys] { changes(from: nil, to: record.isLive ? record : nil).come }
+    package func keys(of record: StoredRecord) -> [IndexKeys] { changes(from: nil, to: record.isLive ? record : nil).come }
 
     /// Whether a live record has this row. Does not list all words of the record to find one.
-    func has(_ entry: IndexEntry, of record: StoredRecord) -> Bool {
+    package func has(_ entry: IndexEntry, of record: StoredRecord) -> Bool {
         for (name, definition) in fields {
             if definition.values?.index == entry.index {
                 return Self.keys(ofValue: record.value(of: name), in: definition).contains(entry.key)
@@ -38,7 +39,7 @@ struct IndexRows: Sendable {
     /// - Parameters:
     ///   - before: the live record; nil: there was none. The same holds for `after`.
     ///   - words: the words of both, as far as they were found before.
-    func changes(
+    package func changes(
         from before: StoredRecord?, to after: StoredRecord?, _ words: FoundWords = FoundWords()
     ) -> (gone: [IndexKeys], come: [IndexKeys]) {
         var gone: [IndexKeys] = []
@@ -101,8 +102,8 @@ struct IndexRows: Sendable {
 }
 
 /// The words by which a search finds a value: all that it has. See `docs/decisions/queries-matching.md`.
-enum SearchWords {
-    static func of(_ value: FieldValue) -> [String] {
+package enum SearchWords {
+    package static func of(_ value: FieldValue) -> [String] {
         switch value {
         case .string(let text): Words.of(text)
         case .stringList(let texts): texts.flatMap(Words.of)
@@ -111,7 +112,7 @@ enum SearchWords {
     }
 
     /// Whether a value has a word under this key in an index of words.
-    static func has(_ key: [UInt8], in value: FieldValue) -> Bool {
+    package static func has(_ key: [UInt8], in value: FieldValue) -> Bool {
         guard let word = IndexKey.textBytes(of: key) else { return false }
         let isPrefix = word.count >= Limits.indexKeyBytes
         return switch value {
@@ -122,7 +123,7 @@ enum SearchWords {
     }
 
     /// Returns the keys of a value's words in an index of words.
-    static func keys(of value: FieldValue) -> SortedKeys {
+    package static func keys(of value: FieldValue) -> SortedKeys {
         SortedKeys(
             sorting: of(value).map { word in
                 var word = word
@@ -133,7 +134,7 @@ enum SearchWords {
 
 extension SystemField {
     /// Makes the system field of a schema name; nil for an app's own field, which begins with a letter.
-    init?(schemaName name: String) {
+    package init?(schemaName name: String) {
         guard name.utf8.first == UInt8(ascii: "_") else { return nil }
         self.init(rawValue: name)
     }
@@ -141,11 +142,11 @@ extension SystemField {
 
 extension StoredRecord {
     /// Returns a field, or a system field by its schema name; nil if the record has no value.
-    func value(of name: String) -> FieldValue? {
+    package func value(of name: String) -> FieldValue? {
         SystemField(schemaName: name).map(value(of:)) ?? content.fields[name]
     }
 
-    func value(of field: SystemField) -> FieldValue? {
+    package func value(of field: SystemField) -> FieldValue? {
         switch field {
         case .recordName: .reference(Reference(recordName: row.name, action: .none))
         case .parent: row.parent.map { .reference(Reference(recordName: $0, action: .none)) }

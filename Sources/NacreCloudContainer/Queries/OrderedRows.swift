@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The records of a zone in an order, read in small portions.
@@ -16,7 +17,7 @@ enum OrderedStep {
     case end
 
     /// The place of the row that the step returns.
-    var place: IndexPlace? {
+    package var place: IndexPlace? {
         switch self {
         case .row(let key, let row): IndexPlace(key: Array(key), name: row.name)
         case .passed(let key, let name): IndexPlace(key: Array(key), name: name)
@@ -30,16 +31,16 @@ struct ReadAhead {
     private var next: Int
     private let most: Int
     /// The most rows. Included bodies have a bound in bytes too.
-    static let most = 4_096
+    package static let most = 4_096
     private static let growth = 4
 
-    init(_ first: Int, most: Int = Self.most) {
+    package init(_ first: Int, most: Int = Self.most) {
         next = min(max(first, 2), most)
         self.most = most
     }
 
     /// - Parameter reserve: calls of the store to leave unused. The last usable call reads as many rows as it may.
-    mutating func rows(_ reader: QueryReader, reserve: Int = 0) -> Int {
+    package mutating func rows(_ reader: QueryReader, reserve: Int = 0) -> Int {
         if reader.questions > 0, reader.questionsLeft <= reserve + 1 { next = most }
         defer { next = min(next * Self.growth, most) }
         return max(1, min(next, reader.left))
@@ -65,7 +66,7 @@ struct KeyRows: OrderedRows {
     ///   - scan: its limit is ignored.
     ///   - reserve: calls of the store to leave to others once it has returned a record.
     ///   - keysFrom: the offset of the order's own keys in those of the index.
-    init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0, keysFrom: Int = 0) {
+    package init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0, keysFrom: Int = 0) {
         self.reader = reader
         self.reserve = reserve
         self.keysFrom = keysFrom
@@ -75,7 +76,7 @@ struct KeyRows: OrderedRows {
         self.ahead = scan.among == nil ? ReadAhead(ahead) : ReadAhead(ReadAhead.most, most: Limits.queryScanRows)
     }
 
-    mutating func next() throws -> OrderedStep {
+    package mutating func next() throws -> OrderedStep {
         while true {
             if hasGiven, reader.workLeft == 0 { return pause() }
             if place < buffer.count {
@@ -116,13 +117,13 @@ struct NamedRows: OrderedRows {
     private var names: ArraySlice<String>
     private var buffer: ArraySlice<RecordRow> = []
 
-    init(_ names: [String], of zone: ZoneAddress, _ reader: QueryReader) {
+    package init(_ names: [String], of zone: ZoneAddress, _ reader: QueryReader) {
         self.reader = reader
         self.zone = zone
         self.names = names[...]
     }
 
-    mutating func next() throws -> OrderedStep {
+    package mutating func next() throws -> OrderedStep {
         while true {
             if let row = buffer.popFirst() { return .row(key: [], row) }
             if names.isEmpty { return .end }
@@ -142,7 +143,7 @@ struct NameRows: OrderedRows {
     private var isLast = false
     private var hasGiven = false
 
-    init(of zone: ZoneAddress, after name: String?, includes: Bool = false, _ reader: QueryReader, ahead: Int) throws {
+    package init(of zone: ZoneAddress, after name: String?, includes: Bool = false, _ reader: QueryReader, ahead: Int) throws {
         self.reader = reader
         self.zone = zone
         last = name
@@ -150,7 +151,7 @@ struct NameRows: OrderedRows {
         if includes, let name, let row = try reader.record(in: zone, named: name), !row.isTombstone { buffer = [row] }
     }
 
-    mutating func next() throws -> OrderedStep {
+    package mutating func next() throws -> OrderedStep {
         if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
         if buffer.isEmpty, !isLast {
             if reader.questionsLeft == 0 || (hasGiven && reader.left == 0) { return .pause(before: nil) }
@@ -188,7 +189,7 @@ struct PointRows: OrderedRows {
     /// The most names whose records are read at once. On this server.
     private static let mostNames = 200
 
-    init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, includes: Bool, _ reader: QueryReader, ahead: Int) {
+    package init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, includes: Bool, _ reader: QueryReader, ahead: Int) {
         self.reader = reader
         self.zone = zone
         points = spans.map { span in
@@ -201,7 +202,7 @@ struct PointRows: OrderedRows {
         self.ahead = ReadAhead(max(ahead, spans.count * 2))
     }
 
-    mutating func next() throws -> OrderedStep {
+    package mutating func next() throws -> OrderedStep {
         while true {
             if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
             if let row = buffer.popFirst() {

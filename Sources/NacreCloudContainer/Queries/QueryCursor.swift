@@ -1,10 +1,12 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The position where a page of a query ended. Sealed, it is the continuation marker. It holds everything that the next
 /// page needs, and is of no use to other callers.
-struct QueryCursor: Hashable, Sendable {
+package struct QueryCursor: Hashable, Sendable {
     /// The order of the records.
-    enum Order: Hashable, Sendable {
+    package enum Order: Hashable, Sendable {
         /// The order of the query, or by name if it has none.
         case asked
         /// The order by the field of this filter: the query has no order, and too many records to sort them by name.
@@ -12,16 +14,16 @@ struct QueryCursor: Hashable, Sendable {
     }
 
     /// The state of the queried zones when a page was answered.
-    struct Seen: Hashable, Sendable {
+    package struct Seen: Hashable, Sendable {
         /// The number of the queried zone. If all zones are queried: the number of the default zone, which is not in
         /// the database's feed.
-        var zone: ChangeNumber
+        package var zone: ChangeNumber
         /// The number of the database if all of its zones are queried, otherwise zero.
-        var database: ChangeNumber
+        package var database: ChangeNumber
     }
 
     /// The way in which a page looks for records. A page without progress is followed by one that tries harder.
-    enum Effort: UInt8, Hashable, Sendable {
+    package enum Effort: UInt8, Hashable, Sendable {
         /// Probes filters, and takes the cheapest way.
         case search
         /// Spends all calls of the store on the walk in the query's order.
@@ -37,7 +39,7 @@ struct QueryCursor: Hashable, Sendable {
         /// Returns the effort of the next page. After a page without progress it tries harder, or waits for an index.
         /// After progress, `persist` and `wait` end. If every filter has more matches than a page may look at, the next
         /// pages only walk, so that they need not find that again.
-        func next(gotSomewhere: Bool, lacksIndex: Bool, onlyWalks: Bool) -> Effort {
+        package func next(gotSomewhere: Bool, lacksIndex: Bool, onlyWalks: Bool) -> Effort {
             switch (self, gotSomewhere) {
             case (.search, true) where onlyWalks: .walk
             case (.persist, true): .walk
@@ -50,12 +52,12 @@ struct QueryCursor: Hashable, Sendable {
     }
 
     /// The digest of the query, of its place and of its caller.
-    var digest: UInt64
-    var order: Order
+    package var digest: UInt64
+    package var order: Order
     var effort = Effort.search
-    var position: QueryPosition
+    package var position: QueryPosition
     /// The state that earlier pages showed. If that state was lost, the position means nothing.
-    var seen: Seen
+    package var seen: Seen
 
     /// Version 2 added the state that the client has seen, 3 the effort, 4 a kind of its own.
     private static let version: UInt8 = 4
@@ -65,7 +67,7 @@ struct QueryCursor: Hashable, Sendable {
     /// version 4 it was one of them, and only the digest told them apart.
     private static func kind(of version: UInt8) -> UInt8 { version < 4 ? 3 : 4 }
 
-    init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
+    package init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
         self.digest = digest
         self.order = order
         self.effort = effort
@@ -73,7 +75,7 @@ struct QueryCursor: Hashable, Sendable {
         self.seen = seen
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.byte(Self.kind(of: Self.version))
@@ -99,7 +101,7 @@ struct QueryCursor: Hashable, Sendable {
     }
 
     /// Reads a cursor; nil for bytes that are none of a known version.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let cursor = try? Self.read(&reader), reader.isAtEnd else { return nil }
         self = cursor
@@ -135,21 +137,21 @@ struct QueriedState {
     private let database: DatabaseRow?
 
     /// - Parameter zones: the zones of the request.
-    init(_ request: RecordsQueryRequest, in zones: [ZoneRow], of database: DatabaseID, _ transaction: any ReadTransaction) throws {
+    package init(_ request: RecordsQueryRequest, in zones: [ZoneRow], of database: DatabaseID, _ transaction: any ReadTransaction) throws {
         zone = request.asksAllZones ? zones.first { $0.name == ZoneID.defaultZoneName } : zones.first
         self.database = request.asksAllZones ? try transaction.databases([database]).first : nil
     }
 
-    var seen: QueryCursor.Seen { QueryCursor.Seen(zone: zone?.number ?? .zero, database: database?.number ?? .zero) }
+    package var seen: QueryCursor.Seen { QueryCursor.Seen(zone: zone?.number ?? .zero, database: database?.number ?? .zero) }
 
     /// Returns the number of calls of the store that `follows` makes: one for each number of an earlier run.
-    func calls(toFollow seen: QueryCursor.Seen) -> Int {
+    package func calls(toFollow seen: QueryCursor.Seen) -> Int {
         func asks(_ seen: ChangeNumber, _ now: ChangeNumber?) -> Bool { now.map { seen != .zero && seen.run != $0.run } ?? false }
         return [asks(seen.zone, zone?.number), asks(seen.database, database?.number)].count { $0 }
     }
 
     /// Whether nothing of the seen state was lost since.
-    func follows(_ seen: QueryCursor.Seen, _ transaction: any ReadTransaction) throws -> Bool {
+    package func follows(_ seen: QueryCursor.Seen, _ transaction: any ReadTransaction) throws -> Bool {
         let followsZone = try zone.map { try transaction.knows(seen.zone, of: $0) } ?? (seen.zone == .zero)
         let followsDatabase = try database.map { try transaction.knows(seen.database, of: $0) } ?? (seen.database == .zero)
         return followsZone && followsDatabase
@@ -159,7 +161,7 @@ struct QueriedState {
 extension QueryCursor {
     /// Returns the digest that binds a cursor to its query. The desired keys and the limit of results are not part of
     /// it, and may change.
-    static func digest(of request: RecordsQueryRequest, in database: DatabaseID, by caller: Caller) -> UInt64 {
+    package static func digest(of request: RecordsQueryRequest, in database: DatabaseID, by caller: Caller) -> UInt64 {
         var writer = ByteWriter()
         writer.fixed(UInt64(bitPattern: database.rawValue))
         writer.string(caller.userRecordName ?? "")

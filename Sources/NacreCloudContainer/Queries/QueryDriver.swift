@@ -1,10 +1,11 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A filter's ranges of an index, which contain all records that pass it, and perhaps some more.
-struct QueryDriver: Hashable, Sendable {
+package struct QueryDriver: Hashable, Sendable {
     /// The filter's position in the query.
-    var filter: Int
-    var spans: [IndexSpan]
+    package var filter: Int
+    package var spans: [IndexSpan]
     /// Whether each span is one key, in which records are in the order of their names.
     var isPoints: Bool
     /// Whether no record occurs in the spans twice.
@@ -13,7 +14,7 @@ struct QueryDriver: Hashable, Sendable {
     var ownTerm: SortTerm?
 
     /// Returns the ways to the records that may pass a filter; none if an index for them is not made or complete.
-    static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
+    package static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
         if test.comparator.isTokenSearch { return ways(toWordsOf: test, filter: filter, at: fields) }
         guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }
         let index = values.index
@@ -63,7 +64,7 @@ struct QueryDriver: Hashable, Sendable {
     }
 
     /// Returns the key of the only value that passes a filter; nil if other values pass too, or none does.
-    static func point(of filter: QueryFilter, at field: FieldDefinition) -> [UInt8]? {
+    package static func point(of filter: QueryFilter, at field: FieldDefinition) -> [UInt8]? {
         filter.comparator == .equals || filter.comparator == .listContains ? key(of: filter.value, in: field) : nil
     }
 
@@ -88,7 +89,7 @@ enum GeoCover {
     private static let cells = 24
 
     /// Divides cells that the circle only touches into quarters, the largest first, as long as there are few pieces.
-    static func cells(around place: GeoPoint, within distance: Double) -> [GeoCell] {
+    package static func cells(around place: GeoPoint, within distance: Double) -> [GeoCell] {
         var open = [GeoCell.world]
         var whole: [GeoCell] = []
         while let cell = open.first {
@@ -103,7 +104,7 @@ enum GeoCover {
     }
 
     /// Returns the cells as spans of an index, and joins neighbours.
-    static func spans(of cells: [GeoCell], in index: IndexID) -> [IndexSpan] {
+    package static func spans(of cells: [GeoCell], in index: IndexID) -> [IndexSpan] {
         var spans: [IndexSpan] = []
         for cell in cells {
             if let last = spans.last, last.upper == cell.lowerKey {

@@ -1,39 +1,40 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// One key of an order, and the index in that order.
-struct SortTerm: Hashable, Sendable {
-    var field: String
-    var type: FieldType
+package struct SortTerm: Hashable, Sendable {
+    package var field: String
+    package var type: FieldType
     /// nil: the index is not made.
-    var index: IndexDefinition?
-    var isAscending: Bool
+    package var index: IndexDefinition?
+    package var isAscending: Bool
     /// The point from which distances are sorted; nil: values are sorted.
-    var from: GeoPoint?
+    package var from: GeoPoint?
     /// The part of an index of two fields that is in this order and has all records that pass the filter.
-    var part: Part?
+    package var part: Part?
 
-    struct Part: Hashable, Sendable {
-        var index: IndexDefinition
+    package struct Part: Hashable, Sendable {
+        package var index: IndexDefinition
         /// The bytes with which all keys of the part begin.
-        var prefix: [UInt8]
+        package var prefix: [UInt8]
         /// The position in the query of the filter on the first field, and below its field.
-        var filter: Int
-        var field: String
+        package var filter: Int
+        package var field: String
     }
 
     /// The index, if it is complete.
     var usableIndex: IndexID? { part?.index.index ?? index.flatMap { $0.state == .usable ? $0.index : nil } }
 
-    var isUsable: Bool { usableIndex != nil }
+    package var isUsable: Bool { usableIndex != nil }
 
     /// The key of a record without a location, which is farther than all locations.
-    static let farthest: [UInt8] = [0xff]
+    package static let farthest: [UInt8] = [0xff]
 
     /// - Parameters:
     ///   - value: the record's value of the term's field; nil: it has none.
     ///   - type: the type of the term.
     ///   - from: the point of the term.
-    static func key(_ value: FieldValue?, as type: FieldType, from: GeoPoint?) -> [UInt8] {
+    package static func key(_ value: FieldValue?, as type: FieldType, from: GeoPoint?) -> [UInt8] {
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
         guard case .location(let location) = value else { return farthest }
         return IndexKey.number(GeoPoint(location).distance(to: from))
@@ -41,33 +42,33 @@ struct SortTerm: Hashable, Sendable {
 }
 
 /// A position in an order: that of a record, or an edge of all records that begin with these keys.
-struct QueryPosition: Hashable, Sendable {
-    enum Spot: Hashable, Sendable {
+package struct QueryPosition: Hashable, Sendable {
+    package enum Spot: Hashable, Sendable {
         case before
         case record(name: String, zone: Int64)
         case behind
     }
 
     /// One key for each term of the order, or fewer at an edge.
-    var keys: [[UInt8]]
-    var spot: Spot
+    package var keys: [[UInt8]]
+    package var spot: Spot
 
     /// The position before all records.
-    static let start = QueryPosition(keys: [], spot: .before)
+    package static let start = QueryPosition(keys: [], spot: .before)
 }
 
 /// A record that passes, and its position in the order. A class, so that sorting moves no records.
-final class QueryHit: Sendable {
-    let position: QueryPosition
-    let name: String
+package final class QueryHit: Sendable {
+    package let position: QueryPosition
+    package let name: String
     /// The bytes of its body.
-    let size: Int
+    package let size: Int
     /// nil: it is read again if the page returns it; see `QueryReader.keeping`.
-    let row: RecordRow?
+    package let row: RecordRow?
     /// The result of `RecordBody.placeOfPlainFields` for the row, if it is known.
     let plainPlace: Int?
 
-    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
+    package convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
         let position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
         self.init(position, name: row.name, size: row.body.count, row: row, plainPlace)
     }
@@ -85,14 +86,14 @@ final class QueryHit: Sendable {
 
 /// The order of a query's answers: by its terms, then by name, then by zone. No two records have one position, so that
 /// a cursor can name it; see `docs/decisions/queries-cursors.md`.
-struct QueryOrder: Hashable, Sendable {
-    var terms: [SortTerm]
+package struct QueryOrder: Hashable, Sendable {
+    package var terms: [SortTerm]
 
     /// Whether names ascend. They follow the last term, because its index returns them in that direction.
     var namesAscend: Bool { terms.last?.isAscending ?? true }
 
     /// Returns -1, 0 or 1 if `left` comes before, with or after `right`.
-    func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
+    package func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
         for place in 0..<min(left.keys.count, right.keys.count) {
             let order = ByteOrder.compare(left.keys[place], right.keys[place])
             if order != 0 { return (order < 0) == terms[place].isAscending ? -1 : 1 }
@@ -112,14 +113,14 @@ struct QueryOrder: Hashable, Sendable {
     }
 
     /// Returns the start of the first key, smaller for an earlier position. If two are equal, only `compare` tells.
-    func rank(of position: QueryPosition) -> UInt64 {
+    package func rank(of position: QueryPosition) -> UInt64 {
         guard let key = position.keys.first, let term = terms.first else { return 0 }
         var rank: UInt64 = 0
         for place in 0..<8 { rank = rank << 8 | (place < key.count ? UInt64(key[place]) : 0) }
         return term.isAscending ? rank : ~rank
     }
 
-    func isBehind(_ position: QueryPosition, _ edge: QueryPosition?) -> Bool {
+    package func isBehind(_ position: QueryPosition, _ edge: QueryPosition?) -> Bool {
         edge.map { compare($0, position) < 0 } ?? true
     }
 }

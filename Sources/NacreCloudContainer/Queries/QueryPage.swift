@@ -1,38 +1,39 @@
 import NacreCloudServerWire
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A page of a query's answer, from one zone or many.
-struct QueryPage: Sendable {
-    private(set) var records = PagedRecords()
+package struct QueryPage: Sendable {
+    package private(set) var records = PagedRecords()
     /// Damaged records that the search met, with their zones. Whether they pass is not known.
-    private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
+    package private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// The position where the next page begins; nil: this is the last one.
-    private(set) var cursor: QueryCursor?
+    package private(set) var cursor: QueryCursor?
     /// Whether the page made no progress for lack of an index. The next one makes none either until it is there.
-    var waits: Bool { cursor?.effort == .wait }
+    package var waits: Bool { cursor?.effort == .wait }
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
     /// The number of read records that were tested.
     private(set) var considered = 0
     /// The bytes that it looked at.
-    private(set) var work = 0
+    package private(set) var work = 0
     /// The calls of the store for one zone, or for all together.
     private var questions = 0
     /// Whether in every zone each page can only walk.
     private var onlyWalks = false
     /// The description of the search, one line for each zone.
-    private(set) var steps: [String] = []
+    package private(set) var steps: [String] = []
     /// The zones that are sorted without an index, as far as this portion of the page and the earlier ones got.
-    private(set) var sorted: [ZoneAddress: PartlySorted]
+    package private(set) var sorted: [ZoneAddress: PartlySorted]
     /// Whether the page made no progress yet and another portion will.
-    var goesOn: Bool { waits && !sorted.isEmpty }
-    let query: CheckedQuery
-    private(set) var order: QueryOrder
+    package var goesOn: Bool { waits && !sorted.isEmpty }
+    package let query: CheckedQuery
+    package private(set) var order: QueryOrder
 
     /// The least rows of each of many zones, so that each makes progress. On this server.
     private static let rowsPerZone = 16
 
-    init(
+    package init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
         keys: [String]?, rows: Int, work: Int, questions: Int, goingOn sorted: [ZoneAddress: PartlySorted] = [:],
         _ transaction: any ReadTransaction

@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudServerWire
+package import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -41,10 +43,10 @@ extension Cloud {
         let missing = page.query.missing
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
-            _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(missing, for: words) }
+            _ = try? await schemas.changeSchema(of: target.container, target.environment) { $0.make(missing, for: words) }
         } else if let pair = page.query.missingPair, page.considered - page.records.count >= Limits.recordsLookedAtInVain {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
-            _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
+            _ = try? await schemas.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
         // The index is built in the meantime.
         var (damaged, left) = (page.damaged, portions)
@@ -61,7 +63,7 @@ extension Cloud {
     }
 
     /// Reads a portion of a page. If concurrent writes end its snapshot, it reads fewer rows.
-    func queryPage(
+    package func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
         goingOn sorted: [ZoneAddress: PartlySorted] = [:]
     ) async throws -> (page: QueryPage, schema: DatabaseID) {
@@ -123,12 +125,12 @@ extension Cloud {
         of container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         do {
-            return try await registry.read(of: container, environment, body)
+            return try await schemas.read(of: container, environment, body)
         } catch let lacking as LackingIndexes {
-            try await registry.changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
+            try await schemas.changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
         }
         do {
-            return try await registry.read(of: container, environment, body)
+            return try await schemas.read(of: container, environment, body)
         } catch is LackingIndexes {
             throw ServerError.indexesAreBuilding
         }

@@ -1,4 +1,5 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// The refusals of queries. CloudKit: the texts that apps know.
 extension ServerError {
@@ -75,7 +76,7 @@ extension ServerError {
         .tryAgainLater, "These index(es) is/are not valid; Indexing scheduled", internalCode: 2022, field: "query",
         remedy: "The index has come lately and is being built; ask again.", retryAfter: Limits.indexBuildRetrySeconds)
 
-    static let unknownMarker = refusal(
+    package static let unknownMarker = refusal(
         "Unknown sync continuation type", "continuationMarker", "Send a marker as it was given, to the endpoint that gave it.")
 
     static let markerOfAnotherQuery = refusal(

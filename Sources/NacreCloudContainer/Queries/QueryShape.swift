@@ -1,28 +1,30 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// A query that the schema allows, with the definitions of the fields that it names. See
 /// `docs/decisions/queries-matching.md`.
-struct QueryShape {
-    struct Field {
+package struct QueryShape {
+    package struct Field {
         /// The name in records: system fields have their schema names.
-        var name: String
-        var definition: FieldDefinition
+        package var name: String
+        package var definition: FieldDefinition
         /// The name in CloudKit's errors.
         var shownName: String
     }
 
-    struct Filter {
-        var filter: QueryFilter
+    package struct Filter {
+        package var filter: QueryFilter
         /// One field, or all searchable ones.
-        var fields: [Field]
+        package var fields: [Field]
     }
 
-    let type: RecordTypeDefinition
-    private(set) var filters: [Filter] = []
-    private(set) var terms: [SortTerm] = []
+    package let type: RecordTypeDefinition
+    package private(set) var filters: [Filter] = []
+    package private(set) var terms: [SortTerm] = []
 
     /// The purpose of a query.
-    enum Purpose {
+    package enum Purpose {
         case search
         /// A subscription: the filters test changed records. Without filters it needs no index of all names, because
         /// nothing is looked up.
@@ -32,7 +34,7 @@ struct QueryShape {
         case firing
     }
 
-    init(_ query: Query, for purpose: Purpose = .search, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
+    package init(_ query: Query, for purpose: Purpose = .search, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
         if query.recordType.isEmpty { throw .missing("recordType") }
         if query.recordType == UserRecord.type { throw .cannotQuerySystemTypes }
         if query.filters.count > Limits.filtersPerQuery {
@@ -162,7 +164,7 @@ extension QueryShape.Field {
 
 extension QueryComparator {
     /// Whether it compares with several values.
-    var takesList: Bool {
+    package var takesList: Bool {
         switch self {
         case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: true
         default: false
@@ -170,7 +172,7 @@ extension QueryComparator {
     }
 
     /// Whether it can compare fields of this type.
-    func takes(_ type: FieldType) -> Bool {
+    package func takes(_ type: FieldType) -> Bool {
         switch self {
         case .equals, .notEquals, .in, .notIn: !type.isList && type != .asset
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: !type.isList && type != .asset && type != .location

@@ -1,36 +1,38 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 import NacreLocks
 
 /// The needs of an answered query from a schema, without the values that it compared with. See
 /// `docs/decisions/queries-indexes.md`.
 package struct RecordedQuery: Hashable, Sendable, Codable {
-    struct Filter: Hashable, Sendable, Codable {
+    package struct Filter: Hashable, Sendable, Codable {
         /// nil: all searchable fields.
-        var field: String?
-        var comparator: String
+        package var field: String?
+        package var comparator: String
         /// The type of the value that it compared with.
-        var value: String
+        package var value: String
     }
 
-    struct Sort: Hashable, Sendable, Codable {
-        var field: String
+    package struct Sort: Hashable, Sendable, Codable {
+        package var field: String
         var isByDistance: Bool
     }
 
     /// The kind of caller. A change of grants can take reading from `world` and `signedIn`.
-    enum Asker: String, Hashable, Sendable, Codable {
+    package enum Asker: String, Hashable, Sendable, Codable {
         case world
         case signedIn
         /// A caller of a database that is not public, or an administrator: no grant limits them.
         case owner
     }
 
-    var recordType: String
-    var filters: [Filter]
-    var sorts: [Sort]
-    var asker: Asker
+    package var recordType: String
+    package var filters: [Filter]
+    package var sorts: [Sort]
+    package var asker: Asker
 
-    init(_ query: Query, in scope: DatabaseKey.Scope, by caller: Caller) {
+    package init(_ query: Query, in scope: DatabaseKey.Scope, by caller: Caller) {
         recordType = query.recordType
         let all = query.filters.map { Filter(field: $0.fieldName, comparator: $0.comparator.rawValue, value: $0.value.type.rawValue) }
         filters = all.sorted { $0.words < $1.words }
@@ -49,7 +51,7 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
     fileprivate var key: String { "\(asker.rawValue) \(words)" }
 
     /// Returns why schema `next` refuses the query or lets its caller read less than `schema` does; nil: it does not.
-    func fault(in next: Schema, after schema: Schema, of container: String) -> ServerError? {
+    package func fault(in next: Schema, after schema: Schema, of container: String) -> ServerError? {
         do {
             _ = try QueryShape(query, in: next, of: container, by: Caller(.world))
         } catch {
@@ -67,7 +69,7 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
     }
 
     /// Returns the query's shape for a caller who may read all; nil if the schema refuses it.
-    func shape(in schema: Schema, of container: String) -> QueryShape? {
+    package func shape(in schema: Schema, of container: String) -> QueryShape? {
         try? QueryShape(query, in: schema, of: container, by: Caller(.world))
     }
 
@@ -116,9 +118,9 @@ extension FieldValue {
 
 /// A recorded query in the registry, kept for a month after it was last noted.
 struct RecordedQueryEntry: RegistryEntry {
-    static let kind = EntryKind.recordedQuery
+    package static let kind = EntryKind.recordedQuery
 
-    var query: RecordedQuery
+    package var query: RecordedQuery
 }
 
 /// A recorded query that a change of the schema breaks, and the reason.
@@ -142,7 +144,7 @@ final class QueryMemory: Sendable {
     private static let remembered = 10_000
 
     /// Whether a query is to be noted now, which the caller then does. Allocates only its place in the memory.
-    func isNews(_ query: Query, in target: DatabaseTarget, by caller: Caller, at now: Timestamp) -> Bool {
+    package func isNews(_ query: Query, in target: DatabaseTarget, by caller: Caller, at now: Timestamp) -> Bool {
         var hasher = Hasher()
         hasher.combine(Self.hash(target))
         hasher.combine(target.scope)
@@ -166,7 +168,7 @@ final class QueryMemory: Sendable {
     }
 
     /// Notes that an environment has no room for another query: for a while none is tried.
-    func isFull(_ target: DatabaseTarget, at now: Timestamp) {
+    package func isFull(_ target: DatabaseTarget, at now: Timestamp) {
         state.withLock { state in
             if state.full.count >= Self.remembered { state.full.removeAll() }
             state.full[Self.hash(target)] = now
@@ -185,17 +187,17 @@ final class QueryMemory: Sendable {
     }
 }
 
-extension Registry {
+extension Schemas {
     /// Records the needs of an answered query, once a day. Skips a query whose text is too long, and one beyond the
     /// number that is kept.
     package func note(_ query: Query, in target: DatabaseTarget, by caller: Caller) async {
-        let now = clock()
+        let now = registry.clock()
         guard queries.isNews(query, in: target, by: caller, at: now) else { return }
         let recorded = RecordedQuery(query, in: target.scope, by: caller)
         let key = recorded.key
         guard key.utf8.count <= Limits.recordedQueryBytes else { return }
         // A failure does not fail the answer.
-        let isKept = try? await write(.schema(container: target.container, target.environment)) { database, now, transaction in
+        let isKept = try? await registry.write(.schema(container: target.container, target.environment)) { database, now, transaction in
             let kept = try transaction.entries(in: database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept)
             let living = kept.living(at: now)
             guard living.count < Limits.recordedQueriesKept || living.contains(where: { $0.key.key == key }) else { return .rollback(false) }
@@ -210,7 +212,7 @@ extension Registry {
 
     /// Returns the recorded queries of a container's environment.
     func recordedQueries(of container: String, _ environment: DatabaseKey.Environment) async throws -> [RecordedQuery] {
-        let now = clock()
+        let now = registry.clock()
         return try await read(of: container, environment) { known, transaction in
             try transaction.entries(in: known.database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept).living(at: now).map {
                 try RecordedQueryEntry($0).query
@@ -221,7 +223,7 @@ extension Registry {
 
 extension [RecordedQuery] {
     /// Returns the queries that a change of the schema breaks, in the order of their words.
-    func broken(by next: Schema, after schema: Schema, of container: String) -> [BrokenQuery] {
+    package func broken(by next: Schema, after schema: Schema, of container: String) -> [BrokenQuery] {
         sorted { ($0.words, $0.asker.rawValue) < ($1.words, $1.asker.rawValue) }.compactMap { query in
             // Skip a query that the old schema refuses too.
             guard query.fault(in: schema, after: schema, of: container) == nil else { return nil }

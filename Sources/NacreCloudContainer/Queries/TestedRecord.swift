@@ -1,14 +1,15 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// A record under test by a query's filters. A list, or the words of a text, are prepared once for all filters.
-struct TestedRecord {
+package struct TestedRecord {
     /// The elements of a list.
-    enum Members {
+    package enum Members {
         /// Few elements: looking at each costs less than making a set.
         case few([ValueKey])
         case many(Set<ValueKey>)
 
-        func contains(_ key: ValueKey) -> Bool {
+        package func contains(_ key: ValueKey) -> Bool {
             switch self {
             case .few(let keys): keys.contains(key)
             case .many(let keys): keys.contains(key)
@@ -25,31 +26,31 @@ struct TestedRecord {
     private var texts: [String: [String]] = [:]
     private var words: [String: Set<String>] = [:]
     /// The cost of the filters so far, in bytes looked at; see `Limits.queryScanBytes`.
-    private(set) var work = 0
+    package private(set) var work = 0
 
     /// - Parameter read: returns the record's value of a field; may be called more than once.
-    init(_ read: @escaping (String) throws -> FieldValue?) {
+    package init(_ read: @escaping (String) throws -> FieldValue?) {
         self.init(RecordFields(), others: read)
     }
 
     /// - Parameter others: returns a value outside `fields`, maybe more than once; nil: there are none to look at.
-    init(_ fields: RecordFields, others: ((String) throws -> FieldValue?)?) {
+    package init(_ fields: RecordFields, others: ((String) throws -> FieldValue?)?) {
         self.fields = fields
         self.others = others
     }
 
     /// Returns the value of a field, without counting work.
-    func read(_ field: String) throws -> FieldValue? {
+    package func read(_ field: String) throws -> FieldValue? {
         try fields[field] ?? others?(field)
     }
 
-    mutating func value(of field: String) throws -> FieldValue? {
+    package mutating func value(of field: String) throws -> FieldValue? {
         work += Self.workOfTest
         return try read(field)
     }
 
     /// Returns the elements of the field's list `found`.
-    mutating func members(of field: String, in found: FieldValue) -> Members {
+    package mutating func members(of field: String, in found: FieldValue) -> Members {
         if let known = members[field] { return known }
         let keys = found.elements.compactMap(ValueKey.init)
         work += keys.count * Self.workOfElement
@@ -59,7 +60,7 @@ struct TestedRecord {
     }
 
     /// Returns the texts of the field's list in the order of their bytes, for a binary search.
-    mutating func texts(of field: String, in found: FieldValue) -> [String] {
+    package mutating func texts(of field: String, in found: FieldValue) -> [String] {
         if let known = texts[field] { return known }
         guard case .stringList(let list) = found else { return [] }
         work += list.count * Self.workOfElement
@@ -69,7 +70,7 @@ struct TestedRecord {
     }
 
     /// Returns the words of a text or of a list of texts; none if the record has no value.
-    mutating func words(of field: String) throws -> Set<String> {
+    package mutating func words(of field: String) throws -> Set<String> {
         if let known = words[field] { return known }
         let found = try value(of: field).map(SearchWords.of) ?? []
         work += found.reduce(0) { $0 + $1.utf8.count + Self.workOfElement }
@@ -79,7 +80,7 @@ struct TestedRecord {
     }
 
     /// Counts compared bytes and looked-up values.
-    mutating func compared(bytes: Int = 0, values: Int = 0) {
+    package mutating func compared(bytes: Int = 0, values: Int = 0) {
         work += bytes + values * Self.workOfLook
     }
 

@@ -1,7 +1,8 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 /// The key for looking up a value. Two values have the same key if `ValueOrder` calls them equal.
-enum ValueKey: Hashable, Sendable {
+package enum ValueKey: Hashable, Sendable {
     case integer(Int64)
     /// A number that equals no integer.
     case double(Double)
@@ -12,7 +13,7 @@ enum ValueKey: Hashable, Sendable {
     case place(GeoPoint)
 
     /// Makes the key of a value; nil if it equals no value, not even itself.
-    init?(_ value: FieldValue) {
+    package init?(_ value: FieldValue) {
         switch value {
         case .string(let text): self = .text(ExactText(text))
         case .reference(let reference): self = .reference(ExactText(reference.recordName))
@@ -32,20 +33,20 @@ enum ValueKey: Hashable, Sendable {
 }
 
 /// A text that equals only a text of the same bytes.
-struct ExactText: Hashable, Sendable {
+package struct ExactText: Hashable, Sendable {
     private let text: String
 
-    init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
     }
 
-    var bytes: [UInt8] { Array(text.utf8) }
+    package var bytes: [UInt8] { Array(text.utf8) }
 
-    static func == (left: ExactText, right: ExactText) -> Bool {
+    package static func == (left: ExactText, right: ExactText) -> Bool {
         ByteOrder.compare(left.text, right.text) == 0
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }

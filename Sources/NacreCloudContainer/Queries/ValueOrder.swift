@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The order of values in filters: texts and names by their bytes, numbers exactly, even integers and doubles together.
@@ -8,7 +9,7 @@ enum ValueOrder: Int, Hashable, Sendable {
     case above = 1
 
     /// Compares two values; nil if they have no order: two different types, or different locations.
-    init?(_ left: __shared FieldValue, _ right: __shared FieldValue) {
+    package init?(_ left: __shared FieldValue, _ right: __shared FieldValue) {
         // Texts come first: a switch over both values copies both.
         if case .string(let left) = left, case .string(let right) = right {
             self.init(ByteOrder.compare(left, right))
@@ -31,7 +32,7 @@ enum ValueOrder: Int, Hashable, Sendable {
         }
     }
 
-    init(bytes left: [UInt8], _ right: [UInt8]) {
+    package init(bytes left: [UInt8], _ right: [UInt8]) {
         self.init(ByteOrder.compare(left, right))
     }
 

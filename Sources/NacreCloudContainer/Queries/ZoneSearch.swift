@@ -1,33 +1,34 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The search of one zone for a page: the records behind a position that pass the filters, in the query's order.
 struct ZoneSearch {
-    let query: CheckedQuery
-    let order: QueryOrder
-    let zone: ZoneAddress
-    let after: QueryPosition?
+    package let query: CheckedQuery
+    package let order: QueryOrder
+    package let zone: ZoneAddress
+    package let after: QueryPosition?
     /// The most records.
-    let wanted: Int
+    package let wanted: Int
     /// The number of records to read first.
     private var ahead: Int
     /// The most rows to look at, on each of the ways.
-    let rows: Int
+    package let rows: Int
     /// The most bytes to look at, on each of the ways.
-    let work: Int
+    package let work: Int
     /// The part of the zone that the caller sees. Other records are treated as missing.
-    let showing: ShownRecords
+    package let showing: ShownRecords
     /// Whether the caller may see some of the type's records and not others.
     private let judgesEach: Bool
     let effort: QueryCursor.Effort
-    let reader: QueryReader
+    package let reader: QueryReader
     /// The sort of the whole zone so far: the earlier portion's result, and the next one's input. nil: none was begun.
-    private(set) var sorted: PartlySorted?
+    package private(set) var sorted: PartlySorted?
     /// Whether every filter has more rows than may be looked at: no page collects its matches.
     private(set) var onlyWalks = false
     /// A description of its work, in lines for `explainQuery`.
-    private(set) var steps: [String] = []
+    package private(set) var steps: [String] = []
 
-    init(
+    package init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
         showing: ShownRecords, effort: QueryCursor.Effort, goingOn sorted: PartlySorted? = nil, _ reader: QueryReader
     ) {
@@ -48,7 +49,7 @@ struct ZoneSearch {
 
     /// - Parameter mayReorder: no earlier page has fixed this order.
     /// - Returns: nil if another order would serve better, and may be taken.
-    mutating func run(mayReorder: Bool) throws -> Answer? {
+    package mutating func run(mayReorder: Bool) throws -> Answer? {
         reader.allow(work: work)
         let drivers = query.drivers.filter { !isServedByWalk($0) }
         let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
@@ -458,11 +459,11 @@ struct ZoneSearch {
             zone: zone, spans: [span], after: after, includesAfter: includes(spot), isDescending: !term.isAscending, limit: 0)
     }
 
-    static func later(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+    package static func later(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         left.lexicographicallyPrecedes(right) ? right : left
     }
 
-    static func earlier(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
+    package static func earlier(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
         guard let left, let right else { return left ?? right }
         return left.lexicographicallyPrecedes(right) ? left : right
     }

@@ -1,9 +1,10 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The effect of one save of a batch on the bytes in its database.
 struct QuotaClaim: Hashable, Sendable {
     /// Bytes by which the stored bodies grow.
-    var growth: Int64
+    package var growth: Int64
     /// Whether the save makes a record, or a larger one. A record whose fields do not grow may always be saved, though
     /// its stamps and numbers may: by at most `Limits.bodyGrowthBytes`.
     var isLarger: Bool
@@ -22,7 +23,7 @@ enum QuotaVerdict {
     ///   - used: Bytes in the database, without the records that the batch deletes.
     ///   - limit: The quota in bytes. `used` may exceed it, if it was lowered later.
     /// - Returns: The indices of the refused saves, ascending.
-    static func refused(_ claims: [QuotaClaim], used: Int64, limit: Int64) -> [Int] {
+    package static func refused(_ claims: [QuotaClaim], used: Int64, limit: Int64) -> [Int] {
         var sum = claims.reduce(used) { $1.needsRoom ? $0 : $0 + $1.growth }
         return claims.indices.filter { place in
             guard claims[place].needsRoom else { return false }
@@ -35,7 +36,7 @@ enum QuotaVerdict {
 
 extension QuotaClaim {
     /// - Parameter put: The stored form of the save.
-    init(_ save: RecordVerdict.Save, as put: RecordPut) {
+    package init(_ save: RecordVerdict.Save, as put: RecordPut) {
         growth = Int64(put.growth)
         guard let over = save.over, over.isThere else {
             isLarger = true

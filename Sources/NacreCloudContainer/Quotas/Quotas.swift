@@ -1,3 +1,6 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
+
 /// The quotas of a container's databases, in bytes of stored record bodies; 0: no limit but the disk.
 ///
 /// CloudKit: a private database counts against its user, a public one against the container. See
@@ -27,7 +30,7 @@ package struct Quotas: Hashable, Sendable {
     }
 
     /// Returns the quotas with an administrator's values for one container and environment.
-    func with(_ entry: QuotaEntry?) -> Quotas {
+    package func with(_ entry: QuotaEntry?) -> Quotas {
         Quotas(userBytes: entry?.userBytes ?? userBytes, publicBytes: entry?.publicBytes ?? publicBytes)
     }
 }
@@ -36,7 +39,7 @@ package struct Quotas: Hashable, Sendable {
 package struct QuotaEntry: RegistryEntry {
     package static let kind = EntryKind.quota
     /// The key of the only entry.
-    static let key = "quota"
+    package static let key = "quota"
     package var userBytes: Int64?
     package var publicBytes: Int64?
 
@@ -45,5 +48,5 @@ package struct QuotaEntry: RegistryEntry {
         self.publicBytes = publicBytes
     }
 
-    var isEmpty: Bool { userBytes == nil && publicBytes == nil }
+    package var isEmpty: Bool { userBytes == nil && publicBytes == nil }
 }

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The size of a database, and its quota.
@@ -56,7 +58,7 @@ extension Cloud {
     ) async throws -> Value {
         let quotas = quotas
         let now = clock()
-        return try await registry.read(of: container, environment) { known, transaction in
+        return try await schemas.read(of: container, environment) { known, transaction in
             let entry = try transaction.entry(QuotaEntry.self, QuotaEntry.key, in: known.database, at: now)
             return try body(quotas.with(entry), transaction)
         }

@@ -1,11 +1,12 @@
 import NacreCloudServerWire
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 extension ReadTransaction {
     /// Reads the records of these names, live ones and tombstones, in no order, where one answer has room for all of
     /// them.
     /// - Throws: `ServerError.answerTooLarge`, never for a single name; the rest is not read then. `LongDecision`.
-    func stored(in zone: ZoneAddress, named names: [String], within bytes: Int, _ patience: inout Patience) throws -> [StoredRecord] {
+    package func stored(in zone: ZoneAddress, named names: [String], within bytes: Int, _ patience: inout Patience) throws -> [StoredRecord] {
         let rows = try records(in: zone, named: names, bytesMax: patience.bytes(upTo: bytes + 1))
         // Counted before the rows are decoded, which takes longer than to read them.
         try patience.take(rows)
@@ -24,7 +25,7 @@ extension ReadTransaction {
     /// portion at a time. Unwanted fields and hidden records take no room and are not kept.
     /// - Returns: the records, and the bytes of bodies that were read and are not in the answer.
     /// - Throws: `ServerError.answerTooLarge` and `.looksAtTooMuch`, never for a single name.
-    func found(
+    package func found(
         in zone: ZoneAddress, for request: RecordsLookupRequest, showing: ShownRecords, within bytes: Int
     ) throws -> (records: [FoundRecord], unanswered: Int) {
         let names = request.records.map(\.recordName)
@@ -95,7 +96,7 @@ extension ReadTransaction {
 
     /// Reads the records of the first of these names, until their bodies take `bytesMax`, and removes those names.
     /// - Returns: the records that exist, in the names' order.
-    func records(in zone: ZoneAddress, next names: inout ArraySlice<String>, bytesMax: Int) throws -> [RecordRow] {
+    package func records(in zone: ZoneAddress, next names: inout ArraySlice<String>, bytesMax: Int) throws -> [RecordRow] {
         let rows = try records(in: zone, named: Array(names), bytesMax: bytesMax)
         guard rows.bodyBytes >= bytesMax, let last = rows.last?.name else {
             names = []
@@ -107,12 +108,12 @@ extension ReadTransaction {
 }
 
 /// A record that a lookup found.
-enum FoundRecord: Sendable {
+package enum FoundRecord: Sendable {
     /// The record goes into the answer as it is kept. See `docs/decisions/records-answers.md`.
     case kept(UnreadRecord)
     case read(StoredRecord)
 
-    var name: String {
+    package var name: String {
         switch self {
         case .kept(let record): record.row.name
         case .read(let record): record.row.name
@@ -127,13 +128,13 @@ enum FoundRecord: Sendable {
         }
     }
 
-    var damaged: StoredRecord? {
+    package var damaged: StoredRecord? {
         if case .read(let record) = self, record.isDamaged { record } else { nil }
     }
 }
 
 extension [RecordRow] {
-    var bodyBytes: Int { reduce(0) { $0 + $1.body.count } }
+    package var bodyBytes: Int { reduce(0) { $0 + $1.body.count } }
 }
 
 extension StoredRecord {
@@ -141,10 +142,10 @@ extension StoredRecord {
     /// that is more. An answer takes at most 16 MB of JSON then.
     ///
     /// The JSON of a body up to `Limits.smallBodyBytes` is not counted: counting costs more than it could save.
-    var pageBytes: Int { row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes) }
+    package var pageBytes: Int { row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes) }
 }
 
 extension RecordFields {
     /// Bytes of the room of fields that are answered alone, as in `StoredRecord.pageBytes`.
-    var pageBytes: Int { answerBytes / Limits.textPerAnswerByte }
+    package var pageBytes: Int { answerBytes / Limits.textPerAnswerByte }
 }

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// Cascades of deletions: records that go with others by `.deleteSelf`, and records whose links keep others from going.
@@ -9,7 +10,7 @@ extension ModifyBatch {
     ///
     /// CloudKit: a record that others name as their parent is not deleted unless they go with it. A cascade that would
     /// take away a held record is refused whole, at its roots.
-    mutating func settleDeletions() {
+    package mutating func settleDeletions() {
         var kept: Set<String> = []
         going = cascade(without: kept)
         while !going.isEmpty {
@@ -34,7 +35,7 @@ extension ModifyBatch {
     }
 
     /// Names of records that go and leave pending records behind, for which this transaction has no room.
-    var unfinished: [String] {
+    package var unfinished: [String] {
         reach.pending.isEmpty ? [] : going.filter { !(reach.holders[$0] ?? []).isDisjoint(with: reach.pending) }.sorted()
     }
 
@@ -114,7 +115,7 @@ extension ModifyBatch {
         name.hasPrefix("_") && record(of: name)?.row.type == UserRecord.type
     }
 
-    func record(of name: String) -> StoredRecord? {
+    package func record(of name: String) -> StoredRecord? {
         (reach.followers[name] ?? stored[name] ?? companions[name]).flatMap { $0.isThere || $0.isDamaged ? $0 : nil }
     }
 }

@@ -1,23 +1,24 @@
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The records that depend on the deletions of a batch, as the store tells them, before any rule is asked.
-struct CascadeReach: Sendable {
+package struct CascadeReach: Sendable {
     /// Records outside the batch that may go with its deletions, as stored, by name.
-    var followers: [String: StoredRecord] = [:]
+    package var followers: [String: StoredRecord] = [:]
     /// holders[target]: names of the records that refer to a target with `.deleteSelf`, for each target that was asked
     /// for. Records of the batch count as they were before it.
-    var holders: [String: Set<String>] = [:]
+    package var holders: [String: Set<String>] = [:]
     /// The part of `holders` outside the batch whose creator is not the target's. Only a public database makes the
     /// difference.
     var othersHolders: [String: Set<String>] = [:]
     /// Names of records that may go and that a record beyond the reach has as its parent or refers to with `.validate`.
     var heldOutside: Set<String> = []
     /// Names of records that may go too, and are too many for one transaction. The deletion leaves them to a task.
-    var pending: Set<String> = []
+    package var pending: Set<String> = []
     /// Names of records that may go and that only pending ones hold. They are held where one of those stays.
     var heldByPending: Set<String> = []
     /// Bytes of the records that were read.
-    var bytes = 0
+    package var bytes = 0
 }
 
 /// Finds the reach of a batch, level by level.
@@ -25,9 +26,9 @@ struct CascadeReach: Sendable {
 /// Costs one call for the deletions and the new targets of the batch, two for each level of a cascade, and two at the
 /// end of one that does not fit. A wide level is asked again for records with many holders, some hundreds at a time.
 struct CascadeWalk {
-    let zone: ZoneAddress
+    package let zone: ZoneAddress
     /// The most followers.
-    let room: Int
+    package let room: Int
     /// The most bytes of further followers.
     private var bytesLeft: Int
     /// The most holders that one call asks for on a wide level.
@@ -58,7 +59,7 @@ struct CascadeWalk {
         insideHolders = holders
     }
 
-    static func reach(
+    package static func reach(
         of batch: ModifyBatch, in zone: ZoneAddress, room: Int, bytes: Int = Limits.cascadeBytes, perCall: Int = Limits.dependentsPerCall,
         _ transaction: any ReadTransaction
     ) throws -> CascadeReach {
@@ -195,8 +196,8 @@ struct CascadeWalk {
 extension Dependents {
     /// Whether the target's deletion would leave a link to nothing. In a public database children count through their
     /// `.validate` links, which depend on the creator.
-    func isHeld(inPublic isPublic: Bool) -> Bool { isValidated || isParent && !isPublic }
+    package func isHeld(inPublic isPublic: Bool) -> Bool { isValidated || isParent && !isPublic }
 
     /// Names of all records that go with the target.
-    var holders: [String] { othersOwned.isEmpty ? owned : owned + othersOwned }
+    package var holders: [String] { othersOwned.isEmpty ? owned : owned + othersOwned }
 }

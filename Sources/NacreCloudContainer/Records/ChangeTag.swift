@@ -1,10 +1,12 @@
+import NacreCloudStorage
+
 /// The text of a record's change tag: its change number to the base 36.
 ///
 /// CloudKit shows short strings of digits and lower-case letters. A tag never comes back, not even for a record that
 /// was deleted and made again: a zone made again starts above every number that its database has used. After an older
 /// copy of the data is restored, new numbers belong to another run, and no tag of the lost state is used again.
 enum ChangeTag {
-    static func text(_ number: ChangeNumber) -> String {
+    package static func text(_ number: ChangeNumber) -> String {
         String(unsafeUninitializedCapacity: mostLetters) { write(number, to: $0) }
     }
 
@@ -14,7 +16,7 @@ enum ChangeTag {
     /// Writes the letters of a tag, which are all ASCII.
     /// - Parameter buffer: has room for `mostLetters`.
     /// - Returns: the number of letters written.
-    static func write(_ number: ChangeNumber, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    package static func write(_ number: ChangeNumber, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var count = 0
         // Tags of the first run keep their old form, without a run.
         if number.run > Run.first {

@@ -1,15 +1,17 @@
+import NacreCloudStorage
+
 /// Names of wanted fields. They are compared with the bytes of a record's body, in place.
-struct FieldNames: Hashable, Sendable {
+package struct FieldNames: Hashable, Sendable {
     /// The UTF-8 bytes of the names, each once, ascending.
     private let names: [[UInt8]]
 
-    init(_ names: some Sequence<String>) {
+    package init(_ names: some Sequence<String>) {
         self.names = Set(names.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    var count: Int { names.count }
+    package var count: Int { names.count }
 
-    func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    package func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         var low = 0
         var high = names.count
         while low < high {

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The decision would look at more than it may in its place: at the writer, where other writes wait for it.
@@ -17,8 +19,8 @@ package enum DecisionPlace: Sendable {
 }
 
 /// The bytes of records that a decision may still look at.
-struct Patience: Sendable {
-    private(set) var bytes: Int
+package struct Patience: Sendable {
+    package private(set) var bytes: Int
     private var meter: WorkMeter?
 
     /// The bound of a decision inside a write transaction, while other writes wait.
@@ -27,18 +29,18 @@ struct Patience: Sendable {
     static let endless = Patience(bytes: .max)
 
     /// - Parameter meter: the meter of the request that pays for the bytes, each time that they are looked at.
-    func paid(by meter: WorkMeter?) -> Patience {
+    package func paid(by meter: WorkMeter?) -> Patience {
         var patience = self
         patience.meter = meter
         return patience
     }
 
     /// Bytes to ask of a read that needs at most `most`. One byte above the bound shows that there are too many.
-    func bytes(upTo most: Int) -> Int { bytes < most ? bytes + 1 : most }
+    package func bytes(upTo most: Int) -> Int { bytes < most ? bytes + 1 : most }
 
-    mutating func take(_ rows: [RecordRow]) throws { try take(rows.bodyBytes) }
+    package mutating func take(_ rows: [RecordRow]) throws { try take(rows.bodyBytes) }
 
-    mutating func take(_ more: Int) throws {
+    package mutating func take(_ more: Int) throws {
         meter?.add(bytes: more)
         guard more <= bytes else { throw LongDecision() }
         bytes -= more
@@ -51,7 +53,7 @@ extension ReadTransaction {
     ///
     /// Costs one call of the store each for the zone, the database and the operation, and one for each kind of entries
     /// in a database.
-    func standing(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance? {
+    package func standing(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance? {
         guard let zone = try zones(in: database, named: [name]).first else { return nil }
         var found: [EntryRow] = []
         for (holder, keys) in Dictionary(grouping: keys, by: \.database) {

@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudServerWire
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {

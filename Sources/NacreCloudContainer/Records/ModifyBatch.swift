@@ -1,19 +1,21 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The operations of one request on one zone, decided together. It is a value: it neither reads nor writes a store.
-struct ModifyBatch {
+package struct ModifyBatch {
     /// An operation and the name of its record, which the client chose or the server made.
-    struct Item: Sendable {
-        let name: String
-        let operation: RecordOperation
+    package struct Item: Sendable {
+        package let name: String
+        package let operation: RecordOperation
     }
 
-    let items: [Item]
+    package let items: [Item]
     /// The verdicts on the items, in their order. Settling the batch may change them.
     var verdicts: [RecordVerdict]
     /// Records found in the zone, by name: the batch's own, and those that its records name as parents and targets.
-    let stored: [String: StoredRecord]
-    let places: [String: Int]
+    package let stored: [String: StoredRecord]
+    package let places: [String: Int]
     /// The places of the saves that name a parent, or refer to a record with more than a pointer. Only they depend on
     /// other records.
     let linking: [Int]
@@ -22,9 +24,9 @@ struct ModifyBatch {
     private let extendsSchema: Bool
     /// The database is public: it holds records of many users, and one user's references put no restriction on
     /// another's records.
-    let isPublic: Bool
+    package let isPublic: Bool
     /// The user record name of the caller.
-    let caller: String
+    package let caller: String
     /// Assets that the batch's saves put into records, in the form in which they are kept from now on.
     private(set) var usedAssets: [AssetID: StoredAsset] = [:]
     /// The assets of the request that no record had before.
@@ -32,9 +34,9 @@ struct ModifyBatch {
     /// Stored records that the caller may not read. No rule about other records may reveal that they exist.
     private let hidden: Set<String>
     /// The reach of the batch's deletions. It is known before anything is settled.
-    private(set) var reach = CascadeReach()
+    package private(set) var reach = CascadeReach()
     /// Names of the records that the batch deletes, and of those that go with them. Known once the batch is settled.
-    var going: Set<String> = []
+    package var going: Set<String> = []
     /// The caller's seat in the zone: owner, participant or guest.
     let seat: ZoneSeat
     /// The shares of records that the batch makes, by the names of their roots. Known once the batch is settled.
@@ -49,7 +51,7 @@ struct ModifyBatch {
 
     /// - Parameters:
     ///   - faults: errors of operations that were found before any look-up, by the operation's place.
-    init(_ items: [Item], faults: [Int: ServerError], stored: [String: StoredRecord], in setting: RecordSetting) {
+    package init(_ items: [Item], faults: [Int: ServerError], stored: [String: StoredRecord], in setting: RecordSetting) {
         // Grows with the batch: if two records name a new field, the second must agree with the first.
         let schema = setting.schema
         var setting = setting
@@ -74,7 +76,7 @@ struct ModifyBatch {
     }
 
     /// Makes a batch that deletes records on the server's behalf, without a check of versions or roles.
-    init(deleting records: [StoredRecord], inPublic isPublic: Bool) {
+    package init(deleting records: [StoredRecord], inPublic isPublic: Bool) {
         let items = records.map { record in
             let name = record.row.name
             return Item(name: name, operation: RecordOperation(.forceDelete, RecordChange(recordName: name)))
@@ -124,7 +126,7 @@ struct ModifyBatch {
     }
 
     /// Damaged records that the batch met: their rows are not as they were written.
-    var damaged: [StoredRecord] {
+    package var damaged: [StoredRecord] {
         stored.values.filter(\.isDamaged) + reach.followers.values.filter(\.isDamaged)
     }
 
@@ -146,7 +148,7 @@ struct ModifyBatch {
     ///
     /// One refusal can cause the next (a child whose parent is refused), and the rules are asked again until none does.
     /// Deletions come first: if a batch deletes a parent and gives it a child, the child stays, whatever their order.
-    mutating func settle(within reach: CascadeReach) {
+    package mutating func settle(within reach: CascadeReach) {
         self.reach = reach
         repeat {
             settleDeletions()
@@ -184,7 +186,7 @@ struct ModifyBatch {
     }
 
     /// The links that a save removes, and those that it adds.
-    func links(of save: RecordVerdict.Save) -> (gone: [ReferenceLink], come: [ReferenceLink]) {
+    package func links(of save: RecordVerdict.Save) -> (gone: [ReferenceLink], come: [ReferenceLink]) {
         let live = save.over.flatMap { $0.isLive ? $0 : nil }
         let before = (live?.content.fields.bindingReferences ?? []).links(parent: live?.row.parent, inPublic: isPublic)
         let after = save.references.links(parent: save.parent, inPublic: isPublic)
@@ -198,7 +200,7 @@ struct ModifyBatch {
 
     /// The user record name of a saved record's creator. A role may let other users change the record, and it keeps its
     /// creator.
-    func creator(of save: RecordVerdict.Save) -> String {
+    package func creator(of save: RecordVerdict.Save) -> String {
         save.over.flatMap { $0.isLive ? $0.creator : nil } ?? caller
     }
 
@@ -324,11 +326,11 @@ struct ModifyBatch {
 }
 
 extension RecordVerdict {
-    var isRefused: Bool {
+    package var isRefused: Bool {
         if case .refuse = self { true } else { false }
     }
 
-    var isDelete: Bool {
+    package var isDelete: Bool {
         if case .delete = self { true } else { false }
     }
 

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -33,7 +35,7 @@ extension Cloud {
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, quotas: quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
-        let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
+        let outcome = try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await findingWords(of: modification, in: key, request.zoneID, by: schema.schema) { modification in
                 var turn = Turn.current
                 turn.derivedRows = modification.indexRows(by: schema.schema)
@@ -80,7 +82,7 @@ extension Cloud {
             for texts in texts { words.add(await texts.words()) }
             return words
         }
-        WorkMeter.current?.add(rows: modification.words.count / FoundWords.countAsRow)
+        WorkMeter.current?.add(rows: modification.words.count / IndexKeys.perRow)
         return try await body(modification)
     }
 

@@ -1,34 +1,35 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The part of an answer that a logged operation keeps: the change number of its commit, and the items that failed. A
 /// retry's answer is made from it and the records.
 ///
 /// It is compact because no quota counts it. An operation that saved 400 records leaves twenty bytes. One with 399
 /// failed items leaves less than two thousand.
-struct OperationResult: Equatable, Sendable {
-    static let version: UInt8 = 2
+package struct OperationResult: Equatable, Sendable {
+    package static let version: UInt8 = 2
     /// An older form, with the whole error beside each failure. It is read until its last results expire.
     private static let versionOfWholeErrors: UInt8 = 1
 
-    struct Failure: Equatable, Sendable {
-        var place: Int
-        var error: ServerError
+    package struct Failure: Equatable, Sendable {
+        package var place: Int
+        package var error: ServerError
     }
 
     /// A name that the server made for a record that came without one.
-    struct MadeName: Hashable, Sendable {
-        var place: Int
-        var name: String
+    package struct MadeName: Hashable, Sendable {
+        package var place: Int
+        package var name: String
     }
 
-    var number: ChangeNumber
+    package var number: ChangeNumber
     var madeNames: [MadeName]
-    var failures: [Failure]
+    package var failures: [Failure]
 
     /// The bytes that replace a damaged result. A client that repeats the operation is told that its answer is lost.
-    static let lostBytes: [UInt8] = [0]
+    package static let lostBytes: [UInt8] = [0]
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.write(number)
@@ -102,7 +103,7 @@ struct OperationResult: Equatable, Sendable {
             field: field.isEmpty ? nil : field, remedy: remedy.isEmpty ? nil : remedy)
     }
 
-    init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
+    package init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
         self.number = number
         // A refused record was not made, and needs no name.
         let refused = Set(failures.map(\.place))
@@ -110,7 +111,7 @@ struct OperationResult: Equatable, Sendable {
         self.failures = failures
     }
 
-    init(_ bytes: [UInt8]) throws(StoreError) {
+    package init(_ bytes: [UInt8]) throws(StoreError) {
         do {
             var reader = ByteReader(bytes)
             let version = try reader.byte()

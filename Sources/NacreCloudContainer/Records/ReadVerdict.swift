@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The verdict of the rules on one caller's wish to read one record.
@@ -35,12 +37,12 @@ package struct ReadRule: Sendable {
     }
 
     /// Makes CloudKit's rule for a public database: the grants of a record's type say who may read it.
-    init(_ schema: Schema, _ roles: CallerRoles) {
+    package init(_ schema: Schema, _ roles: CallerRoles) {
         kind = roles.mayAll ? .everything : .roles(schema, roles)
     }
 
     /// Makes the rule for a guest, who sees only the records in these views. No answer reveals that others exist.
-    init(views: Set<FeedView>) {
+    package init(views: Set<FeedView>) {
         kind = .views(views)
     }
 
@@ -48,30 +50,30 @@ package struct ReadRule: Sendable {
     package static let everything = ReadRule(.everything)
 
     /// The rule of a public database whose schema is not known yet. It refuses every record, as a safeguard.
-    static let nothing = ReadRule(.nothing)
+    package static let nothing = ReadRule(.nothing)
 
     /// Replaces `everything` by `nothing` in a public database, until its schema is known. Other rules stay, as do
     /// those of the server and of administrators.
-    func or(ruleOf database: DatabaseKey, for caller: Caller) -> ReadRule {
+    package func or(ruleOf database: DatabaseKey, for caller: Caller) -> ReadRule {
         guard case .everything = kind, database.scope == .public, !caller.isServer, !caller.isAdministrator else { return self }
         return .nothing
     }
 
-    var isEverything: Bool {
+    package var isEverything: Bool {
         if case .everything = kind { true } else { false }
     }
 
     /// The views whose records alone the caller sees; nil: the rule does not go by views.
-    var views: Set<FeedView>? {
+    package var views: Set<FeedView>? {
         if case .views(let views) = kind { views } else { nil }
     }
 
     /// The rule refuses everything until the schema is known.
-    var wantsSchema: Bool {
+    package var wantsSchema: Bool {
         if case .nothing = kind { true } else { false }
     }
 
-    func verdict(on record: StoredRecord, of database: DatabaseKey, by caller: Caller) -> ReadVerdict {
+    package func verdict(on record: StoredRecord, of database: DatabaseKey, by caller: Caller) -> ReadVerdict {
         switch kind {
         case .everything: .whole
         case .nothing: .refuse(.readNotPermitted)
@@ -84,14 +86,14 @@ package struct ReadRule: Sendable {
     }
 
     /// The records of a type that a caller may read, as far as the type alone tells.
-    enum Reach {
+    package enum Reach {
         case all
         /// The verdict differs from record to record.
         case some
         case none
     }
 
-    func reach(ofType type: String) -> Reach {
+    package func reach(ofType type: String) -> Reach {
         switch kind {
         case .everything: return .all
         case .nothing: return .none
@@ -105,7 +107,7 @@ package struct ReadRule: Sendable {
 
 extension StoredRecord {
     /// Whether the caller made the record; false for a damaged one, whose creator is unknown.
-    func isMade(by caller: Caller) -> Bool {
+    package func isMade(by caller: Caller) -> Bool {
         guard !isDamaged, let user = caller.userRecordName else { return false }
         return content.created.userRecordName == user
     }

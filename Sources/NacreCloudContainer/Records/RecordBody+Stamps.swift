@@ -1,5 +1,6 @@
 import NacreCloudServerWire
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The compact form of a record's stamps: when and by which user and device it was made and last changed.
 ///
@@ -24,7 +25,7 @@ extension RecordBody {
         case userDigits = 3
     }
 
-    static func write(_ created: Record.Stamp, changed modified: Record.Stamp, to writer: inout ByteWriter) {
+    package static func write(_ created: Record.Stamp, changed modified: Record.Stamp, to writer: inout ByteWriter) {
         let (maker, changer) = (who(created), who(modified))
         writer.double(created.timestamp.secondsSince2001)
         writer.bytes += maker

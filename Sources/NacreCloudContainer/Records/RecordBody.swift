@@ -1,22 +1,23 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The content of a record beyond the columns of its row.
-struct RecordContent: Equatable, Sendable {
-    var created: Record.Stamp
-    var modified: Record.Stamp
+package struct RecordContent: Equatable, Sendable {
+    package var created: Record.Stamp
+    package var modified: Record.Stamp
     /// The change number with which the record came into being, and entered its owner's feed.
-    var entered: ChangeNumber
-    var fields: RecordFields
+    package var entered: ChangeNumber
+    package var fields: RecordFields
     /// Types of earlier, deleted records with this name. A device that follows one of them learns here that its record
     /// is gone.
     var formerTypes: [String] = []
     /// The state of a share; nil for a record that is none.
-    var sharing: ShareState?
+    package var sharing: ShareState?
     /// The record's places in the views that participants of shares of records see.
-    var shared = SharedPlaces.none
+    package var shared = SharedPlaces.none
 
     /// The content of a record whose body cannot be read.
-    static let unknown = RecordContent(
+    package static let unknown = RecordContent(
         created: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""),
         modified: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""), entered: .zero, fields: RecordFields())
 }
@@ -27,11 +28,11 @@ struct RecordContent: Equatable, Sendable {
 /// version 3 on), `shared` (from version 4 on), fields in the order of their names, CRC-32C. The checksum covers the
 /// body, the row's columns *and* the zone: a flipped bit is found and never served, even one that leads from a key to
 /// the row of another zone or user. Type codes are kept in databases: never reuse one.
-enum RecordBody {
+package enum RecordBody {
     /// Versions of bodies: without former types, as nearly all records; with them; a share of a zone in its first form,
     /// which is read and never written; a record that a share of records shows, and such a share in its first form; a
     /// share.
-    static let version: UInt8 = 1
+    package static let version: UInt8 = 1
     static let versionWithFormerTypes: UInt8 = 2
     private static let versionOfFirstShares: UInt8 = 3
     static let versionOfShared: UInt8 = 4
@@ -42,7 +43,7 @@ enum RecordBody {
     /// The place of the first stamp in a body.
     static let stampsPlace = 1
 
-    static func encode(
+    package static func encode(
         _ content: RecordContent, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> [UInt8] {
         var writer = ByteWriter()
@@ -76,20 +77,20 @@ enum RecordBody {
     /// - Parameter wanted: the fields to read, all when nil.
     /// - Throws: `StoreError.corrupt` when the row is not as it was written, `.newerVersion` when a newer server wrote
     ///   it.
-    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+    package static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try check(row, in: zone)
         return try read(row, only: wanted)
     }
 
     /// Returns the wanted fields only. The others are skipped or not read.
     /// - Throws: as `decode` does.
-    static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
+    package static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
         try fields(of: row, in: zone, only: wanted, keeps: false).fields
     }
 
     /// - Parameter keeps: the body may go into an answer as it is kept, and is read to its end.
     /// - Returns: the wanted fields, and the result of `placeOfPlainFields` where the body was read to its end.
-    static func fields(
+    package static func fields(
         of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames, keeps: Bool
     ) throws(StoreError) -> (fields: RecordFields, plainPlace: Int?) {
         try check(row, in: zone)
@@ -113,7 +114,7 @@ enum RecordBody {
 
     /// Returns the content of a row whose checksum was checked before.
     /// - Parameter wanted: the fields to read, all when nil.
-    static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+    package static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try read(row) { reader throws(MalformedBytes) in
             var content = try contentBeforeFields(&reader, of: row)
             content.fields = try fields(&reader, only: wanted)
@@ -154,19 +155,19 @@ enum RecordBody {
     private static let lostText = "A record's body is lost, and waits to be saved again"
 
     /// Returns the body of a record that the check found damaged. Its content and its parent are lost.
-    static func lost(in zone: ZoneAddress, name: String, type: String, number: ChangeNumber) -> [UInt8] {
+    package static func lost(in zone: ZoneAddress, name: String, type: String, number: ChangeNumber) -> [UInt8] {
         var bytes = [lostMark]
         let sum = checksum(of: bytes[...], in: zone, name: name, type: type, number: number, isTombstone: false, parent: nil)
         withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
         return bytes
     }
 
-    static func isLost(_ damage: StoreError) -> Bool {
+    package static func isLost(_ damage: StoreError) -> Bool {
         damage.text == lostText
     }
 
     /// - Throws: `StoreError.corrupt` when the row is not as it was written.
-    static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
+    package static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
@@ -192,7 +193,7 @@ enum RecordBody {
     }
 
     /// The version of a body without the bit of its stamps; 0 for an empty body.
-    static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
+    package static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
 
     /// Whether the body shows nothing beside stamps and fields, and is not of an earlier form.
     private static func isPlain(_ row: RecordRow) -> Bool { form(of: row) <= versionWithFormerTypes && hasCompactStamps(row) }
@@ -222,7 +223,7 @@ enum RecordBody {
         [versionOfShared, versionOfShares].contains(form(of: row)) ? try SharedPlaces(&reader) : .none
     }
 
-    static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
+    package static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
         try fields(&reader, only: wanted, isWhole: wanted == nil).fields
     }
 
@@ -265,7 +266,9 @@ enum RecordBody {
 
     /// Writes the members of `fields`. A text goes from the body into the answer without a string between.
     /// - Parameter zoneID: the record's zone, which is that of all its references.
-    static func writeFields(_ reader: inout ByteReader, of zoneID: ZoneID, to writer: inout JSONWriter, form: ValueForm) throws(MalformedBytes) {
+    package static func writeFields(_ reader: inout ByteReader, of zoneID: ZoneID, to writer: inout JSONWriter, form: ValueForm)
+        throws(MalformedBytes)
+    {
         for _ in 0..<(try reader.count()) {
             try reader.block { writer.key(utf8: $0) }
             let code = try reader.byte()
@@ -277,7 +280,7 @@ enum RecordBody {
         }
     }
 
-    static func checksum(
+    package static func checksum(
         of body: ArraySlice<UInt8>, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
         var columns = ChecksumWriter(seed: Checksum.crc32c(body))
@@ -310,7 +313,7 @@ enum RecordBody {
 // MARK: - Values
 
 extension RecordBody {
-    static func write(_ value: FieldValue, to writer: inout ByteWriter) {
+    package static func write(_ value: FieldValue, to writer: inout ByteWriter) {
         writer.byte(code(of: value))
         switch value {
         case .string(let value): writer.string(value)

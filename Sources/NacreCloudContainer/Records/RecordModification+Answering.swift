@@ -1,8 +1,9 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 extension RecordModification {
     /// - Parameter saved: the records that the batch's saves made, in the order of the saves.
-    func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
+    package func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
         var response = RecordsResponse(records: [])
         response.records.reserveCapacity(items.count)
         var next = 0
@@ -35,7 +36,7 @@ extension RecordModification {
     ///
     /// A record that was changed since is answered in its newest version, never in a mix of old and new. For one that
     /// was deleted since, the answer is an error.
-    func replay(
+    package func replay(
         _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws -> Outcome {
         let result = try OperationResult(operation, of: log)

@@ -1,31 +1,33 @@
+import NacreCloudAccounts
+import NacreCloudStorage
 import NacreCloudWire
 
 /// One `records/modify` request. Its time, new names and keys are fixed beforehand, and its transaction may run more
 /// than once.
 struct RecordModification: Sendable {
-    struct Outcome: Sendable {
-        var response: RecordsResponse
+    package struct Outcome: Sendable {
+        package var response: RecordsResponse
         /// Something was written that devices which follow the database's feed will read.
         var movedFeed: Bool
         /// Index rows that were added and removed. Each counts as much work as a record.
-        var indexRows = 0
+        package var indexRows = 0
         /// Damaged records that the request met: their rows are not as they were written.
-        var damaged: [StoredRecord] = []
+        package var damaged: [StoredRecord] = []
     }
 
-    let request: RecordsModifyRequest
+    package let request: RecordsModifyRequest
     private let zone: RequestedZone
     /// The GUIDs for the URLs of the shares that the request makes; nil: it makes none.
     private let shareLinks: ShareLinks?
-    let log: OperationLog?
+    package let log: OperationLog?
     private let now: Timestamp
     /// The key that the default zone gets if this is the first save into it.
     private let newZone: Int64
-    let items: [ModifyBatch.Item]
+    package let items: [ModifyBatch.Item]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
     /// Names of the records that the saves refer to with more than a pointer.
-    let targets: Set<String>
+    package let targets: Set<String>
     /// The opened receipts that the saves carry, by their texts.
     private let receipts: [String: AssetReceipt]
     /// The most records that may go with those that the batch deletes.
@@ -35,12 +37,12 @@ struct RecordModification: Sendable {
     /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
     private let handed: HandedTasks
     /// Words of the texts that the request brings, and, where these are long, of the texts that they replace.
-    var words = FoundWords()
+    package var words = FoundWords()
     /// Draws the secrets of one-time URLs.
     private let secret: @Sendable () -> String
 
     /// Index rows that the saves may write, as far as the schema and the found words tell.
-    func indexRows(by schema: Schema) -> Int { words.count / FoundWords.countAsRow + items.indexRows(by: schema) }
+    package func indexRows(by schema: Schema) -> Int { words.count / IndexKeys.perRow + items.indexRows(by: schema) }
 
     private var database: DatabaseID { zone.database.id }
     private var key: DatabaseKey { zone.database.key }
@@ -48,7 +50,7 @@ struct RecordModification: Sendable {
     private var hasFeed: Bool { zone.hasFeed }
     private var isPublic: Bool { key.scope == .public }
 
-    init(
+    package init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
         newZone: Int64, cascadeRoom: Int, quotas: Quotas, handed: HandedTasks, receipt: (String) -> AssetReceipt?,
         name: @escaping @Sendable () -> String
@@ -112,7 +114,7 @@ struct RecordModification: Sendable {
     }
 
     /// - Throws: `LongDecision` where the decision would look at more than `patience` allows.
-    func run(_ transaction: any WriteTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Ending<Outcome> {
+    package func run(_ transaction: any WriteTransaction, with schema: KnownSchema, _ patience: Patience) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: entries(for: schema))
         let decision = try decision(from: advance, schema, patience, transaction) {
@@ -305,7 +307,7 @@ struct RecordModification: Sendable {
         return targets
     }
 
-    func add(
+    package func add(
         _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], within bytes: Int, _ patience: inout Patience,
         _ transaction: any ReadTransaction
     ) throws {

@@ -1,31 +1,32 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its places in the
 /// feeds.
-struct RecordPlan {
-    var zone: ZoneAddress
+package struct RecordPlan {
+    package var zone: ZoneAddress
     /// The commit's change number, which all its records get.
-    var number: ChangeNumber
-    var now: Timestamp
-    var stamp: Record.Stamp
+    package var number: ChangeNumber
+    package var now: Timestamp
+    package var stamp: Record.Stamp
     /// The zone has a feed. The default zone and the public database have none, and do not pay for one.
-    var hasFeed: Bool
-    var isPublic: Bool
+    package var hasFeed: Bool
+    package var isPublic: Bool
     /// The schema, whose indexes decide which index rows a record has.
-    var schema: Schema
+    package var schema: Schema
     /// Words of new and replaced texts, as far as they were found before.
-    var words = FoundWords()
+    package var words = FoundWords()
     /// The change number up to which the zone's tombstones are purged. Departures up to it are dropped too.
-    var forgotten = ChangeNumber.zero
+    package var forgotten = ChangeNumber.zero
     /// The last change number of departures that were dropped because a record had no room. Devices before it must
     /// begin again.
     private(set) var forgets = ChangeNumber.zero
     /// Assets that records had before and have no longer.
-    private(set) var released: Set<AssetID> = []
+    package private(set) var released: Set<AssetID> = []
     /// Index rows by record type, as far as they were asked for.
     private var indexRows: [String: IndexRows] = [:]
 
-    init(zone: ZoneAddress, number: ChangeNumber, now: Timestamp, stamp: Record.Stamp, hasFeed: Bool, isPublic: Bool, schema: Schema) {
+    package init(zone: ZoneAddress, number: ChangeNumber, now: Timestamp, stamp: Record.Stamp, hasFeed: Bool, isPublic: Bool, schema: Schema) {
         self.zone = zone
         self.number = number
         self.now = now
@@ -38,7 +39,7 @@ struct RecordPlan {
     /// - Parameters:
     ///   - links: the links that go and come with the save.
     ///   - position: where the record is shared from now on.
-    mutating func put(
+    package mutating func put(
         _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink]), at position: SharedPosition
     ) -> (put: RecordPut, record: StoredRecord) {
         let live = save.over.flatMap { $0.isLive ? $0 : nil }
@@ -55,7 +56,7 @@ struct RecordPlan {
         return (put, record)
     }
 
-    mutating func put(deleting before: StoredRecord) -> RecordPut {
+    package mutating func put(deleting before: StoredRecord) -> RecordPut {
         let modified = rising(after: before)
         let content = RecordContent(
             created: before.isDamaged ? modified : before.content.created, modified: modified,
@@ -72,7 +73,7 @@ struct RecordPlan {
 
     /// Replaces a damaged record by a lost one, whose columns are sure, at a new place in the feed: every device hears
     /// of it.
-    func put(losing before: StoredRecord) -> RecordPut {
+    package func put(losing before: StoredRecord) -> RecordPut {
         let (name, type) = (before.row.name, before.row.type)
         let row = RecordRow(
             name: name, type: type, number: number, isTombstone: false, parent: nil,
@@ -81,17 +82,17 @@ struct RecordPlan {
     }
 
     /// Puts the same record under a new tag, at a new place in the feed. No index row or link changes.
-    mutating func put(touching before: StoredRecord) -> RecordPut { put(before, at: before.position) }
+    package mutating func put(touching before: StoredRecord) -> RecordPut { put(before, at: before.position) }
 
     /// Puts the same record in another position of its zone's shares.
-    mutating func put(_ before: StoredRecord, at position: SharedPosition) -> RecordPut {
+    package mutating func put(_ before: StoredRecord, at position: SharedPosition) -> RecordPut {
         var content = before.content
         content.shared = shared(before, at: position)
         return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
     }
 
     /// Puts the same record in another view, under its old tag: the owner's devices do not hear of it.
-    mutating func put(moving before: StoredRecord, to view: FeedView?) -> RecordPut {
+    package mutating func put(moving before: StoredRecord, to view: FeedView?) -> RecordPut {
         var content = before.content
         content.shared = shared(before, at: SharedPosition(view: view))
         let row = before.row
@@ -115,7 +116,7 @@ struct RecordPlan {
     }
 
     /// Puts a share with other permissions under a new tag. No index row or link changes.
-    mutating func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
+    package mutating func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
         var content = before.content
         content.sharing = state
         content.shared = shared(before, at: before.position)
@@ -146,7 +147,7 @@ struct RecordPlan {
     }
 
     /// Returns the record's places in the feeds of its zone, its owner's first; none where the zone has no feed.
-    static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
+    package static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
         guard hasFeed else { return [] }
         let entered = record.isDamaged ? record.row.number : record.content.entered
         let own = FeedRow(place: FeedPlace(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)

@@ -1,17 +1,19 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A record as a transaction found it: its row, and the content decoded from the row.
-struct StoredRecord: Equatable, Sendable {
-    var row: RecordRow
+package struct StoredRecord: Equatable, Sendable {
+    package var row: RecordRow
     /// The content of the row's body; without fields where the record is damaged.
-    var content: RecordContent
+    package var content: RecordContent
     /// The error of a damaged record, whose row is not as it was written; nil for a sound one. Only a damaged record's
     /// name is sure.
-    private(set) var damage: StoreError?
+    package private(set) var damage: StoreError?
     /// Bytes of the body in the store, even where `row.body` was dropped.
     private let bodyBytes: Int
 
-    init(row: RecordRow, content: RecordContent) {
+    package init(row: RecordRow, content: RecordContent) {
         self.row = row
         self.content = content
         bodyBytes = row.body.count
@@ -19,7 +21,7 @@ struct StoredRecord: Equatable, Sendable {
 
     /// - Parameter wanted: the only fields to decode. The body is dropped then: the record takes little memory, and
     ///   cannot be written again. nil: all of it.
-    init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) {
+    package init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) {
         self.row = row
         bodyBytes = row.body.count
         do {
@@ -32,35 +34,44 @@ struct StoredRecord: Equatable, Sendable {
     }
 
     /// The record exists, and its row is as it was written.
-    var isLive: Bool { isThere && !isDamaged }
-    var isDamaged: Bool { damage != nil }
+    package var isLive: Bool { isThere && !isDamaged }
+    package var isDamaged: Bool { damage != nil }
     /// The check found the record damaged: its columns are sure, and nothing more.
-    var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
+    package var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
     /// The record exists, damaged or not, and others may refer to it.
-    var isThere: Bool { !row.isTombstone }
+    package var isThere: Bool { !row.isTombstone }
     /// Bytes that count for the quota of the database: the body and the files of the assets.
-    var countedBytes: Int { isThere ? bodyBytes + assetBytes : 0 }
+    package var countedBytes: Int { isThere ? bodyBytes + assetBytes : 0 }
     /// Bytes of the files of the record's assets.
-    var assetBytes: Int { Int(clamping: content.fields.assetBytes) }
+    package var assetBytes: Int { Int(clamping: content.fields.assetBytes) }
+}
+
+extension StoreClient {
+    /// Reports damaged records that a request met to the server's log.
+    package func tell(_ damaged: [StoredRecord], of key: DatabaseKey, _ zoneID: ZoneID) {
+        for record in damaged.sorted(by: { ByteOrder.compare($0.row.name, $1.row.name) < 0 }) {
+            if let damage = record.damage { failed(damage.met(in: key, zoneID.zoneName)) }
+        }
+    }
 }
 
 /// The verdict of the rules on one operation on one record.
-enum RecordVerdict: Equatable, Sendable {
+package enum RecordVerdict: Equatable, Sendable {
     /// The record's next state.
-    struct Save: Equatable, Sendable {
-        let type: String
-        let parent: String?
-        let fields: RecordFields
+    package struct Save: Equatable, Sendable {
+        package let type: String
+        package let parent: String?
+        package let fields: RecordFields
         /// The references in `fields` that do more than point.
-        let references: [BindingReference]
+        package let references: [BindingReference]
         /// The record or tombstone that the save replaces; nil: the zone has no row with the name.
-        let over: StoredRecord?
+        package let over: StoredRecord?
         /// The permissions of a share from now on; nil for a record that is no share.
-        let sharing: ShareState?
+        package let sharing: ShareState?
         /// The schema lacks the record's type, or some of its fields.
         var extendsSchema = false
 
-        init(type: String, parent: String?, fields: RecordFields, sharing: ShareState? = nil, over: StoredRecord?) {
+        package init(type: String, parent: String?, fields: RecordFields, sharing: ShareState? = nil, over: StoredRecord?) {
             self.type = type
             self.parent = parent
             self.fields = fields
@@ -70,7 +81,7 @@ enum RecordVerdict: Equatable, Sendable {
         }
 
         /// Names of the records whose deletion takes this one along.
-        var owners: Set<String> { references.owners }
+        package var owners: Set<String> { references.owners }
     }
 
     case save(Save)
@@ -81,37 +92,37 @@ enum RecordVerdict: Equatable, Sendable {
 }
 
 /// The database, caller and time of an operation, as far as the verdict depends on them.
-struct RecordSetting: Sendable {
-    var scope: DatabaseKey.Scope
-    var environment: DatabaseKey.Environment
-    var caller: Caller
+package struct RecordSetting: Sendable {
+    package var scope: DatabaseKey.Scope
+    package var environment: DatabaseKey.Environment
+    package var caller: Caller
     /// The client is shown times below a millisecond and the keys of encrypted values.
     var seesDetails = true
-    var schema = Schema()
+    package var schema = Schema()
     /// The caller's roles that the schema declares.
     var customRoles: Set<String> = []
     /// Assets that the request brings.
-    var assets = SentAssets()
+    package var assets = SentAssets()
     /// The caller's seat in the zone: owner, participant or guest.
     var seat = ZoneSeat.owner
     /// CloudKit: zones with a feed can be shared, and no others.
-    var hasFeed = true
+    package var hasFeed = true
     /// The GUIDs in the URLs of the shares that the request may make, by the record at the root; nil: the whole zone.
     var shareGUIDs: [String?: String] = [:]
     /// The user record name of the database's owner.
-    var owner = ""
+    package var owner = ""
     /// The time at which participants are added to a share.
-    var now = Timestamp(secondsSince2001: 0)
+    package var now = Timestamp(secondsSince2001: 0)
     /// Draws the secret of a one-time URL that has to change; nil: the URL leads nowhere then.
-    var secret: @Sendable () -> String? = { nil }
+    package var secret: @Sendable () -> String? = { nil }
 
     /// The caller's permissions on a record that exists.
-    func permissions(on record: StoredRecord) -> Permissions {
+    package func permissions(on record: StoredRecord) -> Permissions {
         permissions(on: record.row.type, asCreator: record.isMade(by: caller))
     }
 
     /// Names of the stored records that the caller may not read.
-    func hidden(of stored: [String: StoredRecord]) -> Set<String> {
+    package func hidden(of stored: [String: StoredRecord]) -> Set<String> {
         if case .guest = seat { return Set(stored.lazy.filter { self.hides($0.value) }.map(\.key)) }
         guard scope == .public else { return [] }
         return Set(stored.lazy.filter { !permissions(on: $0.value).contains(.read) }.map(\.key))
@@ -119,13 +130,13 @@ struct RecordSetting: Sendable {
 
     /// Whether a record is hidden from a guest, who sees only what shares of records show. A damaged one is: its view
     /// is unknown.
-    func hides(_ record: StoredRecord) -> Bool {
+    package func hides(_ record: StoredRecord) -> Bool {
         record.isThere && seat.access(to: record.content.shared.view) == nil
     }
 
     /// The caller's permissions on records of a type. CloudKit: roles are for public databases. A private database is
     /// its owner's.
-    func permissions(on type: String, asCreator: Bool) -> Permissions {
+    package func permissions(on type: String, asCreator: Bool) -> Permissions {
         guard scope == .public else { return [.read, .create, .write] }
         return schema.permissions(of: CallerRoles(caller, custom: customRoles), on: type, asCreator: asCreator)
     }
@@ -137,7 +148,7 @@ extension RecordVerdict {
     ///
     /// - Parameters:
     ///   - found: the record with that name: live, damaged, a tombstone, or nil.
-    init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
+    package init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
         let isHidden = found.map(setting.hides) ?? false
         if isHidden, let fault = setting.seat.mayWrite ? Self.faultOfTakenName(operation) : nil {
             self = .refuse(fault)

@@ -1,8 +1,10 @@
+import NacreCloudAccounts
+import NacreCloudStorage
 import NacreCloudWire
 
 /// Checks of a request before anything is looked up.
 enum RequestShape {
-    static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
+    package static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
         if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
         let readable = request.operations.compactMap { try? $0.get() }
         let names = request.operations.compactMap { operation in
@@ -18,19 +20,19 @@ enum RequestShape {
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
     }
 
-    static func fault(count: Int, field: String, by caller: Caller) -> ServerError? {
+    package static func fault(count: Int, field: String, by caller: Caller) -> ServerError? {
         if count == 0 { return .missing(field) }
         return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
     }
 
     /// Returns the error of repeated names. On this server: a request names a thing once, and a short request has no
     /// long answer. See `docs/decisions/records-answers.md`.
-    static func fault(ofNames names: [String], field: String) -> ServerError? {
+    package static func fault(ofNames names: [String], field: String) -> ServerError? {
         Set(names).count == names.count ? nil : .repeatedName(field: field)
     }
 
     /// Returns the error of repeated zones, however their owner is spelled.
-    static func fault(ofZones zones: [ZoneID], field: String, in database: DatabaseKey, by caller: Caller) -> ServerError? {
+    package static func fault(ofZones zones: [ZoneID], field: String, in database: DatabaseKey, by caller: Caller) -> ServerError? {
         struct Zone: Hashable {
             var name: String
             /// The owner's user record name; nil: the owner of the database.
@@ -40,7 +42,7 @@ enum RequestShape {
         return Set(named).count == named.count ? nil : .repeatedName(field: field)
     }
 
-    static func fault(of request: RequestExtension) -> ServerError? {
+    package static func fault(of request: RequestExtension) -> ServerError? {
         if let id = request.operationID, id.isEmpty || id.utf8.count > Limits.operationIDCharacters {
             return .badValue(
                 "nacre.operationID", "invalid operation ID",
@@ -53,7 +55,7 @@ enum RequestShape {
         return nil
     }
 
-    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller) -> ServerError? {
+    package static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller) -> ServerError? {
         if let name = operation.change.recordName {
             if let fault = Names.recordNameFault(name, field: "recordName", mayBeUser: zoneID.isDefault) { return fault }
         } else if operation.type.isDelete || operation.type == .update || operation.type == .replace {

@@ -1,23 +1,25 @@
+package import NacreCloudAccounts
 import NacreCloudServerWire
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 // The form in which answers show records, and its meaning when a client sends it back. See
 // `docs/decisions/records-answers.md`.
 
 /// Shows the records of a zone to a caller. Everything that answers contain of a record is made here.
-struct ShownRecords: Sendable {
+package struct ShownRecords: Sendable {
     /// The zone, as answers name it.
-    let zoneID: ZoneID
-    let database: DatabaseKey
-    let caller: Caller
-    let rule: ReadRule
-    let databaseID: DatabaseID
+    package let zoneID: ZoneID
+    package let database: DatabaseKey
+    package let caller: Caller
+    package let rule: ReadRule
+    package let databaseID: DatabaseID
     /// Makes the URLs of assets.
-    let links: AssetLinks
+    package let links: AssetLinks
 
     /// Shows a live record that was not asked for by name; nil where the caller may not read it.
     /// - Parameter keys: the wanted fields; nil for all.
-    func record(_ stored: StoredRecord, keys: [String]?) -> Record? {
+    package func record(_ stored: StoredRecord, keys: [String]?) -> Record? {
         guard case .whole = rule.verdict(on: stored, of: database, by: caller) else { return nil }
         return shown(stored, fields: stored.content.fields.only(keys))
     }
@@ -26,24 +28,24 @@ struct ShownRecords: Sendable {
     ///
     /// - Parameter wanted: `keys`.
     /// - Throws: as `RecordBody.read` does.
-    func record(_ row: RecordRow, keys: [String]?, _ wanted: FieldNames?) throws(StoreError) -> Record? {
+    package func record(_ row: RecordRow, keys: [String]?, _ wanted: FieldNames?) throws(StoreError) -> Record? {
         record(StoredRecord(row: row, content: try RecordBody.read(row, only: wanted)), keys: keys)
     }
 
     /// Whether a record goes into a page as it is kept: a small one of which everything is shown.
-    func keeps(_ row: RecordRow, keys: [String]?) -> Bool {
+    package func keeps(_ row: RecordRow, keys: [String]?) -> Bool {
         keys == nil && showsAll && row.body.count <= Limits.smallBodyBytes
     }
 
     /// Whether the caller sees everything in the zone.
     var showsAll: Bool { rule.isEverything }
 
-    func shows(_ stored: StoredRecord) -> Bool {
+    package func shows(_ stored: StoredRecord) -> Bool {
         rule.verdict(on: stored, of: database, by: caller) == .whole
     }
 
     /// Answers for a record that was asked for by name.
-    func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
+    package func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
         guard let stored else { return .failure(recordName: name, .recordNotFound) }
         // The readers of a damaged record are unknown: a guest does not learn that it exists.
         if stored.isDamaged { return .failure(recordName: name, rule.views == nil ? .recordDamaged : .recordNotFound) }
@@ -56,7 +58,7 @@ struct ShownRecords: Sendable {
 
     /// Answers for a record that the caller has just saved, or asks about again after a save. A caller who may not read
     /// it gets its new tag and no field; after another user's change, an error.
-    func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
+    package func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
         switch rule.verdict(on: stored, of: database, by: caller) {
         case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
         case .refuse(let error):
@@ -73,7 +75,7 @@ struct ShownRecords: Sendable {
 
     /// Answers for a record that the caller has just deleted, or that was not there. Its type is told to a caller who
     /// may read it, or might have.
-    func deleted(_ stored: StoredRecord?, named name: String) -> RecordResult {
+    package func deleted(_ stored: StoredRecord?, named name: String) -> RecordResult {
         guard let stored, case .whole = rule.verdict(on: stored, of: database, by: caller) else {
             return .deleted(Tombstone(recordName: name, recordType: nil))
         }
@@ -82,7 +84,7 @@ struct ShownRecords: Sendable {
 
     /// Adds the stored record to a conflict that the caller may read. CloudKit: a conflict comes with the server's
     /// record.
-    func error(_ error: ServerError, on stored: StoredRecord?) -> ServerError {
+    package func error(_ error: ServerError, on stored: StoredRecord?) -> ServerError {
         guard error.code == .conflict, let stored, stored.isLive, let record = record(stored, keys: nil) else { return error }
         var error = error
         error.serverRecord = Box(record)
@@ -136,7 +138,7 @@ extension RecordFields {
 
     /// Replaces values by stored ones that show the same: a client that is not shown all of a value does not mean to
     /// change it.
-    mutating func restore(from there: RecordFields) {
+    package mutating func restore(from there: RecordFields) {
         for place in entries.indices where entries[place].value.mayHideMore {
             guard let value = there[entries[place].name], entries[place].value.showsAs(value) else { continue }
             self[entries[place].name] = value

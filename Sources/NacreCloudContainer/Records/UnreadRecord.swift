@@ -1,13 +1,14 @@
-import NacreCloudServerWire
-import NacreCloudWire
+package import NacreCloudServerWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A record of an answer, still in its binary form. Its checksum is right and it was read through once: reading it
 /// again cannot fail. See `docs/decisions/records-answers.md`.
-struct UnreadRecord: Sendable {
-    let row: RecordRow
+package struct UnreadRecord: Sendable {
+    package let row: RecordRow
     /// The place in the body where the fields begin.
     let fieldsPlace: Int
-    let zone: UnreadZone
+    package let zone: UnreadZone
 
     /// Returns nil for a record that is not shown exactly as it is kept and has to be decoded: an asset is shown with
     /// its URL, and a share for its caller.
@@ -16,7 +17,7 @@ struct UnreadRecord: Sendable {
     ///   - row: its checksum was checked before.
     ///   - place: where its fields begin; nil: it was not read through before.
     /// - Throws: as `RecordBody.read` does.
-    init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
+    package init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
         let known: Int? = if let place { place } else { try RecordBody.placeOfPlainFields(row) }
         guard let known else { return nil }
         self.row = row
@@ -26,7 +27,7 @@ struct UnreadRecord: Sendable {
 
     /// Makes an unread record of a row that was just found. Returns nil also for a damaged or large record, and where
     /// the caller does not see everything.
-    init?(found row: RecordRow, at address: ZoneAddress, of zone: UnreadZone) {
+    package init?(found row: RecordRow, at address: ZoneAddress, of zone: UnreadZone) {
         guard !row.isTombstone, zone.showing.keeps(row, keys: nil), (try? RecordBody.check(row, in: address)) != nil,
             let record = try? UnreadRecord(row, of: zone)
         else { return nil }
@@ -34,24 +35,24 @@ struct UnreadRecord: Sendable {
     }
 
     /// Bytes of the fields as they are kept.
-    var valueBytes: Int { row.body.count - fieldsPlace - RecordBody.checksumBytes }
+    package var valueBytes: Int { row.body.count - fieldsPlace - RecordBody.checksumBytes }
 }
 
 /// The zone of an answer's unread records, and how they are shown.
-final class UnreadZone: Sendable {
-    let showing: ShownRecords
+package final class UnreadZone: Sendable {
+    package let showing: ShownRecords
 
-    init(_ showing: ShownRecords) {
+    package init(_ showing: ShownRecords) {
         self.showing = showing
     }
 }
 
 extension UnreadRecord: AnsweredRecord {
-    var recordName: String { row.name }
-    var recordType: String { row.type }
-    var sharing: Box<ShareDetails>? { nil }
+    package var recordName: String { row.name }
+    package var recordType: String { row.type }
+    package var sharing: Box<ShareDetails>? { nil }
 
-    func writeFields(to writer: inout JSONWriter, form: ValueForm) {
+    package func writeFields(to writer: inout JSONWriter, form: ValueForm) {
         writer.key("fields")
         writer.beginObject()
         var reader = ByteReader(row.body, droppingFirst: fieldsPlace, last: RecordBody.checksumBytes)
@@ -59,17 +60,17 @@ extension UnreadRecord: AnsweredRecord {
         writer.endObject()
     }
 
-    func writeChangeTag(to writer: inout JSONWriter) {
+    package func writeChangeTag(to writer: inout JSONWriter) {
         writer.string(ascii: ChangeTag.mostLetters) { ChangeTag.write(row.number, to: $0) }
     }
 
-    func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp) {
+    package func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp) {
         var reader = ByteReader(row.body, droppingFirst: RecordBody.stampsPlace, last: RecordBody.checksumBytes)
         let unknown = RecordContent.unknown.created.timestamp
         return (try? RecordBody.writeCompactStamps(&reader, to: &writer, &repeated)) ?? (unknown, unknown)
     }
 
-    func writeLinks(to writer: inout JSONWriter, details: Bool) {
+    package func writeLinks(to writer: inout JSONWriter, details: Bool) {
         guard let parent = row.parent else { return }
         writer.key("parent")
         Reference(recordName: parent, action: .none, zoneID: zone.showing.zoneID).writeLink(to: &writer, asAnswer: true)
@@ -77,7 +78,7 @@ extension UnreadRecord: AnsweredRecord {
 }
 
 /// The records of a page, in its order.
-struct PagedRecords: RecordPage {
+package struct PagedRecords: RecordPage {
     private enum Entry: Sendable {
         case read(Box<Record>)
         case unread(UnreadRecord)
@@ -86,29 +87,29 @@ struct PagedRecords: RecordPage {
     }
 
     private var entries: [Entry] = []
-    private(set) var valueBytes = 0
+    package private(set) var valueBytes = 0
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
-    mutating func reserve(_ count: Int) {
+    package mutating func reserve(_ count: Int) {
         entries.reserveCapacity(count)
     }
 
-    mutating func append(_ record: UnreadRecord) {
+    package mutating func append(_ record: UnreadRecord) {
         entries.append(.unread(record))
         valueBytes += record.valueBytes
     }
 
-    mutating func append(_ record: Record) {
+    package mutating func append(_ record: Record) {
         entries.append(.read(Box(record)))
         valueBytes += record.fields.byteCount
     }
 
-    mutating func append(_ result: RecordResult) {
+    package mutating func append(_ result: RecordResult) {
         if case .record(let record) = result { append(record) } else { entries.append(.other(result)) }
     }
 
-    var all: [RecordResult] {
+    package var all: [RecordResult] {
         entries.compactMap { entry in
             switch entry {
             case .read(let record): .record(record.value)
@@ -119,7 +120,7 @@ struct PagedRecords: RecordPage {
         }
     }
 
-    func write(to writer: inout JSONWriter, form: AnswerForm) {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
         var repeated = RepeatedMembers()
         for place in entries.indices {
             switch entries[place] {

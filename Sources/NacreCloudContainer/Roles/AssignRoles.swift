@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// A user with assigned roles. A server-to-server key is represented by its own user.
@@ -7,7 +9,7 @@ package struct RoleHolder: Hashable, Sendable {
     package var roles: [String]
 }
 
-extension Registry {
+extension Schemas {
     /// The roles that a schema declares, in the order of their declaration, without CloudKit's own.
     package func roles(of container: String, _ environment: DatabaseKey.Environment) async throws -> [String] {
         try await administeredSchema(of: container, environment).rolesInOrder
@@ -20,7 +22,7 @@ extension Registry {
     package func roleHolders(
         of container: String, _ environment: DatabaseKey.Environment, after last: String?
     ) async throws -> (page: [RoleHolder], next: String?) {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         return try await read(of: container, environment) { known, transaction in
             let rows = try transaction.entries(in: known.database, .roleAssignment, after: last, limit: Limits.resultsPerPage)
             let page = try rows.map { RoleHolder(user: $0.key.key, roles: known.schema.roles(of: try RoleAssignmentEntry($0))) }
@@ -47,8 +49,8 @@ extension Registry {
     }
 
     /// Removes all roles of a deleted user.
-    func forgetRoles(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
-        try await write(.schema(container: container, environment)) { database, now, transaction in
+    package func forgetRoles(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
+        try await registry.write(.schema(container: container, environment)) { database, now, transaction in
             guard try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now) != nil else { return .rollback(()) }
             try transaction.remove([EntryKey(database, .roleAssignment, user)])
             try transaction.noteAssignment(in: database, at: now)
@@ -60,8 +62,8 @@ extension Registry {
         of user: String, in container: String, _ environment: DatabaseKey.Environment,
         _ change: @escaping @Sendable (inout Set<Int64>, Schema) throws -> Void
     ) async throws -> RoleHolder {
-        try await requireContainer(container)
-        return try await write(.schema(container: container, environment)) { database, now, transaction in
+        try await registry.requireContainer(container)
+        return try await registry.write(.schema(container: container, environment)) { database, now, transaction in
             let schema = try transaction.schema(in: database)
             let before = try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now)?.roles ?? []
             // Roles that no longer exist are dropped with the first change.

@@ -1,15 +1,17 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 import NacreLocks
 
 /// The security roles of a caller, except `_creator`, which depends on the record.
 package struct CallerRoles: Hashable, Sendable {
-    let isSignedIn: Bool
+    package let isSignedIn: Bool
     /// The schema's own roles that an administrator assigned.
-    let custom: Set<String>
+    package let custom: Set<String>
     /// Whether the caller administrates the container, and no grant binds it.
     let mayAll: Bool
 
-    init(_ caller: Caller, custom: Set<String> = []) {
+    package init(_ caller: Caller, custom: Set<String> = []) {
         isSignedIn = caller.userRecordName != nil
         self.custom = custom
         mayAll = caller.isAdministrator
@@ -32,9 +34,9 @@ package final class AssignmentMemory: Sendable, Hashable {
     /// Users remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 20_000
 
-    func roles(of user: String) -> Set<String>? { users.withLock { $0[user] } }
+    package func roles(of user: String) -> Set<String>? { users.withLock { $0[user] } }
 
-    func learn(_ roles: Set<String>, of user: String) {
+    package func learn(_ roles: Set<String>, of user: String) {
         users.withLock { users in
             if users.count >= Self.remembered { users.removeAll() }
             users[user] = roles
@@ -47,7 +49,7 @@ package final class AssignmentMemory: Sendable, Hashable {
 
 extension RoleAssignmentEntry {
     /// Decodes faster than other entries: each request of a user in a public database reads one.
-    init(_ row: EntryRow) throws(StoreError) {
+    package init(_ row: EntryRow) throws(StoreError) {
         do {
             self.init(roles: try row.value.withUnsafeBytes { bytes throws(JSONError) in try Self.roles(bytes) })
         } catch {
@@ -74,7 +76,7 @@ extension RoleAssignmentEntry {
 
 extension Schema {
     /// The permissions of a caller on records of a type.
-    func permissions(of roles: CallerRoles, on type: String, asCreator: Bool) -> Permissions {
+    package func permissions(of roles: CallerRoles, on type: String, asCreator: Bool) -> Permissions {
         let grants = types[type]?.ownGrants ?? .defaults(of: type)
         return grants.permissions(of: roles, asCreator: asCreator)
     }
@@ -89,7 +91,7 @@ extension Schema {
     }
 
     /// The schema's own roles that have these numbers.
-    func roles(numbered numbers: [Int64]) -> Set<String> {
+    package func roles(numbered numbers: [Int64]) -> Set<String> {
         Set(roles.lazy.filter { numbers.contains($0.value) }.map(\.key))
     }
 }
@@ -103,13 +105,13 @@ extension KnownSchema {
 
     /// The roles of a caller, from entries that a transaction has read.
     /// - Parameter entries: The result of a read that included `assignmentKey`.
-    func roles(of caller: Caller, by entries: [EntryRow]) throws -> CallerRoles {
+    package func roles(of caller: Caller, by entries: [EntryRow]) throws -> CallerRoles {
         guard let key = assignmentKey(of: caller), let row = entries.first(where: { $0.key == key }) else { return CallerRoles(caller) }
         return CallerRoles(caller, custom: schema.roles(numbered: try RoleAssignmentEntry(row).roles))
     }
 
     /// The roles of a caller. Costs no call of the store if they were read before under this version of the schema.
-    func roles(of caller: Caller, _ transaction: any ReadTransaction) throws -> CallerRoles {
+    package func roles(of caller: Caller, _ transaction: any ReadTransaction) throws -> CallerRoles {
         guard let key = assignmentKey(of: caller) else { return CallerRoles(caller) }
         if let known = schema.assignments.roles(of: key.key) { return CallerRoles(caller, custom: known) }
         let found = try roles(of: caller, by: transaction.entries(in: key.database, key.kind, keys: [key.key]))

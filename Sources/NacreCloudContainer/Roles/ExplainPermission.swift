@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The decision on a caller's permission in a public database, and its reasons.
@@ -26,7 +28,7 @@ extension Cloud {
         try await registry.requireContainer(container)
         let key = DatabaseKey(container: container, environment: environment, scope: .public, owner: "")
         let database = try await databaseID(key)
-        return try await registry.read(of: container, environment, met: key, zone: .defaultZone) { known, transaction in
+        return try await schemas.read(of: container, environment, met: key, zone: .defaultZone) { known, transaction in
             let zone = try transaction.zones(in: database, named: [ZoneID.defaultZoneName]).first
             let row = try record.flatMap { name in try zone.flatMap { try transaction.records(in: $0.address, named: [name]).first } }
             let stored = row.flatMap { row in zone.map { StoredRecord(row, in: $0.address, only: FieldNames([])) } }

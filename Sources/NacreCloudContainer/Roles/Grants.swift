@@ -1,3 +1,5 @@
+import NacreCloudStorage
+
 /// The permissions of security roles on records of one type. They count only in the public database: private data
 /// belong to their owner.
 ///
@@ -65,13 +67,13 @@ package struct Grants: Hashable, Sendable {
         (Self.builtInRoles.filter { !self[$0].isEmpty } + custom.keys).sorted { ByteOrder.compare($0, $1) < 0 }
     }
 
-    var isEmpty: Bool { world.isEmpty && signedIn.isEmpty && creator.isEmpty && custom.isEmpty }
+    package var isEmpty: Bool { world.isEmpty && signedIn.isEmpty && creator.isEmpty && custom.isEmpty }
 
     /// The permissions of a caller on a record of the type: the union over its roles. Allocates nothing.
     ///
     /// CloudKit: a caller who is not signed in can only read, whatever `_world` is granted.
     /// - Parameter asCreator: Whether the caller made the record; false for a record that does not exist yet.
-    func permissions(of roles: CallerRoles, asCreator: Bool) -> Permissions {
+    package func permissions(of roles: CallerRoles, asCreator: Bool) -> Permissions {
         if roles.mayAll { return [.read, .create, .write] }
         guard roles.isSignedIn else { return world.intersection(.read) }
         var all = world.union(signedIn)

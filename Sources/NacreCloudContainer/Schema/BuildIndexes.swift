@@ -1,4 +1,5 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that writes the rows of new indexes for older records.
 ///
@@ -8,23 +9,23 @@ import NacreCloudWire
 ///
 /// Each chunk locks its zone, so that no save comes between its reads and its writes. The first one writes into the
 /// zone's row which indexes exist now. From then on a save in that zone fails unless it knows these indexes.
-struct BuildIndexes: TaskHandler {
+package struct BuildIndexes: TaskHandler {
     private var build: IndexProgress
     /// The walk for the schema as it was last read; nil: the schema must be read first.
     private var walk: IndexWalk?
 
     /// Makes the task. Two builds of one schema are one: the later one starts over, with the indexes of both.
-    static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
+    package static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .buildIndexes, "build"), payload: [], due: due)
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         build = try IndexProgress(task)
     }
 
-    var payload: [UInt8] { build.payload }
+    package var payload: [UInt8] { build.payload }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let walk = try await known(turn)
         if !walk.indexRows.isEmpty {
             let from = build
@@ -60,7 +61,7 @@ struct BuildIndexes: TaskHandler {
         return made
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         task(in: row.key.database, due: now)
     }
 }
@@ -70,7 +71,7 @@ extension Cloud {
     fileprivate func finish(_ build: IndexProgress, _ task: TaskKey) async throws {
         let database = task.database
         let now = clock()
-        let known = registry.schemas[database]
+        let known = schemas.memory[database]
         let schema = try await store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
             let before = try transaction.schema(in: database, knowing: known)
@@ -78,7 +79,7 @@ extension Cloud {
             after.finishBuilding(build.indexes)
             return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task))
         }
-        registry.schemas.learn(schema, of: database)
+        schemas.memory.learn(schema, of: database)
         // Queries may wait for these indexes.
         committed(database)
     }
@@ -86,13 +87,13 @@ extension Cloud {
 
 /// The walk of an index build: the rows that each step writes, and the place where the next step begins.
 struct IndexWalk: Sendable {
-    let container: String
-    let environment: DatabaseKey.Environment
-    let schema: KnownSchema
+    package let container: String
+    package let environment: DatabaseKey.Environment
+    package let schema: KnownSchema
     /// indexRows[recordType]: the types with indexes to build, with those indexes alone.
-    let indexRows: [String: IndexRows]
+    package let indexRows: [String: IndexRows]
 
-    init(container: String, environment: DatabaseKey.Environment, schema: KnownSchema, indexes: Set<IndexID>) {
+    package init(container: String, environment: DatabaseKey.Environment, schema: KnownSchema, indexes: Set<IndexID>) {
         self.container = container
         self.environment = environment
         self.schema = schema
@@ -102,7 +103,7 @@ struct IndexWalk: Sendable {
     /// Does one chunk of records.
     /// - Returns: the place where the next step begins, and whether the walk is done; nil if the schema has changed and
     ///   the walk must be made anew.
-    func step(from build: IndexProgress, _ transaction: any WriteTransaction) throws -> Ending<(IndexProgress, Bool)?> {
+    package func step(from build: IndexProgress, _ transaction: any WriteTransaction) throws -> Ending<(IndexProgress, Bool)?> {
         // This check may see an older state. The number in the zone's row is what keeps an index complete.
         guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
         var next = build

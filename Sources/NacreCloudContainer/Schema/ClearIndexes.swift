@@ -1,25 +1,26 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that removes the rows of indexes that a schema no longer has, in all zones of the container's environment.
 ///
 /// Queries ignore these indexes and saves do not write their rows: they only take disk space. A second run finds none.
-struct ClearIndexes: TaskHandler {
+package struct ClearIndexes: TaskHandler {
     private var progress: IndexProgress
     /// The schema as it was last read, and the database key it belongs to; nil: it must be read first.
     private var known: (key: DatabaseKey, schema: Schema)?
 
     /// - Parameter version: the version of the schema without the indexes. Each version has a task of its own.
-    static func task(for indexes: Set<IndexID>, since version: Int64, in schema: DatabaseID, due: Timestamp) -> TaskRow {
+    package static func task(for indexes: Set<IndexID>, since version: Int64, in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .clearIndexes, String(version)), payload: IndexProgress(of: indexes).payload, due: due)
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         progress = try IndexProgress(task)
     }
 
-    var payload: [UInt8] { progress.payload }
+    package var payload: [UInt8] { progress.payload }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let place = turn.key.database
         if known == nil { known = try await turn.schema() }
         guard let (key, schema) = known else { return true }
@@ -62,7 +63,7 @@ struct ClearIndexes: TaskHandler {
         return hits.map { .index(zone, IndexEntry(index: spans[$0.span].index, key: $0.place.key), name: $0.place.name) }
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         nil
     }
 }

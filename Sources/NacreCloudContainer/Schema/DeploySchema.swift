@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// One thing that a schema gains in a deployment.
@@ -35,14 +37,14 @@ package struct SchemaDeployment: Equatable, Sendable {
     package var broken: [BrokenQuery] = []
 }
 
-extension Registry {
+extension Schemas {
     /// Adds everything that the development schema has to production. CloudKit: types, fields and indexes are promoted,
     /// records are not; what is deployed stays. A second deployment changes nothing.
     ///
     /// - Parameter isDryRun: only returns what would be added, and everything that would be refused.
     /// - Throws: the first refusal, unless it is a dry run.
     package func deploySchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaDeployment {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         let development = try await schema(of: container, .development)
         let queries = try await recordedQueries(of: container, .production)
         return try await changeSchema(of: container, .production, noting: SchemaNote(kind: .deploy, author: author)) { production in
@@ -65,7 +67,7 @@ extension Schema {
     ///
     /// A deployment is complete or does nothing: one refused field stops all of it.
     /// - Returns: the gains, in the order of types and fields.
-    mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
+    package mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
         let (deployment, next) = deployment(of: source)
         if let refusal = deployment.refusals.first { throw refusal }
         self = next
@@ -73,7 +75,7 @@ extension Schema {
     }
 
     /// Returns the gains and refusals of a deployment of `source`, and the schema after it, without the refused parts.
-    func deployment(of source: Schema) -> (deployment: SchemaDeployment, schema: Schema) {
+    package func deployment(of source: Schema) -> (deployment: SchemaDeployment, schema: Schema) {
         var next = self
         var deployment = SchemaDeployment()
         next.take(source, noting: &deployment)

@@ -1,25 +1,27 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that removes indexes of a development schema that no query has used for a month. A schema has one such task
 /// as long as an index of it may be removed.
-struct DropIndexes: TaskHandler {
+package struct DropIndexes: TaskHandler {
     private static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(schema, .dropIndexes, "drop"), payload: [], due: due)
     }
 
     /// Makes the task for the next look at a schema, at least a day from now; nil if it never removes an index.
-    static func task(lookingAt schema: Schema, in database: DatabaseID, from now: Timestamp) -> TaskRow? {
+    package static func task(lookingAt schema: Schema, in database: DatabaseID, from now: Timestamp) -> TaskRow? {
         schema.unusedAtTheEarliest(from: now).map { task(in: database, due: max($0, now + Limits.recordedQueryPauseSeconds)) }
     }
 
-    init(_: TaskRow) throws {}
+    package init(_: TaskRow) throws {}
 
-    var payload: [UInt8] { [] }
+    package var payload: [UInt8] { [] }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let database = turn.key.database
         let now = turn.cloud.clock()
-        let known = turn.cloud.registry.schemas[database]
+        let known = turn.cloud.schemas.memory[database]
         let schema = try await turn.cloud.store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
             let before = try transaction.schema(in: database, knowing: known)
@@ -33,11 +35,11 @@ struct DropIndexes: TaskHandler {
             try transaction.apply(next.map(WritePlan.init(putting:)) ?? WritePlan(finishing: turn.key))
             return .commit(before)
         }
-        turn.cloud.registry.schemas.learn(schema, of: database)
+        turn.cloud.schemas.memory.learn(schema, of: database)
         return false
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         task(in: row.key.database, due: now)
     }
 }

@@ -11,13 +11,13 @@ package struct FieldShape: Hashable, Sendable {
     }
 
     /// Takes the shape of a new field from its first value; nil for an empty list, which does not tell its type.
-    init?(of value: FieldValue) {
+    package init?(of value: FieldValue) {
         if value.type == .unknownList { return nil }
         if case .sealed = value { self.init(value.type, isEncrypted: true) } else { self.init(value.type) }
     }
 
     /// The shape as CloudKit's error texts write it.
-    var name: String { isEncrypted ? "ENCRYPTED_\(type.rawValue)" : type.rawValue }
+    package var name: String { isEncrypted ? "ENCRYPTED_\(type.rawValue)" : type.rawValue }
 }
 
 extension FieldDefinition {

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// One difference between two schemas, in CloudKit's schema language. It is a role, a type without its fields, a type's
@@ -21,7 +23,7 @@ package struct SchemaImport: Equatable, Sendable {
     package var broken: [BrokenQuery]
 }
 
-extension Registry {
+extension Schemas {
     /// Makes a container's development schema equal to a text: everything that the text leaves out is removed.
     ///
     /// CloudKit: an import is declarative, works on development only, and refuses to remove what production has. An
@@ -33,7 +35,7 @@ extension Registry {
     package func importSchema(
         _ text: String, to container: String, isDryRun: Bool, by author: String? = nil
     ) async throws -> SchemaImport {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         let wanted = try SchemaText.schema(from: text)
         let production = try await schema(of: container, .production)
         let queries = try await recordedQueries(of: container, .development)
@@ -51,7 +53,7 @@ extension Registry {
     package func differences(
         from container: String, _ environment: DatabaseKey.Environment, to text: String
     ) async throws -> [SchemaDifference] {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         let wanted = try SchemaText.schema(from: text)
         return try await schema(of: container, environment).differences(to: wanted)
     }
@@ -107,7 +109,7 @@ extension Schema {
     }
 
     /// Returns the changes that turn this schema into the other one, in the order of roles, types and fields.
-    func differences(to other: Schema) -> [SchemaDifference] {
+    package func differences(to other: Schema) -> [SchemaDifference] {
         let changed = Set(roles.keys).symmetricDifference(other.roles.keys).sorted().map { role in
             SchemaDifference(role: role, before: roles[role].map { _ in "" }, after: other.roles[role].map { _ in "" })
         }

@@ -39,7 +39,7 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
 
     /// Returns the options that a field can have at all. CloudKit: assets and encrypted fields cannot be indexed, and
     /// only text has words.
-    static func possible(for shape: FieldShape) -> IndexOptions {
+    package static func possible(for shape: FieldShape) -> IndexOptions {
         if shape.isEncrypted { return [] }
         switch shape.type {
         case .string: return [.queryable, .searchable, .sortable]
@@ -66,7 +66,7 @@ extension FieldDefinition {
     package var hasIndex: Bool { !indexes.isEmpty }
 
     /// The indexes of the field that are made.
-    var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
+    package var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
 
     /// The field without its indexes.
     var withoutIndexes: FieldDefinition {
@@ -81,7 +81,7 @@ extension FieldDefinition {
     /// An index that needs other rows than it has is replaced by one with a new number. The old rows stay, and queries
     /// ignore them. Becoming sortable is one of these changes: a sortable field has rows for records without a value
     /// too.
-    mutating func setOptions(_ options: IndexOptions, nextIndex: inout Int64) {
+    package mutating func setOptions(_ options: IndexOptions, nextIndex: inout Int64) {
         let becomesSortable = options.contains(.sortable) && !isSortable
         let hadValues = values != nil
         isQueryable = options.contains(.queryable)
@@ -92,21 +92,21 @@ extension FieldDefinition {
     }
 
     /// Whether the field's options allow this kind of index.
-    func allows(_ kind: IndexKind) -> Bool {
+    package func allows(_ kind: IndexKind) -> Bool {
         switch kind {
         case .values: isQueryable || isSortable
         case .tokens: isSearchable
         }
     }
 
-    subscript(kind: IndexKind) -> IndexDefinition? {
+    package subscript(kind: IndexKind) -> IndexDefinition? {
         get { kind == .values ? values : tokens }
         set { if kind == .values { values = newValue } else { tokens = newValue } }
     }
 
     /// Makes an index that the field allows and lacks. The rows of existing records are still to be built.
     /// - Parameter query: the query that needs it, in words.
-    mutating func makeIndex(_ kind: IndexKind, for query: String? = nil, nextIndex: inout Int64) {
+    package mutating func makeIndex(_ kind: IndexKind, for query: String? = nil, nextIndex: inout Int64) {
         guard allows(kind), self[kind] == nil else { return }
         self[kind] = IndexDefinition(id: nextIndex, for: query)
         nextIndex += 1
@@ -114,22 +114,22 @@ extension FieldDefinition {
 }
 
 /// The kinds of indexes of a field. Raw values are the order in which the indexes of a field are numbered.
-enum IndexKind: Int, Hashable, Sendable, CaseIterable {
+package enum IndexKind: Int, Hashable, Sendable, CaseIterable {
     case values
     case tokens
 }
 
 /// An index of one field, made or not.
-struct FieldIndex: Hashable, Sendable {
-    var type: String
+package struct FieldIndex: Hashable, Sendable {
+    package var type: String
     /// The name of the field in the schema.
-    var field: String
-    var kind: IndexKind
+    package var field: String
+    package var kind: IndexKind
 }
 
 extension Schema {
     /// Makes the indexes among these that are allowed and missing.
-    mutating func make(_ indexes: some Collection<FieldIndex>, for query: String? = nil) {
+    package mutating func make(_ indexes: some Collection<FieldIndex>, for query: String? = nil) {
         let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind.rawValue) < ($1.type, $1.field, $1.kind.rawValue) }
         for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, for: query, nextIndex: &nextIndex) }
     }

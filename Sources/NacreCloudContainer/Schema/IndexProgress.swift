@@ -1,25 +1,26 @@
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The progress of a task that writes or removes index rows in the zones of a container's environment. It is kept in
 /// the task's payload.
-struct IndexProgress: Hashable, Sendable {
+package struct IndexProgress: Hashable, Sendable {
     /// Version 2 added the number of finished records.
     private static let version: UInt8 = 2
     /// The indexes whose rows are written or removed. Empty before a build's first turn, which takes all that wait.
-    var indexes: Set<IndexID> = []
+    package var indexes: Set<IndexID> = []
     /// The database of the current zone. All databases up to it are done, apart from that zone and those after it.
-    var database: DatabaseID?
+    package var database: DatabaseID?
     /// The current zone, in which the records up to `record` are done; nil: the next database is next.
-    var zone: String?
-    var record: String?
+    package var zone: String?
+    package var record: String?
     /// The number of finished records of all databases. Some of them may count twice.
-    var records = 0
+    package var records = 0
 
-    init(of indexes: Set<IndexID> = []) {
+    package init(of indexes: Set<IndexID> = []) {
         self.indexes = indexes
     }
 
-    init(_ task: TaskRow) throws(StoreError) {
+    package init(_ task: TaskRow) throws(StoreError) {
         guard !task.payload.isEmpty else { return }
         do {
             var reader = ByteReader(task.payload)
@@ -36,7 +37,7 @@ struct IndexProgress: Hashable, Sendable {
         }
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         guard !indexes.isEmpty else { return [] }
         var writer = ByteWriter()
         writer.byte(Self.version)
@@ -53,7 +54,7 @@ struct IndexProgress: Hashable, Sendable {
     }
 
     /// Moves to the next database of a container's environment. Returns false if there is none.
-    mutating func goOn(in container: String, _ environment: DatabaseKey.Environment, _ transaction: any ReadTransaction) throws -> Bool {
+    package mutating func goOn(in container: String, _ environment: DatabaseKey.Environment, _ transaction: any ReadTransaction) throws -> Bool {
         guard let database = try transaction.databases(of: container, environment, after: database, limit: 1).first else { return false }
         self.database = database.id
         zone = try transaction.zones(in: database.id, after: nil, limit: 1).first?.name
@@ -64,7 +65,7 @@ struct IndexProgress: Hashable, Sendable {
 
 extension RecordTypeDefinition {
     /// Returns the type with only these indexes, nil if it has none of them.
-    func only(_ indexes: Set<IndexID>) -> RecordTypeDefinition? {
+    package func only(_ indexes: Set<IndexID>) -> RecordTypeDefinition? {
         var kept = RecordTypeDefinition(name: name)
         for (name, field) in fields {
             var field = field

@@ -1,10 +1,12 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A schema as this process last saw it, and the database that tells whether it has changed.
 package struct KnownSchema: Hashable, Sendable {
     package let schema: Schema
     /// The database of the registry that holds it.
-    let database: DatabaseID
+    package let database: DatabaseID
 
     /// The key of its version, which a transaction reads.
     var versionKey: EntryKey { Self.versionKey(in: database) }
@@ -20,20 +22,20 @@ package struct KnownSchema: Hashable, Sendable {
     func knowsIndexes(of zone: ZoneRow) -> Bool { schema.nextIndex >= zone.indexesBelow }
 
     /// - Parameter entries: the entries that a transaction read, with the schema's version among them.
-    func isCurrent(by entries: [EntryRow]) -> Bool {
+    package func isCurrent(by entries: [EntryRow]) -> Bool {
         entries.first { $0.key == versionKey }?.value ?? [] == schema.entry
     }
 }
 
 /// The reasons to run a transaction that saves records again, with another schema.
-enum SchemaInterruption: Error {
+package enum SchemaInterruption: Error {
     /// The schema has changed since it was read.
     case moved
     /// The schema must get these types and fields first.
     case lacks(SchemaAdditions)
 }
 
-extension Registry {
+extension Schemas {
     /// Returns the current record types of a container in one environment.
     package func schema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
         try await readSchema(of: container, environment).schema
@@ -43,26 +45,26 @@ extension Registry {
     /// - Parameters:
     ///   - key: the database that is read, for the server's log.
     ///   - zone: the zone that is read, for the server's log.
-    func read<Value: Sendable>(
+    package func read<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment,
         met key: DatabaseKey? = nil, zone: ZoneID? = nil, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let database = try await schemaDatabase(of: container, environment)
-        let known = schemas[database]
+        let known = memory[database]
         let (schema, value) = try await stored(of: key, zone: zone) {
             try await self.store.read { transaction -> (Schema, Value) in
                 let schema = try transaction.schema(in: database, knowing: known)
                 return (schema, try body(KnownSchema(schema: schema, database: database), transaction))
             }
         }
-        schemas.learn(schema, of: database)
+        memory.learn(schema, of: database)
         return value
     }
 
     /// Runs `body`, which saves records, until its schema was current and lacked nothing.
     ///
     /// It ends: each repetition means that the schema changed, and schemas have limits.
-    func withSchema<Value>(
+    package func withSchema<Value>(
         of container: String, _ environment: DatabaseKey.Environment, _ body: (KnownSchema) async throws -> Value
     ) async throws -> Value {
         var known = try await knownSchema(of: container, environment)
@@ -98,9 +100,9 @@ extension Registry {
         of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
         _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
-        let part = Part.schema(container: container, environment)
+        let part = Registry.Part.schema(container: container, environment)
         let known = try await readSchema(of: container, environment).schema
-        let (database, schema, value) = try await write(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
+        let (database, schema, value) = try await registry.write(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
             let before = try transaction.schema(in: database, knowing: known)
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
@@ -111,13 +113,13 @@ extension Registry {
             }
             return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: note), value))
         }
-        schemas.learn(schema, of: database)
+        memory.learn(schema, of: database)
         return value
     }
 
     /// The database of the registry that holds a schema.
     func schemaDatabase(of container: String, _ environment: DatabaseKey.Environment) async throws -> DatabaseID {
-        try await databaseID(Part.schema(container: container, environment).key)
+        try await databaseID(Registry.Part.schema(container: container, environment).key)
     }
 
     /// Returns the key of a schema's version.
@@ -127,7 +129,7 @@ extension Registry {
 
     private func knownSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
         let database = try await schemaDatabase(of: container, environment)
-        if let schema = schemas[database] { return KnownSchema(schema: schema, database: database) }
+        if let schema = memory[database] { return KnownSchema(schema: schema, database: database) }
         return try await readSchema(of: container, environment)
     }
 

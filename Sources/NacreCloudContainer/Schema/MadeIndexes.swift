@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// An index that is made, and the query that needed it.
@@ -24,7 +26,7 @@ package struct MadeIndex: Hashable, Sendable {
     /// The last day with a recorded query that could use it; nil: there is none.
     package var lastUsed: Timestamp?
 
-    init(_ definition: IndexDefinition, of field: String, in type: String, _ kind: Kind, hasManyRows: Bool) {
+    package init(_ definition: IndexDefinition, of field: String, in type: String, _ kind: Kind, hasManyRows: Bool) {
         recordType = type
         self.field = field
         self.kind = kind
@@ -46,7 +48,7 @@ package struct MadeIndex: Hashable, Sendable {
 
 extension RecordTypeDefinition {
     /// All indexes that are made, with their numbers, in the order of their fields.
-    var madeIndexes: [(id: IndexID, index: MadeIndex)] {
+    package var madeIndexes: [(id: IndexID, index: MadeIndex)] {
         var made: [(IndexID, MadeIndex)] = []
         for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
             for kind in IndexKind.allCases {
@@ -67,11 +69,11 @@ extension RecordTypeDefinition {
     }
 }
 
-extension Registry {
+extension Schemas {
     /// Returns the indexes of a container's schema that are made, in the order of their types and fields.
     package func madeIndexes(of container: String, _ environment: DatabaseKey.Environment) async throws -> [MadeIndex] {
-        try await requireContainer(container)
-        let now = clock()
+        try await registry.requireContainer(container)
+        let now = registry.clock()
         return try await read(of: container, environment) { known, transaction in
             var used: [IndexID: Timestamp] = [:]
             let rows = try transaction.entries(in: known.database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept).living(at: now)

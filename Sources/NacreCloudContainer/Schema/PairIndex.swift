@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// An index of two fields of a type: for each value of the first field, its records in the order of the second. It
@@ -14,27 +15,27 @@ package struct PairIndex: Hashable, Sendable, Codable {
     /// The name for people: `first+second`.
     package var name: String { Self.name(first, second) }
 
-    static func name(_ first: String, _ second: String) -> String { "\(first)+\(second)" }
+    package static func name(_ first: String, _ second: String) -> String { "\(first)+\(second)" }
 
     func hasFields(of other: FieldPair) -> Bool { name == other.name }
 }
 
 /// The fields of an index of two fields, made or not.
-struct FieldPair: Hashable, Sendable {
-    var type: String
-    var first: String
-    var second: String
+package struct FieldPair: Hashable, Sendable {
+    package var type: String
+    package var first: String
+    package var second: String
 
-    var name: String { PairIndex.name(first, second) }
+    package var name: String { PairIndex.name(first, second) }
 
-    init(type: String, first: String, second: String) {
+    package init(type: String, first: String, second: String) {
         self.type = type
         self.first = first
         self.second = second
     }
 
     /// Reads a name of the form `first+second`; nil if it does not name two fields.
-    init?(type: String, named name: String) {
+    package init?(type: String, named name: String) {
         let fields = name.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 2, !fields.contains("") else { return nil }
         self.init(type: type, first: fields[0], second: fields[1])
@@ -61,7 +62,7 @@ extension RecordTypeDefinition {
 }
 
 extension Schema {
-    mutating func make(_ pair: FieldPair, for query: String? = nil) {
+    package mutating func make(_ pair: FieldPair, for query: String? = nil) {
         types[pair.type]?.makePair(pair.first, pair.second, for: query, nextIndex: &nextIndex)
     }
 
@@ -84,7 +85,7 @@ extension Schema {
 extension IndexKey {
     /// Returns the start of the keys for a value of the first field. The value's length comes first, so that no other
     /// value's keys have the same start.
-    static func prefix(_ first: [UInt8]) -> [UInt8] {
+    package static func prefix(_ first: [UInt8]) -> [UInt8] {
         [UInt8(truncatingIfNeeded: first.count >> 8), UInt8(truncatingIfNeeded: first.count)] + first
     }
 }

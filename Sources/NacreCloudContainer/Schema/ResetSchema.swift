@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// The parts that a reset of a development environment removes.
@@ -20,8 +22,8 @@ extension Cloud {
     /// - Parameter isDryRun: only returns what would be removed.
     package func resetSchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaReset {
         try await registry.requireContainer(container)
-        let production = try await registry.schema(of: container, .production)
-        var reset = try await registry.schema(of: container, .development).lost(to: production)
+        let production = try await schemas.schema(of: container, .production)
+        var reset = try await schemas.schema(of: container, .development).lost(to: production)
         var last: DatabaseID?
         var users: [String] = []
         while let row = try await nextDatabase(of: container, after: last) {
@@ -51,7 +53,7 @@ extension Cloud {
     }
 
     /// Deletes all zones of a database, the default one too, and all subscriptions. Returns whether there were any.
-    func clear(_ row: DatabaseRow) async throws -> Bool {
+    package func clear(_ row: DatabaseRow) async throws -> Bool {
         let now = clock()
         var cleared = false
         while let moved = try await stored({ try await self.store.write { try $0.deleteZones(of: row.id, at: now) } }) {
@@ -77,7 +79,7 @@ extension Cloud {
             return .commit(
                 (database, try transaction.put(after, over: before, in: database, at: now, noting: SchemaNote(kind: .reset, author: author))))
         }
-        registry.schemas.learn(schema, of: database)
+        schemas.memory.learn(schema, of: database)
     }
 }
 

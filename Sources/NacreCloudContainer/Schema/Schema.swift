@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The record types of a container in one environment. The registry holds them for all processes.
@@ -12,13 +13,13 @@ package struct Schema: Hashable, Sendable {
     /// The number of the next role.
     var nextRole: Int64 = 1
     /// The number of changes by administrators in its history.
-    var changes: Int64 = 0
+    package var changes: Int64 = 0
     /// The number of the next index.
-    var nextIndex: Int64 = 1
+    package var nextIndex: Int64 = 1
     /// There are records from before the first type: a new type may have some that lack rows in its indexes.
     var hasOlderRecords = false
     /// The bytes of its version's entry. Comparing them tells whether the schema changed, without decoding.
-    var entry: [UInt8] = []
+    package var entry: [UInt8] = []
     /// The users' roles looked up so far. They belong to this version: granting or revoking one makes a new version.
     var assignments = AssignmentMemory()
 
@@ -28,10 +29,10 @@ package struct Schema: Hashable, Sendable {
     }
 
     /// The numbers of all indexes that are made.
-    var indexes: Set<IndexID> { Set(types.values.flatMap(\.indexes).map(\.index)) }
+    package var indexes: Set<IndexID> { Set(types.values.flatMap(\.indexes).map(\.index)) }
 
     /// Returns an existing type. Users' records have one from the beginning.
-    func definition(of type: String) -> RecordTypeDefinition? {
+    package func definition(of type: String) -> RecordTypeDefinition? {
         guard type == UserRecord.type else { return types[type] }
         return types[type] ?? UserRecord.definition
     }
@@ -90,16 +91,16 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
 
     /// The kinds of query subscriptions that were made in development, named by the changes that they fire on, such as
     /// `create,delete`. CloudKit: production accepts the kinds that were deployed.
-    var subscribed: Set<String> {
+    package var subscribed: Set<String> {
         get { Set(madeSubscriptions ?? []) }
         set { madeSubscriptions = newValue.isEmpty ? nil : newValue.sorted() }
     }
 
     /// All indexes that are made.
-    var indexes: [IndexDefinition] { fields.values.flatMap(\.indexes) + pairs.map(\.definition) }
+    package var indexes: [IndexDefinition] { fields.values.flatMap(\.indexes) + pairs.map(\.definition) }
 
     /// Whether an index is made.
-    var hasIndex: Bool { !pairs.isEmpty || fields.values.contains(where: \.isIndexed) }
+    package var hasIndex: Bool { !pairs.isEmpty || fields.values.contains(where: \.isIndexed) }
 
     private enum CodingKeys: String, CodingKey {
         case name
@@ -183,7 +184,7 @@ package struct IndexDefinition: Hashable, Sendable, Codable {
 
     /// Makes an index that is still to be built.
     /// - Parameter query: the query that needs it, in words.
-    init(id: Int64, for query: String?) {
+    package init(id: Int64, for query: String?) {
         self.init(id: id, state: .building)
         self.query = query.flatMap { $0.utf8.count <= Self.queryBytes ? $0 : nil }
     }

@@ -1,21 +1,22 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The types and fields that saves add to a schema. The first save of a field sets its shape. Subscriptions add kinds.
-struct SchemaAdditions: Hashable, Sendable {
-    private(set) var types: [String: [String: FieldShape]] = [:]
+package struct SchemaAdditions: Hashable, Sendable {
+    package private(set) var types: [String: [String: FieldShape]] = [:]
     /// subscribed[recordType], for existing types.
-    var subscribed: [String: Set<String>] = [:]
+    package var subscribed: [String: Set<String>] = [:]
 
-    mutating func add(_ fields: [String: FieldShape], to type: String) {
+    package mutating func add(_ fields: [String: FieldShape], to type: String) {
         types[type, default: [:]].merge(fields, uniquingKeysWith: { first, _ in first })
     }
 
     /// The number of types and of their fields together.
-    var count: Int { types.values.reduce(types.count) { $0 + $1.count } }
+    package var count: Int { types.values.reduce(types.count) { $0 + $1.count } }
 
     /// Splits the additions into portions, each with a `count` of at most `most` or with a single type. Kinds of
     /// subscriptions go with the first.
-    func portions(of most: Int) -> [SchemaAdditions] {
+    package func portions(of most: Int) -> [SchemaAdditions] {
         var portions = [SchemaAdditions()]
         portions[0].subscribed = subscribed
         for (type, fields) in types.sorted(by: { $0.key < $1.key }) {
@@ -26,7 +27,7 @@ struct SchemaAdditions: Hashable, Sendable {
         return portions
     }
 
-    func merging(_ later: SchemaAdditions) -> SchemaAdditions {
+    package func merging(_ later: SchemaAdditions) -> SchemaAdditions {
         var all = self
         for (type, fields) in later.types { all.add(fields, to: type) }
         return all
@@ -35,7 +36,7 @@ struct SchemaAdditions: Hashable, Sendable {
 
 extension Schema {
     /// Returns the type and fields that the schema lacks for a record, up to its limits; nil if it lacks nothing.
-    func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
+    package func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
         let known = savedDefinition(of: type)
         let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
         var shapes: [String: FieldShape] = [:]
@@ -50,7 +51,7 @@ extension Schema {
 
     /// Adds the missing parts of `additions`, with the default options of new fields, up to the schema's limits.
     /// Indexes come later, when queries need them.
-    mutating func add(_ additions: SchemaAdditions) {
+    package mutating func add(_ additions: SchemaAdditions) {
         for (type, kinds) in additions.subscribed { types[type]?.subscribed.formUnion(kinds) }
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
             let known = savedDefinition(of: type)
@@ -69,7 +70,7 @@ extension Schema {
     }
 
     /// The indexes under construction, which lack rows of older records.
-    var building: Set<IndexID> {
+    package var building: Set<IndexID> {
         Set(types.values.flatMap(\.indexes).filter { $0.state == .building }.map(\.index))
     }
 
@@ -87,7 +88,7 @@ extension Schema {
     }
 
     /// Changes the definitions of these indexes, as far as they exist. A definition set to nil is removed.
-    mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition?) -> Void) {
+    package mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition?) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {
                 for kind in IndexKind.allCases {

@@ -1,27 +1,29 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 import NacreLocks
 
 /// The entry that changes with every change of a schema, so that every process notices it.
 struct SchemaVersionEntry: RegistryEntry {
-    static let kind = EntryKind.schemaVersion
-    static let key = "schema"
+    package static let kind = EntryKind.schemaVersion
+    package static let key = "schema"
 
-    var version: Int64
-    var nextIndex: Int64
+    package var version: Int64
+    package var nextIndex: Int64
     var hasOlderRecords: Bool
     /// nil: `native`, as in schemas from before there was a choice.
-    var justInTime: JustInTime?
+    package var justInTime: JustInTime?
     /// nil: it declares none.
-    var roles: [String: Int64]?
+    package var roles: [String: Int64]?
     /// nil: it never declared a role.
     var nextRole: Int64?
     /// nil: no change since the history is kept.
-    var changes: Int64?
+    package var changes: Int64?
 }
 
 extension [EntryRow] {
     /// Returns the number of a schema's next index from the entries that a transaction read.
-    func nextIndex(at key: EntryKey) throws -> Int64 {
+    package func nextIndex(at key: EntryKey) throws -> Int64 {
         try first { $0.key == key }.map { try SchemaVersionEntry($0).nextIndex } ?? 0
     }
 }
@@ -32,18 +34,18 @@ extension RecordTypeDefinition: RegistryEntry {
 
 extension ReadTransaction {
     /// Whether this is the schema that a database of the registry holds.
-    func isCurrent(_ schema: Schema, in database: DatabaseID) throws -> Bool {
+    package func isCurrent(_ schema: Schema, in database: DatabaseID) throws -> Bool {
         try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first?.value ?? [] == schema.entry
     }
 
     /// Returns the schema that a database of the registry holds. Reads one row if that is `known`.
-    func schema(in database: DatabaseID, knowing known: Schema?) throws -> Schema {
+    package func schema(in database: DatabaseID, knowing known: Schema?) throws -> Schema {
         if let known, try isCurrent(known, in: database) { return known }
         return try schema(in: database)
     }
 
     /// Reads the whole schema that a database of the registry holds.
-    func schema(in database: DatabaseID) throws -> Schema {
+    package func schema(in database: DatabaseID) throws -> Schema {
         guard let row = try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first else { return Schema() }
         let entry = try SchemaVersionEntry(row)
         var schema = Schema(version: entry.version)
@@ -84,7 +86,7 @@ extension WriteTransaction {
     /// changed types only, and at all types if one of these has an index.
     /// - Parameter note: the administrator's action, for the history; nil: there was none.
     /// - Returns: the schema as it is kept.
-    func put(
+    package func put(
         _ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, noting note: SchemaNote? = nil,
         finishing task: TaskKey? = nil
     ) throws -> Schema {
@@ -135,12 +137,12 @@ final class SchemaMemory: Sendable {
     /// The most remembered schemas; then the memory starts afresh. On this server: 1000.
     private static let remembered = 1000
 
-    subscript(database: DatabaseID) -> Schema? {
+    package subscript(database: DatabaseID) -> Schema? {
         schemas.withLock { $0[database] }
     }
 
     /// Remembers a schema, unless the known one is as new.
-    func learn(_ schema: Schema, of database: DatabaseID) {
+    package func learn(_ schema: Schema, of database: DatabaseID) {
         schemas.withLock { schemas in
             if let known = schemas[database] {
                 if known.version >= schema.version { return }

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// A change of a schema by an administrator, as listed in its history.
@@ -33,29 +35,29 @@ package struct SchemaUndo: Hashable, Sendable {
 }
 
 /// The description of a change of a schema for its history.
-struct SchemaNote: Sendable {
-    var kind: SchemaChange.Kind
+package struct SchemaNote: Sendable {
+    package var kind: SchemaChange.Kind
     /// nil: an administrator with a token of the server.
-    var author: String?
+    package var author: String?
 }
 
 /// The entry of a change in the registry; see `docs/decisions/schemas.md`.
 struct SchemaChangeEntry: RegistryEntry {
-    static let kind = EntryKind.schemaChange
+    package static let kind = EntryKind.schemaChange
 
-    var number: Int64
-    var verb: SchemaChange.Kind
+    package var number: Int64
+    package var verb: SchemaChange.Kind
     /// Seconds since 2001.
-    var time: Double
-    var author: String?
-    var count: Int
-    var differences: [SchemaDifference]?
+    package var time: Double
+    package var author: String?
+    package var count: Int
+    package var differences: [SchemaDifference]?
 }
 
 extension Schema {
     /// Counts a change and adds it to the plan. Beyond `Limits.schemaChangesKept` it removes the oldest one. Leaves out
     /// a change without differences. An undo is always noted, so that its change is not undone twice.
-    mutating func add(_ note: SchemaNote, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
+    package mutating func add(_ note: SchemaNote, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
         let differences = before.differences(to: self)
         if differences.isEmpty, note.kind != .undo { return }
         changes = before.changes + 1
@@ -110,11 +112,11 @@ extension Schema {
     }
 }
 
-extension Registry {
+extension Schemas {
     /// Returns the changes of a schema by administrators, newest first: imports, indexes, deployments, resets and
     /// undos. Types and fields that came with saves are not among them.
     package func schemaHistory(of container: String, _ environment: DatabaseKey.Environment) async throws -> [SchemaChange] {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         return try await read(of: container, environment) { known, transaction in try transaction.schemaChanges(in: known.database) }
     }
 
@@ -123,7 +125,7 @@ extension Registry {
     /// Like an import, it is refused if it would remove what production has or records may use.
     /// - Parameter isDryRun: only returns what would change.
     package func undoSchemaChange(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaUndo {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         let production = try await schema(of: container, .production)
         let database = try await schemaDatabase(of: container, .development)
         return try await changeSchema(of: container, .development, noting: isDryRun ? nil : SchemaNote(kind: .undo, author: author)) {

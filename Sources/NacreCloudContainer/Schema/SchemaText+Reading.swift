@@ -1,3 +1,4 @@
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension SchemaText {

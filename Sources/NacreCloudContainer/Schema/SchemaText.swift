@@ -21,11 +21,11 @@ package struct SchemaText {
     }
 
     /// Returns a field's type and options.
-    static func declaration(of field: FieldDefinition) -> String {
+    package static func declaration(of field: FieldDefinition) -> String {
         ([typeName(field.shape)] + field.options.names).joined(separator: " ")
     }
 
-    static func declaration(ofRole name: String) -> String {
+    package static func declaration(ofRole name: String) -> String {
         "CREATE ROLE \(quoted(name))"
     }
 
@@ -48,7 +48,7 @@ package struct SchemaText {
     private typealias Line = (name: String, declaration: String)
 
     /// CloudKit: every type has these fields, even if a schema does not declare them.
-    static let systemFields: [String: FieldType] = [
+    package static let systemFields: [String: FieldType] = [
         "___createTime": .timestamp, "___createdBy": .reference, "___etag": .string, "___modTime": .timestamp, "___modifiedBy": .reference,
         "___recordID": .reference,
     ]

@@ -2,8 +2,8 @@ import NacreCloudWire
 
 /// The words and signs of a text in CloudKit's schema language, with their places. Comments are left out.
 struct SchemaTokens {
-    struct Token: Hashable {
-        enum Kind: Hashable {
+    package struct Token: Hashable {
+        package enum Kind: Hashable {
             /// A name or a keyword without quotes.
             case word
             /// A name in double quotes; never a keyword.
@@ -12,13 +12,13 @@ struct SchemaTokens {
             case end
         }
 
-        var kind: Kind
+        package var kind: Kind
         /// The text without quotes.
-        var text: String
-        var place: Place
+        package var text: String
+        package var place: Place
 
         /// The token in an error's text.
-        var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
+        package var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
 
         /// Whether the token is this keyword, in any case. On this server: all known files have them in upper case.
         func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
@@ -27,22 +27,22 @@ struct SchemaTokens {
     }
 
     /// Both count from 1. A column is a character of Unicode.
-    struct Place: Hashable {
-        var line = 1
-        var column = 1
+    package struct Place: Hashable {
+        package var line = 1
+        package var column = 1
     }
 
     private let text: [UInt8]
     private var index = 0
     private var place = Place()
 
-    init(_ text: String) {
+    package init(_ text: String) {
         self.text = Array(text.utf8)
         if self.text.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
     }
 
     /// - Throws: if a quote or a comment has no end, or a character is not in the language.
-    mutating func next() throws(ServerError) -> Token {
+    package mutating func next() throws(ServerError) -> Token {
         try skipSpace()
         let (start, from) = (place, index)
         guard let first = peek() else { return Token(kind: .end, text: "", place: start) }

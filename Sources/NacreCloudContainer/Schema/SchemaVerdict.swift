@@ -1,7 +1,9 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The result of checking the fields of a save against a schema.
-enum SchemaVerdict: Equatable, Sendable {
+package enum SchemaVerdict: Equatable, Sendable {
     /// The values, converted to their definitions.
     case fits(RecordFields)
     /// The values fit once the schema has the type and the fields that it lacks.
@@ -12,7 +14,7 @@ enum SchemaVerdict: Equatable, Sendable {
 extension Schema {
     /// Checks a save against the schema. CloudKit: in development the framework's first save adds a missing type or
     /// field; in production it does not. A field keeps its type.
-    func verdict(
+    package func verdict(
         on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
     ) -> SchemaVerdict {
         let known = savedDefinition(of: type)

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// A field's index options before and after a change.
@@ -11,7 +13,7 @@ package struct IndexChange: Hashable, Sendable {
     package var isNewField = false
 }
 
-extension Registry {
+extension Schemas {
     /// Gives a field of a development schema exactly these index options. Its indexes are made when queries need them.
     ///
     /// CloudKit: indexes of a production schema come with a deployment.
@@ -26,7 +28,7 @@ extension Registry {
         isPinned: Bool? = nil, in container: String, by author: String? = nil
     ) async throws -> IndexChange {
         if isNow, options?.isEmpty == true { throw ServerError.isMadeAndTakenAway }
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
             let change = try schema.setIndexes(options, of: type, field: field, as: fieldType)
             if isNow { schema.make(IndexKind.allCases.map { FieldIndex(type: type, field: change.field, kind: $0) }) }
@@ -44,7 +46,7 @@ extension Registry {
         named name: String, of type: String, isRefused: Bool, isNow: Bool = false, isPinned: Bool? = nil, in container: String,
         by author: String? = nil
     ) async throws {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
             try schema.setPair(named: name, of: type, isRefused: isRefused, isNow: isNow)
             let made = schema.types[type]?.pairs.filter { $0.name == name }.map(\.definition) ?? []
@@ -55,7 +57,7 @@ extension Registry {
     /// Sets whose saves may add types and fields to the development schema.
     /// - Returns: the choice before.
     package func setJustInTime(_ choice: JustInTime, of container: String) async throws -> JustInTime {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         return try await changeSchema(of: container, .development) { schema in
             defer { schema.justInTime = choice }
             return schema.justInTime
@@ -64,13 +66,13 @@ extension Registry {
 
     /// Returns the schema of an existing container.
     package func administeredSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
-        try await requireContainer(container)
+        try await registry.requireContainer(container)
         return try await schema(of: container, environment)
     }
 }
 
 extension Schema {
-    mutating func setIndexes(
+    package mutating func setIndexes(
         _ options: IndexOptions?, of type: String, field name: String, as fieldType: FieldType? = nil
     ) throws(ServerError) -> IndexChange {
         var definition: RecordTypeDefinition

@@ -4,9 +4,9 @@ import NacreCloudWire
 /// stays. CloudKit's own fields of it exist even if no text declares them. On this server: they exist in production
 /// too, so that a share needs no deployment.
 enum ShareType {
-    static let name = ShareNames.recordType
+    package static let name = ShareNames.recordType
 
-    static let definition = RecordTypeDefinition(
+    package static let definition = RecordTypeDefinition(
         name: name,
         fields: [
             "cloudkit.thumbnailImageData": FieldDefinition(type: .bytes), "cloudkit.title": FieldDefinition(type: .string),

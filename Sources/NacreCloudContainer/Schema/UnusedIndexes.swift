@@ -1,4 +1,5 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// Removal of indexes that no query uses. See `docs/decisions/queries-indexes.md`.
 extension Schema {
@@ -21,7 +22,7 @@ extension Schema {
     }
 
     /// Returns the made indexes that a recorded query can use.
-    func indexes(for query: RecordedQuery, of container: String) -> Set<IndexID> {
+    package func indexes(for query: RecordedQuery, of container: String) -> Set<IndexID> {
         guard let shape = query.shape(in: self, of: container) else { return [] }
         let fields = shape.indexes.compactMap { shape.type.fields[$0.field]?[$0.kind]?.index }
         let pairs = shape.pairs.flatMap { wanted in shape.type.pairs.filter { $0.hasFields(of: wanted.pair) }.map(\.definition.index) }
@@ -29,7 +30,7 @@ extension Schema {
     }
 
     /// Notes the time at which indexes were made, if it is not noted yet.
-    mutating func note(madeAt now: Timestamp) {
+    package mutating func note(madeAt now: Timestamp) {
         let new = types.values.flatMap(\.indexes).filter { $0.made == nil }
         if !new.isEmpty { change(Set(new.map(\.index))) { $0?.made = now.secondsSince2001 } }
     }

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 import NacreCloudWire
 
 // Changes of a share that are not saves of its record: a participant comes, or goes with their account.
@@ -5,9 +7,9 @@ import NacreCloudWire
 extension Cloud {
     /// A share and its zone, as a snapshot found them or a transaction left them.
     struct ReadShare: Sendable {
-        var zone: ZoneRow
-        var record: StoredRecord
-        var state: ShareState
+        package var zone: ZoneRow
+        package var record: StoredRecord
+        package var state: ShareState
     }
 
     /// Changes what a share permits, in one transaction of its owner's database.
@@ -20,7 +22,7 @@ extension Cloud {
         _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
     ) async throws -> ReadShare? {
         let (database, now) = (try await databaseID(key), clock())
-        let changed = try await registry.withSchema(of: key.container, key.environment) { schema in
+        let changed = try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: key.zoneID(name)) {
                 try await self.store.write { transaction -> Ending<(share: ReadShare?, hasMoved: Bool)> in
                     let advance = try transaction.advance(zoneNamed: name, in: database)
@@ -49,7 +51,7 @@ extension Cloud {
     }
 
     /// Removes a user from everything that is shared with them. Idempotent.
-    func leaveSharedZones(at place: AccountPlace) async throws {
+    package func leaveSharedZones(at place: AccountPlace) async throws {
         let user = place.userRecordName
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)

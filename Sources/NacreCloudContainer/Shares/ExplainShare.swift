@@ -1,3 +1,4 @@
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The users who may see and write a record, through which share, and why.

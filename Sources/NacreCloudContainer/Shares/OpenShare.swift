@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// A share as a signed-in user sees it who opens its URL in a browser.

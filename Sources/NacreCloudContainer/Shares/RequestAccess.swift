@@ -1,13 +1,15 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// A share for which an account asked for access. It only leads there, to remove the request with the account.
 struct ShareRequestEntry: RegistryEntry {
-    static let kind = EntryKind.shareRequest
-    var container: String
-    var environment: String
-    var shortGUID: String
+    package static let kind = EntryKind.shareRequest
+    package var container: String
+    package var environment: String
+    package var shortGUID: String
 
-    var key: String { "\(container) \(environment) \(shortGUID)" }
+    package var key: String { "\(container) \(environment) \(shortGUID)" }
 
     fileprivate var target: DatabaseTarget? {
         DatabaseKey.Environment(rawValue: environment).map { DatabaseTarget(container: container, environment: $0, scope: .public) }
@@ -100,7 +102,7 @@ extension Cloud {
     }
 
     /// Removes what an account has left in others' shares by asking for access, in one of its places. Idempotent.
-    func forgetShareRequests(at place: AccountPlace, of account: String) async throws {
+    package func forgetShareRequests(at place: AccountPlace, of account: String) async throws {
         let user = place.userRecordName
         let caller = Caller(.user(user))
         for entry in try await requests(of: account) where entry.container == place.container && entry.environment == place.environment.rawValue {

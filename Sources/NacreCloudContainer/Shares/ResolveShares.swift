@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -57,7 +59,7 @@ extension Cloud {
     }
 
     /// Returns the contact of the caller's account; nil without an account that is living.
-    func contact(of caller: Caller) async throws -> ShareContact? {
+    package func contact(of caller: Caller) async throws -> ShareContact? {
         guard let id = caller.account, let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
             return nil
         }
@@ -70,10 +72,10 @@ extension Cloud {
 
     /// The share to which a short GUID leads.
     struct FoundShare: Sendable {
-        var share: ReadShare
+        package var share: ReadShare
         /// The record that is shared; nil: the whole zone is shared.
-        var root: StoredRecord?
-        var database: CallerDatabase
+        package var root: StoredRecord?
+        package var database: CallerDatabase
     }
 
     /// Returns the share under a short GUID; nil: there is none.

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// The URLs to which the page of a share sends its reader. An administrator sets them for a container.

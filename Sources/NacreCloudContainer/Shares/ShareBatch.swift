@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 // The shares of records in a batch, and the views of its records afterwards. Decided after parents and references. See
@@ -8,23 +9,23 @@ struct SharedSurroundings: Sendable {
     /// Whether the whole zone is shared.
     var isZoneShared = false
     /// The shares of records of the zone, at most `Limits.recordSharesPerZone`.
-    var shares: [(share: String, root: String)] = []
+    package var shares: [(share: String, root: String)] = []
     /// Records above a shared root.
     var aboveRoots: Set<String> = []
     /// Records of the batch that would be above themselves.
     var inCircles: Set<String> = []
     /// Records of the batch whose new parents have more than `Limits.parentLevels` levels above. They may be above
     /// themselves.
-    var tooDeep: Set<String> = []
+    package var tooDeep: Set<String> = []
     /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
-    var leaving: Set<String> = []
+    package var leaving: Set<String> = []
 }
 
 extension ModifyBatch {
     // MARK: Where records are
 
     /// Returns the view and share of a record after the batch.
-    func position(of name: String) -> SharedPosition { position(of: name, depth: 0) }
+    package func position(of name: String) -> SharedPosition { position(of: name, depth: 0) }
 
     private func position(of name: String, depth: Int) -> SharedPosition {
         // A cycle of parents is in no view.

@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 extension ShareState {
     /// On this server: the owner's participant ID, in every share.
@@ -7,7 +7,7 @@ extension ShareState {
     /// Returns the share as a user sees it. CloudKit: the participants visible to the current user. The owner and
     /// administrators see all participants, their invitations, the secrets of one-time URLs, requesters and blocked
     /// users. Others see the owner, participants who have accepted, and themselves. See `docs/decisions/shares.md`.
-    func details(for user: String?, owner: String) -> ShareDetails {
+    package func details(for user: String?, owner: String) -> ShareDetails {
         let ofOwner = ShareParticipant(
             participantID: Self.ownerID, identity: ParticipantIdentity(userRecordName: owner), role: .owner, permission: .readWrite,
             acceptance: .accepted)

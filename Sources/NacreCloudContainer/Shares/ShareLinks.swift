@@ -1,29 +1,31 @@
-import NacreCloudWire
+import NacreCloudAccounts
+import NacreCloudStorage
+package import NacreCloudWire
 
 // The links from the short GUIDs of URLs to shares. See `docs/decisions/shares.md`.
 
 /// The zone and root to which a short GUID leads. The entry's key is the short GUID. Only the zone says whether there
 /// is a share, and for which users.
 struct ShareLinkEntry: RegistryEntry {
-    static let kind = EntryKind.shareLink
-    var owner: String
-    var zoneName: String
-    var zone: Int64
+    package static let kind = EntryKind.shareLink
+    package var owner: String
+    package var zoneName: String
+    package var zone: Int64
     /// The record at the root of what is shared; nil: the whole zone is.
-    var root: String?
+    package var root: String?
 }
 
 /// The short GUIDs of a zone's shares. They are drawn before the shares are made.
 struct ShareLinks: Hashable, Sendable {
-    let zone: ZoneAddress
+    package let zone: ZoneAddress
     /// Short GUIDs by the record at the root of what is shared; nil stands for the whole zone.
-    let guids: [String?: String]
+    package let guids: [String?: String]
     /// The database of the registry that holds the links.
-    let database: DatabaseID
-    let owner: String
+    package let database: DatabaseID
+    package let owner: String
 
     /// - Throws: where the zone was made again since the links were.
-    func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
+    package func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
         guard row.address == zone else {
             throw ServerError(.tryAgainLater, "the zone was made again meanwhile", field: "zoneID", remedy: "Send the request again.", retryAfter: 1)
         }
@@ -31,7 +33,7 @@ struct ShareLinks: Hashable, Sendable {
     }
 
     /// Returns the links to the shares among records, for the transaction that saves them.
-    func rows(to saved: [StoredRecord], in row: ZoneRow) throws -> [EntryRow] {
+    package func rows(to saved: [StoredRecord], in row: ZoneRow) throws -> [EntryRow] {
         try saved.compactMap(\.content.sharing).filter { guids[$0.root] == $0.shortGUID }.map { share in
             try ShareLinkEntry(owner: owner, zoneName: row.name, zone: zone.zone, root: share.root).row(share.shortGUID, in: database)
         }
@@ -125,5 +127,5 @@ extension ShareKey {
 
 extension Registry {
     /// The server's key from which short GUIDs are made.
-    func shareKey() async throws -> [UInt8] { try await serverKey(.shareKey) }
+    package func shareKey() async throws -> [UInt8] { try await serverKey(.shareKey) }
 }

@@ -1,4 +1,5 @@
-import NacreCloudWire
+import NacreCloudStorage
+package import NacreCloudWire
 
 // The rules of requests for access: who may ask, and what a save of the share does with requests. Pure. CloudKit:
 // `CKShare.requesters`, `CKShareRequestAccessOperation`.
@@ -13,7 +14,7 @@ extension ParticipantIdentity {
 extension ShareState {
     /// Returns the share after a user who is not invited has asked for access; nil: unchanged.
     /// - Parameter requester: the identity with which the user asks; nil: no address of theirs is verified.
-    func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareStanding) -> Result<ShareState?, ServerError> {
+    package func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareStanding) -> Result<ShareState?, ServerError> {
         switch standing {
         case .owner, .member, .invited, .visitor: return .failure(.participantAlreadyInvited)
         case .unverified: return .failure(.participantMayNeedVerification)
@@ -34,7 +35,7 @@ extension ShareState {
     }
 
     /// Whether the share takes a request from a user who is not invited.
-    func takesRequests(of user: String) -> Bool {
+    package func takesRequests(of user: String) -> Bool {
         allowsAccessRequests && publicPermission == .none && !blocked.contains { $0.userRecordName == user }
     }
 
@@ -102,7 +103,7 @@ extension ShareState.Participant {
 }
 
 extension ServerError {
-    static let participantAlreadyInvited = ServerError(
+    package static let participantAlreadyInvited = ServerError(
         .badRequest, "the user takes part in the share, or may without asking", native: .participantAlreadyInvited, field: "shortGUIDs",
         remedy: "Accept the share.")
 

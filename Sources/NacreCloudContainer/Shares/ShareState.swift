@@ -1,75 +1,76 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The participants of a share and what it permits them. Kept in the body of the share's record alone. See
 /// `docs/decisions/shares.md`.
-struct ShareState: Hashable, Sendable {
+package struct ShareState: Hashable, Sendable {
     /// A participant other than the owner, who takes part by owning the zone.
-    struct Participant: Hashable, Sendable {
-        var id: String
+    package struct Participant: Hashable, Sendable {
+        package var id: String
         /// The user's record name; nil: the invitation is not claimed yet.
-        var user: String?
+        package var user: String?
         /// The address or name of the invitation; nil: they came by the URL, or were named as a user.
-        var invitation: UserLookupInfo?
-        var role: ParticipantRole
-        var permission: SharePermission
-        var isAccepted: Bool
+        package var invitation: UserLookupInfo?
+        package var role: ParticipantRole
+        package var permission: SharePermission
+        package var isAccepted: Bool
         /// The secret of their one-time URL, which the first user to come claims; nil: they have none.
-        var oneTimeSecret: String?
+        package var oneTimeSecret: String?
         /// Whether the user asked for access and was approved.
-        var isApprovedRequester = false
+        package var isApprovedRequester = false
         /// The time when they were added; nil: before the server kept it.
-        var added: Timestamp?
+        package var added: Timestamp?
     }
 
     /// The short GUID in the share's URL.
-    var shortGUID: String
+    package var shortGUID: String
     /// The permission of everybody who has the URL.
-    var publicPermission: SharePermission
+    package var publicPermission: SharePermission
     /// The participants in the order in which they came.
-    var participants: [Participant]
+    package var participants: [Participant]
     /// Whether users who are not invited may ask for access.
-    var allowsAccessRequests = false
+    package var allowsAccessRequests = false
     /// Users who have asked for access and have no answer yet, in the order in which they came. Each has the verified
     /// address or number with which they asked.
-    var requesters: [ParticipantIdentity] = []
+    package var requesters: [ParticipantIdentity] = []
     /// Users who may not ask any more.
-    var blocked: [ParticipantIdentity] = []
+    package var blocked: [ParticipantIdentity] = []
     /// The record at the root of what is shared; nil: the whole zone is. `RecordBody` writes it separately.
-    var root: String?
+    package var root: String?
 
     /// Returns what a user who has accepted may do; nil: nothing. One who came by the URL has the public permission.
-    func access(of user: String) -> ShareAccess? {
+    package func access(of user: String) -> ShareAccess? {
         guard let participant = participants.first(where: { $0.user == user && $0.isAccepted }) else { return nil }
         return ShareAccess(
             participant.role == .publicUser ? publicPermission : participant.permission, isAdministrator: participant.role == .administrator)
     }
 
     /// The administrators who have accepted, and may at least read.
-    var administrators: Set<String> {
+    package var administrators: Set<String> {
         Set(participants.lazy.filter { $0.role == .administrator && $0.isAccepted && ShareAccess($0.permission) != nil }.compactMap(\.user))
     }
 
     /// The users who have accepted, and may at least read.
-    var members: [String] {
+    package var members: [String] {
         participants.compactMap { participant in participant.user.flatMap { access(of: $0) == nil ? nil : $0 } }
     }
 }
 
 /// The access of a participant to a shared zone.
-struct ShareAccess: Hashable, Sendable {
-    let mayWrite: Bool
+package struct ShareAccess: Hashable, Sendable {
+    package let mayWrite: Bool
     /// Whether the user administers the share. CloudKit: may add and remove participants and change what they may.
-    let isAdministrator: Bool
+    package let isAdministrator: Bool
 
     /// The access of the zone's owner.
-    static let whole = ShareAccess(mayWrite: true, isAdministrator: true)
+    package static let whole = ShareAccess(mayWrite: true, isAdministrator: true)
 
     private init(mayWrite: Bool, isAdministrator: Bool) {
         (self.mayWrite, self.isAdministrator) = (mayWrite, isAdministrator)
     }
 
     /// nil where `permission` permits nothing.
-    init?(_ permission: SharePermission, isAdministrator: Bool = false) {
+    package init?(_ permission: SharePermission, isAdministrator: Bool = false) {
         switch permission {
         case .none, .unknown: return nil
         case .readOnly: mayWrite = false
@@ -81,7 +82,7 @@ struct ShareAccess: Hashable, Sendable {
 
 /// The binary form inside a record's body. Codes are kept in databases: never reuse one.
 extension ShareState {
-    func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout ByteWriter) {
         writer.string(shortGUID)
         writer.byte(publicPermission.code)
         writer.number(UInt64(participants.count))
@@ -109,7 +110,7 @@ extension ShareState {
     }
 
     /// - Parameter isFirst: whether the bytes are in the form of bodies before version 5.
-    init(_ reader: inout ByteReader, isFirst: Bool = false) throws(MalformedBytes) {
+    package init(_ reader: inout ByteReader, isFirst: Bool = false) throws(MalformedBytes) {
         shortGUID = try reader.string()
         publicPermission = try SharePermission(code: try reader.byte())
         participants = []

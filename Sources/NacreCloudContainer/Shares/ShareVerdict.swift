@@ -1,20 +1,22 @@
-import NacreCloudWire
+import NacreCloudAccounts
+import NacreCloudStorage
+package import NacreCloudWire
 
 // The rules of shares: who may change what of one. Pure. CloudKit: `CKShare`, Web Services Reference, "Sharing".
 
 /// The role in which the caller saves a share.
-enum ShareJudge: Hashable, Sendable {
+package enum ShareJudge: Hashable, Sendable {
     case owner(String)
     /// CloudKit: may add, change and remove participants. On this server: except administrators.
     case administrator(owner: String)
 
-    var owner: String {
+    package var owner: String {
         switch self {
         case .owner(let name), .administrator(let name): name
         }
     }
 
-    var isOwner: Bool {
+    package var isOwner: Bool {
         if case .owner = self { true } else { false }
     }
 }
@@ -26,7 +28,7 @@ extension ShareState {
     ///   - guid: the short GUID of a new share.
     ///   - now: the time at which new participants are added.
     ///   - secret: draws a secret for a one-time URL that has to change.
-    static func next(
+    package static func next(
         _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp, secret: () -> String?
     ) -> Result<ShareState, ServerError> {
         var state = before ?? ShareState(shortGUID: guid, publicPermission: .none, participants: [])
@@ -135,7 +137,7 @@ extension ShareState {
     }
 
     /// Returns the share without a user, who leaves it.
-    func without(_ user: String, secret: () -> String?) -> ShareState {
+    package func without(_ user: String, secret: () -> String?) -> ShareState {
         var state = self
         state.participants.removeAll { $0.user == user }
         return state.renewingSecrets(since: self, secret)
@@ -173,15 +175,15 @@ extension UserLookupInfo {
 }
 
 /// The addresses by which a user's account can be invited, and the names with which it asks for access.
-struct ShareContact: Hashable, Sendable {
-    var email: String
-    var isEmailVerified: Bool
+package struct ShareContact: Hashable, Sendable {
+    package var email: String
+    package var isEmailVerified: Bool
     /// The verified phone number; nil: the account has none.
-    var phone: String?
-    var names: NameComponents?
+    package var phone: String?
+    package var names: NameComponents?
 
     /// The verified addresses, the e-mail address first.
-    var verified: [UserLookupInfo] {
+    package var verified: [UserLookupInfo] {
         [isEmailVerified ? .emailAddress(email) : nil, phone.map { .phoneNumber($0) }].compactMap(\.self)
     }
 
@@ -192,7 +194,7 @@ struct ShareContact: Hashable, Sendable {
 }
 
 /// The relation of a user who has a share's URL to the share.
-enum ShareStanding: Hashable, Sendable {
+package enum ShareStanding: Hashable, Sendable {
     case owner
     /// - Parameter beside: invitations for this user that are not accepted.
     case member(ShareState.Participant, beside: [ShareState.Participant] = [])
@@ -209,7 +211,7 @@ enum ShareStanding: Hashable, Sendable {
     /// - Parameters:
     ///   - contact: the addresses of the user's account; nil: unknown.
     ///   - secret: the secret of a one-time URL that the user has. It has no effect on a claimed participant.
-    init(of user: String, contact: ShareContact?, secret: String? = nil, in state: ShareState, owner: String) {
+    package init(of user: String, contact: ShareContact?, secret: String? = nil, in state: ShareState, owner: String) {
         let invitations = state.participants.filter { !$0.isAccepted }
         func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
             info.flatMap { info in invitations.first { $0.user == nil && $0.invitation == info } }
@@ -240,7 +242,7 @@ enum ShareStanding: Hashable, Sendable {
 extension ShareState {
     /// Returns the invitations for an account's verified addresses, where there is more than one. Accepting claims that
     /// of the e-mail address. CloudKit: for a caller who cannot be matched to one invitee.
-    func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
+    package func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
         guard case .invited(let chosen, _) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
         let own = contact.verified
         let matches = participants.filter { one in one.user == nil && one.invitation.map(own.contains) == true }
@@ -271,7 +273,7 @@ extension ShareState.Participant {
     /// Merges the places of a user who has been given several: the best role and permission, and an invitation.
     /// CloudKit: two participants are one whose user or address is the same. Only the owner says what an administrator
     /// may do, so an administrator's place outranks any other.
-    func joined(with others: [ShareState.Participant]) -> ShareState.Participant {
+    package func joined(with others: [ShareState.Participant]) -> ShareState.Participant {
         func rank(_ one: ShareState.Participant) -> (Int, Int) {
             (one.role == .administrator ? 1 : 0, one.permission == .readWrite ? 2 : one.permission == .readOnly ? 1 : 0)
         }
@@ -288,7 +290,7 @@ extension ShareState.Participant {
 extension ShareState {
     /// Returns the share after a user has accepted it; nil: unchanged.
     /// - Parameter id: the participant ID for a user who comes by the share's URL.
-    func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
+    package func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
         var state = self
         switch standing {
         case .owner, .member(_, []): return .success(nil)
@@ -311,7 +313,7 @@ extension ShareState {
 }
 
 extension ServerError {
-    static let tooManyParticipants = ServerError(
+    package static let tooManyParticipants = ServerError(
         .badRequest, "the share has more than \(Limits.participantsPerShare) participants", native: .tooManyParticipants, field: "participants",
         remedy: "Take participants out first; the owner counts as one.")
 
@@ -361,10 +363,10 @@ extension ServerError {
         .accessDenied, "there is no such share for this user", internalCode: 2007, field: "shortGUIDs",
         remedy: "Ask the owner for an invitation and for the share's URL as it is now.")
 
-    static let phoneNeedsCountry = ServerError(
+    package static let phoneNeedsCountry = ServerError(
         .badRequest, "a phone number has a plus sign and the code of its country", field: "participants", remedy: "Write it as in +49 30 1234567.")
 
-    static let participantMayNeedVerification = ServerError(
+    package static let participantMayNeedVerification = ServerError(
         .accessDenied, "an invitation is for an address that the account has not verified", native: .participantMayNeedVerification,
         field: "shortGUIDs", remedy: "Verify the account's e-mail address, then open the share's URL again.")
 
@@ -392,7 +394,7 @@ extension ServerError {
         remedy: "Save the record that is shared before its share, or in the same request.")
 
     /// CloudKit: a record is in one share, counting the one that it inherits from its parent.
-    static let alreadyShared = ServerError(
+    package static let alreadyShared = ServerError(
         .badRequest, "the record is shared already, or hangs on one that is, or one that is hangs on it", native: .alreadyShared, field: "parent",
         remedy: "Invite participants to the share that there is, or delete it first.")
 

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+import NacreCloudStorage
 import NacreCloudWire
 
 // Entries and tasks that a commit in a zone leaves for the users with whom the zone is shared.
@@ -31,7 +33,7 @@ extension EntryRow {
 /// The keys and values of the entries that lead to shares and their participants. They permit nothing: the shares do.
 enum ShareEntries {
     /// Returns the key of the entry that holds the names of a share's record and root, by the share's view.
-    static func share(of zone: ZoneAddress, _ view: FeedView) -> EntryKey {
+    package static func share(of zone: ZoneAddress, _ view: FeedView) -> EntryKey {
         EntryKey(zone.database, .recordShare, prefix(of: zone) + String(view.rawValue))
     }
 
@@ -41,24 +43,24 @@ enum ShareEntries {
     }
 
     /// The prefix of a user's seats in a zone. User record names have no space.
-    static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
+    package static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
 
-    static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
+    package static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
 
     /// Returns the user whose seat an entry is; nil: the key is malformed.
-    static func user(of seat: EntryRow) -> String? {
+    package static func user(of seat: EntryRow) -> String? {
         let parts = seat.key.key.split(separator: " ")
         return parts.count == 3 ? String(parts[1]) : nil
     }
 
-    static func value(share: String, root: String) -> [UInt8] {
+    package static func value(share: String, root: String) -> [UInt8] {
         var writer = ByteWriter()
         writer.string(share)
         writer.string(root)
         return writer.bytes
     }
 
-    static func read(_ row: EntryRow) throws -> (share: String, root: String) {
+    package static func read(_ row: EntryRow) throws -> (share: String, root: String) {
         var reader = ByteReader(row.value)
         do {
             return (try reader.string(), try reader.string())

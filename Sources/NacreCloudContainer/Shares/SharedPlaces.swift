@@ -1,14 +1,15 @@
+package import NacreCloudStorage
 import NacreCloudWire
 
 // The places of a record in the views of its zone, as record shares show them. See `docs/decisions/shares.md`.
 
 /// A record's place in one view. The record is there, or it was there and has left a departure.
-struct SharedPlace: Hashable, Sendable {
-    var view: FeedView
+package struct SharedPlace: Hashable, Sendable {
+    package var view: FeedView
     /// The number of its last change there, which is its position in the view's feed.
-    var number: ChangeNumber
+    package var number: ChangeNumber
     /// The number of the change with which it came into the view.
-    var entered: ChangeNumber
+    package var entered: ChangeNumber
     /// The record's type when it left; nil: it is there.
     var typeLeft: String?
 
@@ -17,28 +18,28 @@ struct SharedPlace: Hashable, Sendable {
 }
 
 /// The share and the views of a record. Kept in the record's body alone.
-struct SharedPlaces: Hashable, Sendable {
+package struct SharedPlaces: Hashable, Sendable {
     /// The name of the share's record; nil unless this record is a shared root.
-    var share: String?
+    package var share: String?
     /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
     /// is not a departure.
-    private(set) var places: [SharedPlace] = []
+    package private(set) var places: [SharedPlace] = []
 
-    static let none = SharedPlaces()
+    package static let none = SharedPlaces()
 
-    var isEmpty: Bool { share == nil && places.isEmpty }
+    package var isEmpty: Bool { share == nil && places.isEmpty }
 
     /// The view that the record is in; nil: only users of the whole zone see it.
-    var view: FeedView? { places.first { $0.typeLeft == nil }?.view }
+    package var view: FeedView? { places.first { $0.typeLeft == nil }?.view }
 
-    func place(in view: FeedView) -> SharedPlace? { places.first { $0.view == view } }
+    package func place(in view: FeedView) -> SharedPlace? { places.first { $0.view == view } }
 
     /// Returns the places after a change of the record.
     /// - Parameters:
     ///   - position: the view and share of the record from now on.
     ///   - type: the record's type before the change.
     ///   - forgotten: departures at or before this number are dropped.
-    func moved(to position: SharedPosition, at number: ChangeNumber, from type: String, forgotten: ChangeNumber) -> SharedPlaces {
+    package func moved(to position: SharedPosition, at number: ChangeNumber, from type: String, forgotten: ChangeNumber) -> SharedPlaces {
         var next = SharedPlaces(share: position.share)
         for var place in places where place.view != position.view {
             if place.typeLeft == nil {
@@ -56,7 +57,7 @@ struct SharedPlaces: Hashable, Sendable {
 
     /// Removes the oldest departures beyond `Limits.sharedPlacesPerRecord` places.
     /// - Returns: the number of the newest removed one; cursors before it must begin again. `zero`: none was removed.
-    mutating func trim() -> ChangeNumber {
+    package mutating func trim() -> ChangeNumber {
         var forgotten = ChangeNumber.zero
         while places.count > Limits.sharedPlacesPerRecord, let oldest = places.filter({ $0.typeLeft != nil }).min(by: { $0.number < $1.number }) {
             places.removeAll { $0 == oldest }
@@ -67,28 +68,28 @@ struct SharedPlaces: Hashable, Sendable {
 }
 
 /// The view and share in which a change puts a record.
-struct SharedPosition: Hashable, Sendable {
-    var view: FeedView?
+package struct SharedPosition: Hashable, Sendable {
+    package var view: FeedView?
     /// The name of the share's record; nil unless the record is a shared root.
-    var share: String?
+    package var share: String?
 
-    static let hidden = SharedPosition()
+    package static let hidden = SharedPosition()
 }
 
 extension StoredRecord {
     /// The record's present position.
-    var position: SharedPosition { SharedPosition(view: content.shared.view, share: content.shared.share) }
+    package var position: SharedPosition { SharedPosition(view: content.shared.view, share: content.shared.share) }
 }
 
 extension ShareState {
     /// The view of its zone that the share shows, derived from the short GUID; nil: the share shows the whole zone. Two
     /// roots of a zone have different views, but for one case in 2^62.
-    var view: FeedView? { root == nil ? nil : FeedView(ofShare: shortGUID) }
+    package var view: FeedView? { root == nil ? nil : FeedView(ofShare: shortGUID) }
 }
 
 extension FeedView {
     /// - Parameter shortGUID: the short GUID of a record's share.
-    init(ofShare shortGUID: String) {
+    package init(ofShare shortGUID: String) {
         // FNV-1a. Users cannot choose a short GUID: the server draws it under its key. A collision stays in one zone.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in shortGUID.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
@@ -99,7 +100,7 @@ extension FeedView {
 
 /// The binary form inside a record's body.
 extension SharedPlaces {
-    func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout ByteWriter) {
         writer.byte(share == nil ? 0 : 1)
         if let share { writer.string(share) }
         writer.number(UInt64(places.count))
@@ -112,7 +113,7 @@ extension SharedPlaces {
         }
     }
 
-    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+    package init(_ reader: inout ByteReader) throws(MalformedBytes) {
         share = try reader.byte() == 0 ? nil : try reader.string()
         for _ in 0..<(try reader.count()) {
             let view = FeedView(rawValue: try reader.signed())

@@ -1,33 +1,35 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 // The shared database is a view: its zones are other users', and each has one row here, in this database's feed.
 
 /// A zone that is shared with a user, as the rows of their shared database name it.
 struct SharedZoneName: Hashable, Sendable {
-    var owner: String
-    var zoneName: String
+    package var owner: String
+    package var zoneName: String
 
     /// The name of the row: owner, space, zone name. User record names have no space.
-    var text: String { owner + " " + zoneName }
+    package var text: String { owner + " " + zoneName }
 
-    init(owner: String, zoneName: String) {
+    package init(owner: String, zoneName: String) {
         self.owner = owner
         self.zoneName = zoneName
     }
 
     /// Reads the name of a row; nil for text without an owner before its first space.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else { return nil }
         (owner, zoneName) = (String(parts[0]), String(parts[1]))
     }
 
-    var zoneID: ZoneID { ZoneID(zoneName: zoneName, ownerRecordName: owner) }
+    package var zoneID: ZoneID { ZoneID(zoneName: zoneName, ownerRecordName: owner) }
 }
 
 extension DatabaseKey {
     /// Returns the ID by which answers name a zone of this database's feed; nil for a malformed row.
-    func zoneID(ofRow row: ZoneRow) -> ZoneID? {
+    package func zoneID(ofRow row: ZoneRow) -> ZoneID? {
         scope == .shared ? SharedZoneName(row.name)?.zoneID : zoneID(row.name)
     }
 }
@@ -59,7 +61,7 @@ extension Cloud {
     }
 
     /// Resolves zones that a request names, each to the database that holds it.
-    func requested(
+    package func requested(
         _ zoneIDs: [ZoneID], _ target: DatabaseTarget, for access: Access, by caller: Caller
     ) async throws -> [Result<RequestedZone, ServerError>] {
         var zones: [Result<RequestedZone, ServerError>] = []

@@ -1,7 +1,8 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The role in which a user uses a zone.
-enum ZoneSeat: Hashable, Sendable {
+package enum ZoneSeat: Hashable, Sendable {
     case owner
     /// A user who takes part by the share of the whole zone, which the request has just read.
     case participant(user: String, ShareAccess)
@@ -9,7 +10,7 @@ enum ZoneSeat: Hashable, Sendable {
     case guest(user: String, [FeedView: ShareAccess])
 
     /// Whether the user may write somewhere in the zone.
-    var mayWrite: Bool {
+    package var mayWrite: Bool {
         switch self {
         case .owner: true
         case .participant(_, let access): access.mayWrite
@@ -28,7 +29,7 @@ enum ZoneSeat: Hashable, Sendable {
     }
 
     /// The views whose feeds the user follows, in the order in which they are read.
-    var views: [FeedView] {
+    package var views: [FeedView] {
         switch self {
         case .owner, .participant: [.owner]
         case .guest(_, let shares): shares.keys.sorted { $0.rawValue < $1.rawValue }
@@ -36,7 +37,7 @@ enum ZoneSeat: Hashable, Sendable {
     }
 
     /// Returns what the user may do with a record in a view; nil: the record is not shown.
-    func access(to view: FeedView?) -> ShareAccess? {
+    package func access(to view: FeedView?) -> ShareAccess? {
         switch self {
         case .owner: .whole
         case .participant(_, let access): access
@@ -58,11 +59,11 @@ extension StoredRecord {
 extension ReadTransaction {
     /// Returns the share of a whole zone; nil where it has none. Costs a call of the store.
     /// - Throws: `ServerError.recordDamaged` where the share cannot be read, so that its participants are unknown.
-    func zoneShare(in zone: ZoneAddress) throws -> StoredRecord? { try share(ShareNames.ofZone, in: zone) }
+    package func zoneShare(in zone: ZoneAddress) throws -> StoredRecord? { try share(ShareNames.ofZone, in: zone) }
 
     /// Returns the share whose record has this name; nil where there is none. Costs a call of the store.
     /// - Throws: `ServerError.recordDamaged` where the share cannot be read, so that its participants are unknown.
-    func share(_ name: String, in zone: ZoneAddress) throws -> StoredRecord? {
+    package func share(_ name: String, in zone: ZoneAddress) throws -> StoredRecord? {
         guard let row = try records(in: zone, named: [name]).first else { return nil }
         let record = StoredRecord(row, in: zone)
         guard !record.isDamaged || record.row.type != ShareNames.recordType else { throw ServerError.recordDamaged }
@@ -134,7 +135,7 @@ extension RecordVerdict {
     }
 
     /// Returns the save by which a participant leaves who deletes the share (CloudKit); nil for the owner.
-    static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
+    package static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
         let user: String
         switch setting.seat {
         case .owner: return nil
@@ -146,7 +147,7 @@ extension RecordVerdict {
     }
 
     /// Returns the state of a share after a save; nil: the record is not a share.
-    static func sharing(
+    package static func sharing(
         after change: RecordChange, of type: String, _ live: StoredRecord?, _ setting: RecordSetting
     ) -> Result<ShareState?, ServerError> {
         guard type == ShareNames.recordType else {

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -44,7 +46,7 @@ extension Cloud {
             operations: request.operations, database: database.id, key: database.key, caller: caller, user: user, now: clock(),
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
             trimsLog: Int64(bitPattern: random()) % TrimOperations.commitsPerTask == 0)
-        let results = try await registry.withSchema(of: target.container, target.environment) { schema in
+        let results = try await schemas.withSchema(of: target.container, target.environment) { schema in
             try await stored(of: database.key) { try await self.store.write { try change.run($0, with: schema) } }
         }
         return SubscriptionsResponse(
@@ -64,17 +66,17 @@ extension Cloud {
 
 /// One `subscriptions/modify` with everything drawn beforehand, so that its transaction may run more than once.
 struct SubscriptionModification: Sendable {
-    var operations: [SubscriptionOperation]
-    var database: DatabaseID
-    var key: DatabaseKey
-    var caller: Caller
-    var user: String
-    var now: Timestamp
-    var log: OperationLog?
+    package var operations: [SubscriptionOperation]
+    package var database: DatabaseID
+    package var key: DatabaseKey
+    package var caller: Caller
+    package var user: String
+    package var now: Timestamp
+    package var log: OperationLog?
     /// Whether a task follows that trims the caller's operation log.
     var trimsLog: Bool
 
-    func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
+    package func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id, entries: [schema.versionKey] + (log?.entries(in: database) ?? []))
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
@@ -193,7 +195,7 @@ extension SubscriptionOperation {
 
 extension Subscription {
     /// The zone that the subscription follows; nil: more than one, or none is named.
-    var zoneID: ZoneID? {
+    package var zoneID: ZoneID? {
         switch kind {
         case .query(let subscribed): subscribed.zoneID
         case .zone(let zoneID, _): zoneID
@@ -230,7 +232,7 @@ extension WriteTransaction {
     /// Removes some of the subscriptions of a database, at most `Limits.resultsPerPage` for every user.
     /// - Parameter user: the user whose subscriptions go; nil: every user.
     /// - Returns: whether there were any.
-    func removeSubscriptions(of user: String?, from database: DatabaseID) throws -> Bool {
+    package func removeSubscriptions(of user: String?, from database: DatabaseID) throws -> Bool {
         guard try lock(in: database).database != nil else { return false }
         var gone: [StoredSubscription] = []
         if let user {
@@ -244,7 +246,7 @@ extension WriteTransaction {
     }
 
     /// Returns a user's subscriptions to zones that go. Call it under the lock of the database, which is the user's.
-    func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
+    package func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
         guard try !grounds([SubscriptionGround.all], in: database).isEmpty else { return [] }
         return try subscriptions(of: user, in: database).filter { subscription in
             subscription.subscription.zoneID.map { names.contains($0.zoneName) } ?? false

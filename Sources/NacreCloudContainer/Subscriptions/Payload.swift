@@ -1,11 +1,12 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The content of a notification for Apple's services. CloudKit: `CKNotification`; Web Services, web courier's payload.
 ///
 /// The badge and the bytes are not part of the value: each device has its own.
-struct Payload: Equatable, Sendable {
+package struct Payload: Equatable, Sendable {
     /// The kind of notification, under the key by which clients tell the kinds apart.
-    enum Event: Equatable, Sendable {
+    package enum Event: Equatable, Sendable {
         /// `qry`
         case query(reason: RecordTransition.Reason)
         /// `fet`
@@ -16,50 +17,50 @@ struct Payload: Equatable, Sendable {
 
     /// The urgency of a notification. CloudKit: `shouldSendContentAvailable` alone makes a background push. A
     /// notification that shows something is visible at once. Any other shows nothing and is not urgent.
-    enum Priority: UInt8, Hashable, Sendable {
+    package enum Priority: UInt8, Hashable, Sendable {
         case low = 1
         case background = 5
         case visible = 10
     }
 
-    struct Alert: Equatable, Sendable {
-        var body: String?
-        var key: String?
-        var args: [String]?
-        var title: String?
+    package struct Alert: Equatable, Sendable {
+        package var body: String?
+        package var key: String?
+        package var args: [String]?
+        package var title: String?
         var titleKey: String?
         var titleArgs: [String]?
-        var subtitle: String?
+        package var subtitle: String?
         var subtitleKey: String?
         var subtitleArgs: [String]?
-        var actionKey: String?
-        var launchImage: String?
+        package var actionKey: String?
+        package var launchImage: String?
 
         fileprivate var isEmpty: Bool { self == Alert() }
     }
 
-    var event: Event
+    package var event: Event
     /// The ID of the change, the same for all subscriptions that it fires.
-    var id: String?
+    package var id: String?
     /// nil: the device missed some notifications, and should fetch everything.
-    var subscriptionID: String?
-    var container: String?
-    var user: String?
-    var scope: DatabaseKey.Scope
-    var zoneName: String?
-    var zoneOwner: String?
-    var recordName: String?
+    package var subscriptionID: String?
+    package var container: String?
+    package var user: String?
+    package var scope: DatabaseKey.Scope
+    package var zoneName: String?
+    package var zoneOwner: String?
+    package var recordName: String?
     var tellsReason = true
-    var alert = Alert()
-    var sound: String?
-    var category: String?
-    var countsBadge = false
+    package var alert = Alert()
+    package var sound: String?
+    package var category: String?
+    package var countsBadge = false
     var isContentAvailable = false
     var isMutableContent = false
-    var fields: [RecordFields.Field] = []
+    package var fields: [RecordFields.Field] = []
     /// A device gets only the last of its undelivered notifications with the same ID.
-    var collapseID: String?
-    private(set) var isPruned = false
+    package var collapseID: String?
+    package private(set) var isPruned = false
 
     /// Returns the payload without parts that do not fit, at any badge, as far as leaving parts out helps.
     ///
@@ -77,7 +78,7 @@ struct Payload: Equatable, Sendable {
         return payload
     }
 
-    var priority: Priority {
+    package var priority: Priority {
         if !alert.isEmpty || sound != nil || countsBadge { return .visible }
         return isContentAvailable ? .background : .low
     }
@@ -98,7 +99,7 @@ struct Payload: Equatable, Sendable {
 
     /// Returns the bytes that are sent to a device.
     /// - Parameter badge: the device's badge, used where the payload counts it.
-    func json(badge: Int64) -> [UInt8] {
+    package func json(badge: Int64) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("aps")
@@ -171,6 +172,13 @@ struct Payload: Equatable, Sendable {
     }
 }
 
+extension Payload {
+    /// Makes a payload that tells no more than its event and its scope.
+    package init(of event: Event, in scope: DatabaseKey.Scope) {
+        self.init(event: event, scope: scope)
+    }
+}
+
 extension DatabaseKey.Scope {
     /// The raw value of `CKDatabase.Scope`.
     fileprivate var number: Int64 {
@@ -220,7 +228,7 @@ extension Payload {
     /// - Parameters:
     ///   - transition: the change of the record; nil: zones came or went.
     ///   - zoneName: the zone of the record.
-    init(
+    package init(
         _ subscription: Subscription, for transition: RecordTransition?, id: String, user: String, in zoneName: String, of database: DatabaseKey
     ) {
         switch subscription.kind {
@@ -263,7 +271,7 @@ extension Payload {
     }
 
     /// Returns the payload that tells a device to fetch everything, because it was not told of every change.
-    static func fetchEverything(of scope: DatabaseKey.Scope, user: String, in container: String, id: String) -> Payload {
+    package static func fetchEverything(of scope: DatabaseKey.Scope, user: String, in container: String, id: String) -> Payload {
         var payload = Payload(event: .database, id: id, container: container, user: user, scope: scope)
         payload.isContentAvailable = true
         return payload
@@ -271,7 +279,7 @@ extension Payload {
 
     /// The key of notifications that show nothing and of which a device gets the last undelivered one. The device then
     /// fetches the changes of a zone, or everything, once. nil: all are delivered.
-    var coalescing: String? {
+    package var coalescing: String? {
         guard let subscriptionID else { return "everything \(scope.rawValue)" }
         guard priority != .visible else { return nil }
         switch event {

@@ -1,14 +1,15 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The change that a commit made to one record, as far as subscriptions ask.
-struct RecordTransition: Equatable, Sendable {
+package struct RecordTransition: Equatable, Sendable {
     /// Raw values are kept in tasks, and are those of CloudKit's notifications: never change one.
-    enum Reason: UInt8, Hashable, Sendable, CaseIterable {
+    package enum Reason: UInt8, Hashable, Sendable, CaseIterable {
         case created = 1
         case updated = 2
         case deleted = 3
 
-        var firesOn: FiresOn {
+        package var firesOn: FiresOn {
             switch self {
             case .created: .create
             case .updated: .update
@@ -17,20 +18,20 @@ struct RecordTransition: Equatable, Sendable {
         }
     }
 
-    let reason: Reason
+    package let reason: Reason
     /// The record as it is now, or as it was before it went. It has at least the fields that subscriptions look at.
-    let record: StoredRecord
+    package let record: StoredRecord
     /// Whether something of the record differs from before.
-    let hasChanged: Bool
+    package let hasChanged: Bool
 
-    init(reason: Reason, record: StoredRecord, hasChanged: Bool) {
+    package init(reason: Reason, record: StoredRecord, hasChanged: Bool) {
         self.reason = reason
         self.record = record
         self.hasChanged = hasChanged
     }
 
     /// - Parameter before: the record that the save replaces: live, a tombstone, or nil.
-    init(from before: StoredRecord?, to after: StoredRecord) {
+    package init(from before: StoredRecord?, to after: StoredRecord) {
         guard let live = before, live.isThere else {
             self.init(reason: .created, record: after, hasChanged: true)
             return
@@ -39,12 +40,12 @@ struct RecordTransition: Equatable, Sendable {
         self.init(reason: .updated, record: after, hasChanged: !isSame)
     }
 
-    init(deleting before: StoredRecord) {
+    package init(deleting before: StoredRecord) {
         self.init(reason: .deleted, record: before, hasChanged: !before.isDamaged)
     }
 
     /// Returns the transition with these fields alone.
-    func only(_ fields: Set<String>, in zone: ZoneAddress) -> RecordTransition {
+    package func only(_ fields: Set<String>, in zone: ZoneAddress) -> RecordTransition {
         var content = record.content
         content.fields = RecordFields(content.fields.entries.filter { fields.contains($0.name) })
         content.formerTypes = []
@@ -57,7 +58,7 @@ struct RecordTransition: Equatable, Sendable {
 
     // MARK: As a task keeps it
 
-    func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout ByteWriter) {
         writer.byte(reason.rawValue)
         writer.byte(hasChanged ? 1 : 0)
         writer.string(record.row.name)
@@ -68,7 +69,7 @@ struct RecordTransition: Equatable, Sendable {
         writer.block(record.row.body)
     }
 
-    init(_ reader: inout ByteReader, in zone: ZoneAddress) throws(MalformedBytes) {
+    package init(_ reader: inout ByteReader, in zone: ZoneAddress) throws(MalformedBytes) {
         guard let reason = Reason(rawValue: try reader.byte()) else { throw MalformedBytes() }
         let hasChanged = try reader.byte() == 1
         let name = try reader.string()
@@ -82,20 +83,20 @@ struct RecordTransition: Equatable, Sendable {
 
 extension RecordTransition {
     /// The record in the form that filters test.
-    var tested: TestedRecord { TestedRecord { record.value(of: $0) } }
+    package var tested: TestedRecord { TestedRecord { record.value(of: $0) } }
 }
 
 /// Decides whether a subscription fires for a change. The subscriber's right to read is checked separately.
 ///
 /// CloudKit: an update fires where the record matches after it. A record that stops matching is not deleted, and fires
 /// nothing. On this server: a save that changes nothing fires no query subscription, though the zone's feed moves.
-struct FiringRule {
-    let subscription: Subscription
+package struct FiringRule {
+    package let subscription: Subscription
     /// The prepared filters of a query subscription; nil: its type no longer allows them.
-    let tests: [FilterTest]?
+    package let tests: [FilterTest]?
 
     /// - Parameter once: whether the rule is asked about one change only.
-    init(_ subscription: Subscription, by rule: SubscriptionRule, once: Bool = false) {
+    package init(_ subscription: Subscription, by rule: SubscriptionRule, once: Bool = false) {
         self.subscription = subscription
         guard case .query(let subscribed) = subscription.kind, let shape = try? rule.shape(of: subscribed.query, for: .firing) else {
             tests = nil
@@ -105,7 +106,7 @@ struct FiringRule {
     }
 
     /// - Parameter zoneName: the zone of the record.
-    func fires(for transition: RecordTransition, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
+    package func fires(for transition: RecordTransition, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
         var tested = transition.tested
         return fires(for: transition, &tested, inZoneNamed: zoneName, of: database)
     }
@@ -113,7 +114,8 @@ struct FiringRule {
     /// - Parameters:
     ///   - tested: the transition's record. A caller with many subscriptions prepares its lists and words once.
     ///   - zoneName: the zone of the record.
-    func fires(for transition: RecordTransition, _ tested: inout TestedRecord, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool {
+    package func fires(for transition: RecordTransition, _ tested: inout TestedRecord, inZoneNamed zoneName: String, of database: DatabaseKey) -> Bool
+    {
         switch subscription.kind {
         case .query(let subscribed):
             guard let tests, transition.hasChanged, !transition.record.isDamaged, subscribed.firesOn.contains(transition.reason.firesOn),
@@ -130,7 +132,7 @@ struct FiringRule {
     }
 
     /// Whether the subscription fires when zones come or go.
-    var firesForZones: Bool {
+    package var firesForZones: Bool {
         if case .database(nil) = subscription.kind { true } else { false }
     }
 }

@@ -1,4 +1,5 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A user's subscription as a database stores it, with the keys by which changes find it.
 ///
@@ -6,19 +7,19 @@ import NacreCloudWire
 /// place under the *term*, which tells for what changes it may fire. The third counts the subscriptions of its term and
 /// its *ground*, and the fields that those of a ground look at. The cost of a change depends on how many it may
 /// concern.
-struct StoredSubscription: Equatable, Sendable {
-    let user: String
-    let subscription: Subscription
+package struct StoredSubscription: Equatable, Sendable {
+    package let user: String
+    package let subscription: Subscription
     /// The ground, a count that a commit reads once to learn whether it may concern a subscription.
     let ground: String
-    let term: SubscriptionTerm
+    package let term: SubscriptionTerm
     /// The type's fields that the subscription compares, shows or carries. A change keeps their values for it.
-    let fields: Set<String>
+    package let fields: Set<String>
 
     /// - Parameters:
     ///   - shape: the checked query of a query subscription.
     ///   - zone: the zone of a zone subscription.
-    init(_ subscription: Subscription, of user: String, shape: QueryShape?, zone: ZoneAddress?) {
+    package init(_ subscription: Subscription, of user: String, shape: QueryShape?, zone: ZoneAddress?) {
         self.user = user
         self.subscription = subscription
         if let shape {
@@ -33,14 +34,14 @@ struct StoredSubscription: Equatable, Sendable {
         }
     }
 
-    var id: String { subscription.subscriptionID }
+    package var id: String { subscription.subscriptionID }
 
     /// Returns the entry's name: user, space, ID. User record names have no space.
-    static func key(_ user: String, _ id: String) -> String { "\(user) \(id)" }
+    package static func key(_ user: String, _ id: String) -> String { "\(user) \(id)" }
 
-    var name: String { Self.key(user, id) }
+    package var name: String { Self.key(user, id) }
 
-    func key(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscription, name) }
+    package func key(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscription, name) }
 
     func termKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscriptionTerm, "\(term.place) \(name)") }
 
@@ -48,7 +49,7 @@ struct StoredSubscription: Equatable, Sendable {
 
     private static let version: UInt8 = 1
 
-    func row(in database: DatabaseID) -> EntryRow {
+    package func row(in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.string(ground)
@@ -59,7 +60,7 @@ struct StoredSubscription: Equatable, Sendable {
         return EntryRow(key: key(in: database), value: writer.bytes)
     }
 
-    init(_ row: EntryRow) throws(StoreError) {
+    package init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
             guard let end = row.key.key.firstIndex(of: " "), try reader.byte() == Self.version else { throw MalformedBytes() }
@@ -78,7 +79,7 @@ struct StoredSubscription: Equatable, Sendable {
 
 extension Subscription {
     /// The subscription as JSON of the wire, with exact times.
-    var keptBytes: [UInt8] {
+    package var keptBytes: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer, form: ValueForm(details: true, numbersAsStrings: false))
         return writer.finish()
@@ -93,9 +94,9 @@ extension Subscription {
 }
 
 /// The key under which a change finds subscriptions that it may fire. All that match one change are under few terms.
-enum SubscriptionTerm: Hashable, Sendable {
+package enum SubscriptionTerm: Hashable, Sendable {
     /// The side of a bound on which a filter's values lie. Raw values are kept in rows: never change one.
-    enum Side: UInt8, Hashable, Sendable, CaseIterable {
+    package enum Side: UInt8, Hashable, Sendable, CaseIterable {
         case below = 1
         case above = 2
     }
@@ -112,7 +113,7 @@ enum SubscriptionTerm: Hashable, Sendable {
     case range(type: String, field: String, side: Side, bound: ValueKey)
 
     /// Takes the first filter for equality, or the first for one side of a value, or the type alone.
-    init(_ shape: QueryShape) {
+    package init(_ shape: QueryShape) {
         for isEquality in [true, false] {
             for filter in shape.filters {
                 guard let field = filter.fields.first, let key = ValueKey(filter.filter.value), key.bytes != nil else { continue }
@@ -131,7 +132,7 @@ enum SubscriptionTerm: Hashable, Sendable {
     }
 
     /// The field by whose value a change finds the subscription.
-    var field: String? {
+    package var field: String? {
         switch self {
         case .value(_, let field, _), .range(_, let field, _, _): field
         case .database, .zone, .type: nil
@@ -139,16 +140,16 @@ enum SubscriptionTerm: Hashable, Sendable {
     }
 
     /// Whether each change of the type finds the subscription, whatever the record holds.
-    var isOpen: Bool { if case .type = self { true } else { false } }
+    package var isOpen: Bool { if case .type = self { true } else { false } }
 
     /// The name of the term's place among entries. For a range, the order of the names is that of the bounds.
-    var place: String {
+    package var place: String {
         if case .range(_, _, _, let bound) = self { "\(key) \(bound.orderText ?? "")" } else { key }
     }
 
     /// The names of entries between which all subscriptions stand that a change may fire. This is the term of the
     /// change's own value.
-    var scan: (after: String, before: String) {
+    package var scan: (after: String, before: String) {
         guard case .range(_, _, let side, let bound) = self else { return ("\(key) ", "\(key)!") }
         let kind = "\(key) \(bound.orderText?.prefix(1) ?? "")"
         // A space, which ends a value, sorts before "!", and that before the continuation of a longer value.
@@ -157,7 +158,7 @@ enum SubscriptionTerm: Hashable, Sendable {
 
     /// A short hash of the term; for a range, of the range without its bound. Two terms with one key do no harm,
     /// because each subscription that is found is checked against the change.
-    var key: String {
+    package var key: String {
         var writer = ByteWriter()
         if case .range(let type, let field, let side, _) = self {
             Self.write(type, field, side, to: &writer)
@@ -174,7 +175,7 @@ enum SubscriptionTerm: Hashable, Sendable {
         return hashes.map { HexText.encode($0) }.joined()
     }
 
-    func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout ByteWriter) {
         switch self {
         case .database: writer.byte(1)
         case .zone(let zone):
@@ -201,7 +202,7 @@ enum SubscriptionTerm: Hashable, Sendable {
         writer.byte(side.rawValue)
     }
 
-    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+    package init(_ reader: inout ByteReader) throws(MalformedBytes) {
         switch try reader.byte() {
         case 1: self = .database
         case 2: self = .zone(try reader.signed())

@@ -1,27 +1,28 @@
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// Counts of subscriptions, with which a change looks for none where there are none. Each is an entry under a name.
-struct SubscriptionGround: Equatable, Sendable {
+package struct SubscriptionGround: Equatable, Sendable {
     /// The count of all subscriptions of a database, which every save reads.
-    static let all = "all"
+    package static let all = "all"
     /// The count of subscriptions to zones or to the database.
-    static let feeds = "feeds"
+    package static let feeds = "feeds"
     /// The count of subscriptions to records of a type.
-    static func type(_ type: String) -> String { "type \(type)" }
+    package static func type(_ type: String) -> String { "type \(type)" }
     /// The count of subscriptions under a term.
-    static func term(_ term: SubscriptionTerm) -> String { "term \(term.key)" }
+    package static func term(_ term: SubscriptionTerm) -> String { "term \(term.key)" }
 
-    static func key(_ name: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .subscribed, name) }
+    package static func key(_ name: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .subscribed, name) }
 
-    var count: Int64 = 0
+    package var count: Int64 = 0
     /// The fields that the subscriptions look at, each with the number of subscriptions.
-    var fields: [String: Int64] = [:]
+    package var fields: [String: Int64] = [:]
     /// The fields by whose values the subscriptions are found, each with the number of subscriptions.
-    var termFields: [String: Int64] = [:]
+    package var termFields: [String: Int64] = [:]
 
-    init() {}
+    package init() {}
 
-    mutating func add(_ subscription: StoredSubscription, _ sign: Int64) {
+    package mutating func add(_ subscription: StoredSubscription, _ sign: Int64) {
         count += sign
         for field in subscription.fields { Self.change(&fields, field, sign) }
         if let field = subscription.term.field { Self.change(&termFields, field, sign) }
@@ -35,7 +36,7 @@ struct SubscriptionGround: Equatable, Sendable {
     /// The fields of a record that must be kept of a change.
     var wantedFields: Set<String> { Set(fields.keys).union(termFields.keys.filter { SystemField(schemaName: $0) == nil }) }
 
-    func row(_ name: String, in database: DatabaseID) -> EntryRow {
+    package func row(_ name: String, in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         writer.signed(count)
         for counts in [fields, termFields] {
@@ -48,7 +49,7 @@ struct SubscriptionGround: Equatable, Sendable {
         return EntryRow(key: Self.key(name, in: database), value: writer.bytes)
     }
 
-    init(_ row: EntryRow) throws(StoreError) {
+    package init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
             count = try reader.signed()
@@ -68,14 +69,14 @@ struct SubscriptionGround: Equatable, Sendable {
 
 extension ReadTransaction {
     /// Returns the counts that are there, by name.
-    func grounds(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionGround] {
+    package func grounds(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionGround] {
         var found: [String: SubscriptionGround] = [:]
         for row in try entries(in: database, .subscribed, keys: names) { found[row.key.key] = try SubscriptionGround(row) }
         return found
     }
 
     /// Returns all subscriptions of a user, in the order of their IDs' bytes.
-    func subscriptions(of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
+    package func subscriptions(of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
         let prefix = StoredSubscription.key(user, "")
         var found: [StoredSubscription] = []
         var last = prefix
@@ -93,7 +94,7 @@ extension ReadTransaction {
 
 extension WriteTransaction {
     /// Returns the plan that stores `come` and removes `gone`, also replaced ones. Call it under the database's lock.
-    func plan(subscribing come: [StoredSubscription], without gone: [StoredSubscription], in database: DatabaseID) throws -> WritePlan {
+    package func plan(subscribing come: [StoredSubscription], without gone: [StoredSubscription], in database: DatabaseID) throws -> WritePlan {
         var plan = WritePlan()
         let changes = gone.map { ($0, Int64(-1)) } + come.map { ($0, Int64(1)) }
         if changes.isEmpty { return plan }

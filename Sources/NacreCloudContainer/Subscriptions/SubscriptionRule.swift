@@ -1,13 +1,21 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The rules for a subscription that a caller wants to save, whatever else is saved.
-struct SubscriptionRule {
-    let database: DatabaseKey
-    let schema: Schema
-    let caller: Caller
+package struct SubscriptionRule {
+    package let database: DatabaseKey
+    package let schema: Schema
+    package let caller: Caller
+
+    package init(database: DatabaseKey, schema: Schema, caller: Caller) {
+        self.database = database
+        self.schema = schema
+        self.caller = caller
+    }
 
     /// Returns what is wrong with a subscription; nil: nothing.
-    func fault(of subscription: Subscription) -> ServerError? {
+    package func fault(of subscription: Subscription) -> ServerError? {
         do throws(ServerError) {
             try check(subscription)
             return nil
@@ -36,11 +44,11 @@ struct SubscriptionRule {
 
     /// Bounds a user's open subscriptions in the public database, which every change of their type is checked against.
     /// In a database of the user's own there is no bound, since the author of the changes pays.
-    func fault(ofOneMoreOpen isOneMore: Bool, beside open: Int) -> ServerError? {
+    package func fault(ofOneMoreOpen isOneMore: Bool, beside open: Int) -> ServerError? {
         isOneMore && database.scope == .public && open >= Limits.openSubscriptionsPerUser ? .tooManyOpenSubscriptions : nil
     }
 
-    static func fault(ofID id: String) -> ServerError? {
+    package static func fault(ofID id: String) -> ServerError? {
         guard !id.isEmpty else { return .missing("subscriptionID") }
         return Names.isName(id)
             ? nil
@@ -63,7 +71,7 @@ struct SubscriptionRule {
     }
 
     /// Returns the query's filters as its type allows them. A predicate is refused as in a query.
-    func shape(of query: Query, for purpose: QueryShape.Purpose = .subscription) throws(ServerError) -> QueryShape {
+    package func shape(of query: Query, for purpose: QueryShape.Purpose = .subscription) throws(ServerError) -> QueryShape {
         try QueryShape(Query(recordType: query.recordType, filters: query.filters), for: purpose, in: schema, of: database.container, by: caller)
     }
 

@@ -1,10 +1,11 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that removes old assets that no record has, and then their chunks that no other asset has.
 ///
 /// It decides under the lock of the zone, as a save does. A save that came before has put the asset into its record,
 /// and one that comes after does not find it any more.
-struct CollectAssets: TaskHandler {
+package struct CollectAssets: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
     /// Assets and announced files that are still to be looked at.
@@ -17,7 +18,7 @@ struct CollectAssets: TaskHandler {
     private static let chunksPerChunk = 200
 
     /// Returns the task that looks at assets of a zone when they may be old.
-    static func task(for assets: [AssetID], of zone: ZoneRow, due: Timestamp) -> TaskRow {
+    package static func task(for assets: [AssetID], of zone: ZoneRow, due: Timestamp) -> TaskRow {
         let keys = assets.map(\.key).sorted()
         let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: keys)
         // One commit releases an asset once, so that the time tells two tasks of it apart.
@@ -26,7 +27,7 @@ struct CollectAssets: TaskHandler {
     }
 
     /// Returns the task that looks at the chunks of assets whose rows go with their zone.
-    static func task(forChunksOf assets: [StoredAsset], in zone: ZoneAddress, due: Timestamp) -> TaskRow {
+    package static func task(forChunksOf assets: [StoredAsset], in zone: ZoneAddress, due: Timestamp) -> TaskRow {
         var work = CollectAssets(zone: zone, zoneName: "", assets: [])
         work.chunks = Array(Set(assets.flatMap { $0.chunks.map(\.name) }))
         let name = "\(assets.first?.id.key ?? ""):zone"
@@ -34,7 +35,7 @@ struct CollectAssets: TaskHandler {
     }
 
     /// Returns the task that looks at an announced file when it may be old.
-    static func task(for announced: AnnouncedUploadID, of zone: ZoneRow, due: Timestamp) -> TaskRow {
+    package static func task(for announced: AnnouncedUploadID, of zone: ZoneRow, due: Timestamp) -> TaskRow {
         let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: [announced.key])
         return TaskRow(key: TaskKey(zone.address.database, .collectAssets, "\(announced.key):announced"), payload: work.payload, due: due)
     }
@@ -45,7 +46,7 @@ struct CollectAssets: TaskHandler {
         self.assets = assets
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
             zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
@@ -58,7 +59,7 @@ struct CollectAssets: TaskHandler {
         }
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.string(zoneName)
@@ -69,7 +70,7 @@ struct CollectAssets: TaskHandler {
         return writer.bytes
     }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         if chunks.isEmpty {
             self = try await removeRows(turn)
         } else {
@@ -123,13 +124,13 @@ struct CollectAssets: TaskHandler {
     }
 
     /// Returns nil: nothing but the payload tells what it was about.
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 
 extension [StoredAsset] {
     /// The first assets that go in one transaction with the rows of their chunks: one, or as many as have
     /// `Limits.chunksCopied` chunks together.
-    var few: ArraySlice<StoredAsset> {
+    package var few: ArraySlice<StoredAsset> {
         var chunks = 0
         return prefix { asset in
             defer { chunks += asset.chunks.count }
@@ -165,14 +166,14 @@ extension ReadTransaction {
     }
 
     /// Returns the next assets of a zone.
-    func assets(of zone: ZoneAddress, after last: AssetID? = nil, limit: Int) throws -> [StoredAsset] {
+    package func assets(of zone: ZoneAddress, after last: AssetID? = nil, limit: Int) throws -> [StoredAsset] {
         let prefix = AssetID.keyPrefix(of: zone.zone)
         return try entries(in: zone.database, .asset, after: last?.key ?? prefix, limit: limit)
             .prefix { $0.key.key.hasPrefix(prefix) }.map { try StoredAsset($0) }
     }
 
     /// Returns the bytes of a zone's live records: their bodies, and the files of their assets. Looks at all of them.
-    func countedBytes(of zone: ZoneAddress) throws -> Int64 {
+    package func countedBytes(of zone: ZoneAddress) throws -> Int64 {
         var bytes = try bytes(of: zone)
         var last: AssetID?
         while true {

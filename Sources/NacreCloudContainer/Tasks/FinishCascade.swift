@@ -1,4 +1,6 @@
-import NacreCloudWire
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that continues a cascade too large for one transaction: in chunks, it deletes what hangs on deleted
 /// records.
@@ -7,7 +9,7 @@ import NacreCloudWire
 /// outside the cascade holds is spared too: the deletion was answered, and cannot be refused any more. Each chunk
 /// stores the remaining work in its own transaction. Only the worker with the lease may do that, so that it overwrites
 /// no other worker's rest.
-struct FinishCascade: TaskHandler {
+package struct FinishCascade: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
     /// The user who deleted the first record.
@@ -21,7 +23,7 @@ struct FinishCascade: TaskHandler {
     private static let targetsPerChunk = 100
 
     /// Returns the task for the part of a cascade that a batch left; none where nothing is left.
-    static func tasks(after batch: ModifyBatch, in zone: ZoneRow, by user: String, due: Timestamp) -> [TaskRow] {
+    package static func tasks(after batch: ModifyBatch, in zone: ZoneRow, by user: String, due: Timestamp) -> [TaskRow] {
         let targets = batch.unfinished
         guard !targets.isEmpty else { return [] }
         let rest = FinishCascade(zone: zone.address, zoneName: zone.name, userRecordName: user, targets: targets)
@@ -36,7 +38,7 @@ struct FinishCascade: TaskHandler {
         self.targets = targets
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
             zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
@@ -51,7 +53,7 @@ struct FinishCascade: TaskHandler {
         }
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.string(zoneName)
@@ -74,12 +76,12 @@ struct FinishCascade: TaskHandler {
         var movedFeed: Bool
     }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let now = cloud.clock()
         let cascade = self
-        let outcome = try await cloud.registry.withSchema(of: key.container, key.environment) { schema in
+        let outcome = try await cloud.schemas.withSchema(of: key.container, key.environment) { schema in
             try await cloud.store.write { try cascade.run(turn, at: now, with: schema, $0) }
         }
         if outcome.movedFeed { cloud.committed(zone.database) }
@@ -172,5 +174,5 @@ struct FinishCascade: TaskHandler {
     }
 
     /// Returns nil: nothing but the payload tells which records were still to go.
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

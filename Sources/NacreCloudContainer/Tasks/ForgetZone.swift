@@ -1,12 +1,13 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that forgets a deleted zone, once no client may ask any more for the zone's fate.
-struct ForgetZone: TaskHandler {
+package struct ForgetZone: TaskHandler {
     private var zone: ZoneAddress
     /// The position of the deletion in the database's feed of zones.
     private var place: Int64
 
-    static func task(for zone: ZoneAddress, goneAt place: Int64, due: Timestamp) -> TaskRow {
+    package static func task(for zone: ZoneAddress, goneAt place: Int64, due: Timestamp) -> TaskRow {
         TaskRow(
             key: TaskKey(zone.database, .forgetZone, String(zone.zone)), payload: ForgetZone(zone: zone, place: place).payload, due: due)
     }
@@ -16,13 +17,13 @@ struct ForgetZone: TaskHandler {
         self.place = place
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
         guard let key = try? reader.signed(), let place = try? reader.signed() else { throw task.malformed }
         self.init(zone: ZoneAddress(database: task.key.database, zone: key), place: place)
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.signed(place)
@@ -30,14 +31,14 @@ struct ForgetZone: TaskHandler {
     }
 
     /// Removes the row of a zone deleted long ago. Older tokens of the database expire: they would not hear of it.
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ turn: TaskTurn) async throws -> Bool {
         // The records went right after the zone. This removes what a failing worker left of them.
         let left = try await turn.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
         if left == 0 { try await turn.cloud.forget(zone, goneAt: place, finishing: turn.key) }
         return left > 0
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         let found = try Int64(row.key.name).flatMap { try zone(ZoneAddress(database: row.key.database, zone: $0)) }
         // A parked task is due again.
         return found.map { task(for: $0.address, goneAt: $0.feedSeq, due: row.isParked ? now : row.due) }

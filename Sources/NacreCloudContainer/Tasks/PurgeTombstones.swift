@@ -1,19 +1,20 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that removes a zone's tombstones once they are older than the retention: one for each zone and day.
-struct PurgeTombstones: TaskHandler {
+package struct PurgeTombstones: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
 
     private static let daySeconds: Double = 24 * 3600
 
     /// - Parameter time: the time of a deletion. The task is due when all tombstones of its day may go.
-    static func task(for zone: ZoneRow, deletedAt time: Timestamp) -> TaskRow {
+    package static func task(for zone: ZoneRow, deletedAt time: Timestamp) -> TaskRow {
         task(for: zone, onDay: Int64((time.secondsSince2001 / daySeconds).rounded(.down)))
     }
 
     /// - Parameter day: days since 2001, as in the key of the task.
-    static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
+    package static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
         TaskRow(
             key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"),
             payload: PurgeTombstones(zone: zone.address, zoneName: zone.name).payload,
@@ -25,25 +26,25 @@ struct PurgeTombstones: TaskHandler {
         self.zoneName = zoneName
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
         guard let key = try? reader.signed(), let name = try? reader.string() else { throw task.malformed }
         self.init(zone: ZoneAddress(database: task.key.database, zone: key), zoneName: name)
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.string(zoneName)
         return writer.bytes
     }
 
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ turn: TaskTurn) async throws -> Bool {
         let now = turn.cloud.clock()
         return try await turn.cloud.store.write { try removeChunk(at: now, finishing: turn.key, $0) }
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         let parts = row.key.name.split(separator: ":").compactMap { Int64($0) }
         let found = try parts.first.flatMap { try zone(ZoneAddress(database: row.key.database, zone: $0)) }
         return found.flatMap { zone in parts.last.map { task(for: zone, onDay: $0) } }

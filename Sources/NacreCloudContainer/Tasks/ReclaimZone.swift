@@ -1,12 +1,13 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that removes the records and assets of a deleted zone, in chunks.
-struct ReclaimZone: TaskHandler {
+package struct ReclaimZone: TaskHandler {
     private var zone: ZoneAddress
     /// On this server: assets of one chunk of work. Each asset may have thousands of chunks.
     private static let assetsPerChunk = 10
 
-    static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
+    package static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(zone.database, .reclaimZone, String(zone.zone)), payload: ReclaimZone(zone: zone).payload, due: due)
     }
 
@@ -14,19 +15,19 @@ struct ReclaimZone: TaskHandler {
         self.zone = zone
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
         guard let key = try? reader.signed() else { throw task.malformed }
         zone = ZoneAddress(database: task.key.database, zone: key)
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         return writer.bytes
     }
 
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ turn: TaskTurn) async throws -> Bool {
         let (zone, now) = (zone, turn.cloud.clock())
         return try await turn.cloud.store.write { transaction in
             let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
@@ -45,7 +46,7 @@ struct ReclaimZone: TaskHandler {
         }
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
         Int64(row.key.name).map { task(for: ZoneAddress(database: row.key.database, zone: $0), due: now) }
     }
 }

@@ -1,12 +1,14 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// A walk down from records that came into a view or left it, which takes along the records below them. A child in its
 /// parent's view is passed with all below it: where those are elsewhere, another walk that begins there is due.
-struct SubtreeWalk: Sendable {
+package struct SubtreeWalk: Sendable {
     /// Parents whose children are to be looked at, with the last child that was; the last parent is next.
-    private(set) var open: [(parent: String, after: String?)]
+    package private(set) var open: [(parent: String, after: String?)]
 
-    init(from names: [String]) {
+    package init(from names: [String]) {
         open = names.map { ($0, nil) }
     }
 
@@ -15,7 +17,7 @@ struct SubtreeWalk: Sendable {
     ///   - room: the bound of records that are looked at, and of calls of the store.
     ///   - bytes: the bound of their bodies.
     /// - Returns: the records that move.
-    mutating func run(room: Int, bytes: Int, as rows: inout RecordPlan, _ transaction: any ReadTransaction) throws -> [RecordPut] {
+    package mutating func run(room: Int, bytes: Int, as rows: inout RecordPlan, _ transaction: any ReadTransaction) throws -> [RecordPut] {
         var (room, bytes) = (room, bytes)
         var puts: [RecordPut] = []
         var moved: [String: FeedView?] = [:]
@@ -66,7 +68,7 @@ extension WriteTransaction {
 }
 
 /// The task that goes on with a walk for which a transaction had no room.
-struct SettleSubtree: TaskHandler {
+package struct SettleSubtree: TaskHandler {
     private let zone: ZoneAddress
     private let zoneName: String
     /// The number of the commit that began the walk.
@@ -76,11 +78,11 @@ struct SettleSubtree: TaskHandler {
 
     private static let version: UInt8 = 1
 
-    init(_ walk: SubtreeWalk, in zone: ZoneRow, by caller: Caller) {
+    package init(_ walk: SubtreeWalk, in zone: ZoneRow, by caller: Caller) {
         (self.zone, zoneName, number, author, self.walk) = (zone.address, zone.name, zone.number, FireSubscriptions.Author(caller), walk)
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
             guard try reader.byte() == Self.version else { throw MalformedBytes() }
@@ -94,7 +96,7 @@ struct SettleSubtree: TaskHandler {
         }
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.signed(zone.zone)
@@ -106,11 +108,11 @@ struct SettleSubtree: TaskHandler {
     }
 
     /// Returns the task of this walk. Each commit leaves a walk of its own, and none ends another's.
-    func task(due: Timestamp) -> TaskRow {
+    package func task(due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(zone.database, .settleSubtree, "\(zone.zone):\(ChangeTag.text(number))"), payload: payload, due: due)
     }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let (settling, now) = (self, turn.cloud.clock())
         let (rest, hasMoved) = try await turn.cloud.store.write { try settling.run(turn, at: now, $0) }
         if hasMoved { turn.cloud.committed(zone.database) }
@@ -154,7 +156,7 @@ struct SettleSubtree: TaskHandler {
     }
 
     /// Returns nil: the key does not tell how far the walk was.
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 
 extension SubtreeWalk {

@@ -1,8 +1,10 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that updates a zone's rows in the shared databases of its participants. Each row comes, is marked as
 /// changed, or goes, as the zone's share says when the task is done. Done twice it marks twice, which does no harm.
-struct TellParticipants: TaskHandler {
+package struct TellParticipants: TaskHandler {
     /// The users that the task tells.
     private enum Audience: Equatable, Sendable {
         /// The present participants in the share of the whole zone.
@@ -27,25 +29,25 @@ struct TellParticipants: TaskHandler {
     private static let version: UInt8 = 1
 
     /// Returns the task for changes in a zone. Commits before it is done leave one task together.
-    static func task(ofChangesIn zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .members, by: caller, due: due) }
+    package static func task(ofChangesIn zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .members, by: caller, due: due) }
 
-    static func task(ofChangesIn zone: ZoneRow, view: FeedView, by caller: Caller, due: Timestamp) -> TaskRow {
+    package static func task(ofChangesIn zone: ZoneRow, view: FeedView, by caller: Caller, due: Timestamp) -> TaskRow {
         task(zone, .guests(view), by: caller, due: due)
     }
 
-    static func task(of user: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+    package static func task(of user: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
         task(zone, .user(user), by: caller, due: due)
     }
 
-    static func task(ofEndOf share: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+    package static func task(ofEndOf share: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
         task(zone, .former(share), by: caller, due: due)
     }
 
-    static func task(ofEndOfShareOf root: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+    package static func task(ofEndOfShareOf root: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
         task(zone, .root(root), by: caller, due: due)
     }
 
-    static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
+    package static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
 
     private static func task(_ zone: ZoneRow, _ audience: Audience, by caller: Caller, due: Timestamp) -> TaskRow {
         let work = TellParticipants(
@@ -67,7 +69,7 @@ struct TellParticipants: TaskHandler {
         (self.zone, self.zoneName, self.audience, self.author) = (zone, zoneName, audience, author)
     }
 
-    init(_ task: TaskRow) throws {
+    package init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
             guard try reader.byte() == Self.version else { throw MalformedBytes() }
@@ -88,7 +90,7 @@ struct TellParticipants: TaskHandler {
         }
     }
 
-    var payload: [UInt8] {
+    package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.signed(zone.zone)
@@ -113,7 +115,7 @@ struct TellParticipants: TaskHandler {
         return writer.bytes
     }
 
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ turn: TaskTurn) async throws -> Bool {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         switch audience {
@@ -202,5 +204,5 @@ struct TellParticipants: TaskHandler {
     }
 
     /// Returns nil: participants are told of the change with the next one.
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

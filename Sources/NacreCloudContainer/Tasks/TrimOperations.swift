@@ -1,20 +1,21 @@
-import NacreCloudWire
+package import NacreCloudStorage
+package import NacreCloudWire
 
 /// The task that trims a caller's logged operations in a database to its share, in chunks.
-struct TrimOperations: TaskHandler {
+package struct TrimOperations: TaskHandler {
     /// One in so many commits of a caller leaves the task, by chance: a caller that writes much cannot avoid it.
     static let commitsPerTask: Int64 = 256
 
-    let payload: [UInt8] = []
+    package let payload: [UInt8] = []
 
-    static func task(in database: DatabaseID, of caller: String, due: Timestamp) -> TaskRow {
+    package static func task(in database: DatabaseID, of caller: String, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(database, .trimOperations, caller), payload: [], due: due)
     }
 
     /// Reads nothing: the key says everything.
-    init(_ task: TaskRow) {}
+    package init(_ task: TaskRow) {}
 
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ turn: TaskTurn) async throws -> Bool {
         let now = turn.cloud.clock()
         return try await turn.cloud.store.write { try Self.removeChunk(of: turn.key, at: now, $0) }
     }
@@ -32,5 +33,5 @@ struct TrimOperations: TaskHandler {
         return .commit(!isDone)
     }
 
-    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+    package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

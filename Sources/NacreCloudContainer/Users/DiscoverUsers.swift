@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -55,7 +57,7 @@ extension Cloud {
 }
 
 extension Registry.Part {
-    static func discovery(of target: DatabaseTarget) -> Registry.Part {
+    package static func discovery(of target: DatabaseTarget) -> Registry.Part {
         .discovery(container: target.container, target.environment)
     }
 }
@@ -73,12 +75,12 @@ extension UserLookupInfo {
 }
 
 extension HashedAddress {
-    static func text(of address: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
+    package static func text(of address: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
         text(of: hash(message(emailAddress: address), key))
     }
 
     /// - Parameter number: Normalized.
-    static func text(ofPhone number: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
+    package static func text(ofPhone number: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
         text(of: hash(message(phoneNumber: number), key))
     }
 }

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The permission to be found, which each user grants or refuses in each container and environment.
@@ -82,7 +84,7 @@ extension Cloud {
 
     /// Copies an account's names and address to one container, unless a later state is there.
     /// - Parameter account: The account as it was read a moment ago.
-    func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
+    package func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
         let (user, hash) = (place.userRecordName, tokens.code)
         try await registry.write(.discovery(of: place)) { database, now, transaction in
             guard let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now), before.isAllowed,
@@ -97,7 +99,7 @@ extension Cloud {
         }
     }
 
-    func forgetDiscoverability(at place: AccountPlace) async throws {
+    package func forgetDiscoverability(at place: AccountPlace) async throws {
         let part = Registry.Part.discovery(of: place)
         guard try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part) != nil else { return }
         try await registry.write(part) { database, now, transaction in

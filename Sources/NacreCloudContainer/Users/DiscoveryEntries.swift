@@ -1,33 +1,35 @@
-import NacreCloudWire
+package import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
 
 // Entries of discovery. Each container and environment has a database for them, in which one snapshot holds everything
 // for an answer. See `docs/decisions/users-discovery.md`.
 
 /// A user's answer to whether others may find them. Its key is the user record name.
-struct DiscoverabilityEntry: RegistryEntry {
-    static let kind = EntryKind.discoverability
-    var isAllowed: Bool
+package struct DiscoverabilityEntry: RegistryEntry {
+    package static let kind = EntryKind.discoverability
+    package var isAllowed: Bool
     /// The hash of the verified address by which the user is found; nil: none. An unverified address does not count:
     /// any account can claim it.
-    var contact: String?
+    package var contact: String?
     /// The hash of the account's phone number by which the user is found; nil: none.
     var phoneContact: String?
     /// `changesOfIdentity` of the account when its names, address and number were copied.
-    var identityChanges: Int64
+    package var identityChanges: Int64
 
-    var status: Discoverability { isAllowed ? .granted : .denied }
-    var contacts: [String] { [contact, phoneContact].compactMap(\.self) }
+    package var status: Discoverability { isAllowed ? .granted : .denied }
+    package var contacts: [String] { [contact, phoneContact].compactMap(\.self) }
 }
 
 /// The names that others see of a user who allowed to be found. Other users have no entry. Its key is the user record
 /// name.
 struct DiscoverableEntry: RegistryEntry {
-    static let kind = EntryKind.discoverable
-    var givenName: String?
-    var familyName: String?
+    package static let kind = EntryKind.discoverable
+    package var givenName: String?
+    package var familyName: String?
 
     /// The user's identity for a caller. It holds no address other than the one that the caller asked with.
-    func identity(named userRecordName: String, lookupInfo: UserLookupInfo? = nil) -> UserIdentity {
+    package func identity(named userRecordName: String, lookupInfo: UserLookupInfo? = nil) -> UserIdentity {
         let hasName = givenName != nil || familyName != nil
         return UserIdentity(
             userRecordName: userRecordName, nameComponents: hasName ? NameComponents(givenName: givenName, familyName: familyName) : nil,
@@ -37,28 +39,28 @@ struct DiscoverableEntry: RegistryEntry {
 
 /// The user whose address or phone number has a hash, if they allowed to be found. Its key is the hash.
 struct ContactEntry: RegistryEntry {
-    static let kind = EntryKind.contact
-    var userRecordName: String
+    package static let kind = EntryKind.contact
+    package var userRecordName: String
 }
 
 /// The key with which addresses are hashed in a container and environment. It makes hashes of different containers or
 /// servers incomparable. Every user of the container may have it.
 struct ContactKeyEntry: RegistryEntry {
-    static let kind = EntryKind.contactKey
-    static let key = "key"
+    package static let kind = EntryKind.contactKey
+    package static let key = "key"
     /// 32 random bytes.
-    var bytes: [UInt8]
+    package var bytes: [UInt8]
 }
 
 extension ReadTransaction {
-    func contactKey(in database: DatabaseID) throws -> [UInt8]? {
+    package func contactKey(in database: DatabaseID) throws -> [UInt8]? {
         try entries(in: database, .contactKey, keys: [ContactKeyEntry.key]).first.map { try ContactKeyEntry($0).bytes }
     }
 }
 
 extension WritePlan {
     /// Removes all entries of a user's answer, except contact entries that belong to another user by now.
-    mutating func forget(_ entry: DiscoverabilityEntry, of user: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
+    package mutating func forget(_ entry: DiscoverabilityEntry, of user: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved += [EntryKey(database, .discoverability, user), EntryKey(database, .discoverable, user)]
         try forgetContacts(entry.contacts, of: user, in: database, transaction)
     }
@@ -68,7 +70,7 @@ extension WritePlan {
     /// - Parameters:
     ///   - before: The stored answer.
     ///   - account: The account whose names are shown.
-    mutating func put(
+    package mutating func put(
         _ entry: DiscoverabilityEntry, over before: DiscoverabilityEntry?, of user: String, named account: AccountEntry, in database: DatabaseID,
         _ transaction: any ReadTransaction
     ) throws {

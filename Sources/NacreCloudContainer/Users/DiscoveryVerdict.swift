@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
 package import NacreCloudWire
 
 // Rules of discovery: which callers may ask, what follows from an answer, and which users are found. Pure.
@@ -51,7 +53,7 @@ extension UserLookupInfo {
 /// Checks of a list of lookup infos before any user is looked up. On this server: invalid addresses and names are no
 /// fault and match no user, because address books contain them.
 enum LookupShape {
-    static func fault(of infos: [UserLookupInfo], field: String, by caller: Caller) -> ServerError? {
+    package static func fault(of infos: [UserLookupInfo], field: String, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: infos.count, field: field, by: caller) { return fault }
         if Set(infos).count < infos.count { return .repeatedName(field: field) }
         for (place, info) in infos.enumerated() {
@@ -101,7 +103,7 @@ extension ServerError {
     static let permissionNeedsAnswer = ServerError.badValue(
         "userDiscoverability", "INITIAL_STATE is no answer", remedy: "Answer GRANTED or DENIED.")
 
-    static let unknownPlace = ServerError(
+    package static let unknownPlace = ServerError(
         .notFound, "the account has no user in this container and environment", field: "container",
         remedy: "Sign in to the container first.")
 }

@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 extension Cloud {
@@ -49,7 +51,7 @@ extension Cloud {
     }
 
     /// Returns a zone as clients see it: custom zones are atomic and have a feed.
-    func shown(_ zone: ResolvedZone) throws -> Zone {
+    package func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
             zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.seat.views).bytes),
             atomic: true, isSharedWhole: zone.seat.isOfWholeZone)
@@ -64,7 +66,7 @@ extension Cloud {
     }
 
     /// Returns the default zone. CloudKit: it exists without being saved, and has neither batches nor a feed.
-    func defaultZone(in key: DatabaseKey) -> Zone {
+    package func defaultZone(in key: DatabaseKey) -> Zone {
         Zone(zoneID: key.zoneID(ZoneID.defaultZoneName), syncToken: nil, atomic: false)
     }
 }

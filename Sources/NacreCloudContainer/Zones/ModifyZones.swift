@@ -1,3 +1,5 @@
+package import NacreCloudAccounts
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The verdict of the rules on one operation on one zone.
@@ -13,7 +15,7 @@ enum ZoneVerdict: Equatable, Sendable {
     /// Decides one operation. CloudKit: custom zones live in private databases; the default zone always exists.
     /// Creating a zone that exists succeeds.
     /// - Parameter hasRoom: the database may have one zone more.
-    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, hasRoom: Bool = true) {
+    package init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, hasRoom: Bool = true) {
         if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
             self = .refuse(fault)
             return
@@ -51,7 +53,7 @@ extension Cloud {
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            schemaVersion: try await registry.schemaVersionKey(of: key.container, key.environment), handed: handed)
+            schemaVersion: try await schemas.schemaVersionKey(of: key.container, key.environment), handed: handed)
         let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
@@ -68,28 +70,28 @@ extension Cloud {
 
 /// One `zones/modify` request. Its time and new keys are fixed beforehand, and its transaction may run more than once.
 struct ZoneModification: Sendable {
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case live(ZoneRow)
         case defaultZone
         case deleted(String)
         case refused(ZoneID, ServerError)
     }
 
-    var operations: [ZoneOperation]
-    var database: DatabaseID
-    var key: DatabaseKey
-    var caller: Caller
-    var now: Timestamp
+    package var operations: [ZoneOperation]
+    package var database: DatabaseID
+    package var key: DatabaseKey
+    package var caller: Caller
+    package var now: Timestamp
     /// A key for each operation's zone, used if the zone is made.
     var newKeys: [Int64]
-    var log: OperationLog?
+    package var log: OperationLog?
     /// The key of the entry with the version of the container's schema. A new zone, being empty, is complete in every
     /// index of that version.
-    var schemaVersion: EntryKey
+    package var schemaVersion: EntryKey
     /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
-    var handed: HandedTasks
+    package var handed: HandedTasks
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
+    package func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id,
             entries: [schemaVersion, SubscriptionGround.key(SubscriptionGround.all, in: database)] + (log?.entries(in: database) ?? [])
@@ -195,7 +197,7 @@ extension WritePlan {
     ///   - place: the place in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
     ///   - reason: why the zone goes.
-    mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true, reason: ZoneRow.State = .deleted) {
+    package mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true, reason: ZoneRow.State = .deleted) {
         zoneChanges.append(ZoneChange(zone.address, state: reason, bytesAdded: 0 &- zone.bytes))
         databaseChanges.append(DatabaseChange(zone.address.database, bytesAdded: 0 &- zone.bytes))
         if isToldOf { zonesChanged.append(zone.address) }

@@ -1,3 +1,5 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
 import NacreCloudWire
 
 extension Cloud {

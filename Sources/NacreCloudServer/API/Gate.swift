@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// Lets a limited number of callers in at a time; others wait for their turn, as `Lanes` decides. Costs a lock.

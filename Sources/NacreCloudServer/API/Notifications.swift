@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
 

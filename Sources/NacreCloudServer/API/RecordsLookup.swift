@@ -1,5 +1,7 @@
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServerWire
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 

@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudServerWire
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 
@@ -43,7 +44,7 @@ extension API {
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
             var (answer, index) = try await cloud.queryAnswer(request, in: call.target, by: call.caller, scanning: queryScanRows)
             answer.response.syncToken = token
-            await cloud.registry.note(request.query, in: call.target, by: call.caller)
+            await cloud.schemas.note(request.query, in: call.target, by: call.caller)
             waiting = index.map { ($0, answer.response.continuationMarker) }
             return answer
         }

@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudContainer
+import NacreCloudStorage
 package import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks

@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreTelemetry
 
 /// Logs each failure of the store and each damaged record that a request met: the place, the fault, and the request.

@@ -1,5 +1,8 @@
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServerWire
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
 

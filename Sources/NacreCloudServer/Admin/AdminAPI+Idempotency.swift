@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto

@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 
@@ -9,8 +11,8 @@ extension AdminAPI {
         guard let container = request.query("container") else { throw ServerError.missingQuery("container") }
         guard let name = request.query("environment") else { throw ServerError.missingQuery("environment") }
         let environment = try Self.environment(name)
-        let roles = try await cloud.registry.roles(of: container, environment)
-        let (page, next) = try await cloud.registry.roleHolders(of: container, environment, after: request.query("after"))
+        let roles = try await cloud.schemas.roles(of: container, environment)
+        let (page, next) = try await cloud.schemas.roleHolders(of: container, environment, after: request.query("after"))
         return try answer(AdminMessages.Roles(roles: roles, holders: page.map(AdminMessages.RoleHolder.init), next: next))
     }
 
@@ -23,7 +25,7 @@ extension AdminAPI {
         else { throw ServerError.nobodyNamed }
         if caller.isAdministrator { throw ServerError.administratorsHaveNoRoles }
         try await requireUser(user, in: asked.container, environment)
-        let holder = try await cloud.registry.assign(asked.role, to: user, in: asked.container, environment)
+        let holder = try await cloud.schemas.assign(asked.role, to: user, in: asked.container, environment)
         return try answer(AdminMessages.RoleHolder(holder))
     }
 
@@ -34,7 +36,7 @@ extension AdminAPI {
         guard let user = try await caller(user: asked.user, key: asked.key, in: asked.container, environment)?.userRecordName else {
             throw ServerError.nobodyNamed
         }
-        let holder = try await cloud.registry.revoke(asked.role, from: user, in: asked.container, environment)
+        let holder = try await cloud.schemas.revoke(asked.role, from: user, in: asked.container, environment)
         return try answer(AdminMessages.RoleHolder(holder))
     }
 

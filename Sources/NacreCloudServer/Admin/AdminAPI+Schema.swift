@@ -1,5 +1,6 @@
 import FoundationEssentials
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 
@@ -8,7 +9,7 @@ extension AdminAPI {
     /// `GET /admin/1/schema?container=…&environment=…`
     @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let (container, environment) = try Self.place(request)
-        let schema = try await cloud.registry.administeredSchema(of: container, environment)
+        let schema = try await cloud.schemas.administeredSchema(of: container, environment)
         func fields(_ isWanted: (FieldDefinition) -> Bool, _ isWantedPair: (PairIndex) -> Bool) -> [String] {
             schema.types.values.flatMap { type in
                 let names = type.fields.filter { isWanted($0.value) }.map(\.key) + type.pairs.filter(isWantedPair).map(\.name)
@@ -35,14 +36,14 @@ extension AdminAPI {
     /// `GET /admin/1/schema/history?container=…&environment=…`
     @Sendable func schemaHistory(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let (container, environment) = try Self.place(request)
-        let changes = try await cloud.registry.schemaHistory(of: container, environment)
+        let changes = try await cloud.schemas.schemaHistory(of: container, environment)
         return try answer(AdminMessages.SchemaHistory(changes: changes.map(AdminMessages.Change.init)))
     }
 
     /// `POST /admin/1/schema/undo`
     @Sendable func undoSchemaChange(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUndo.self, of: request)
-        let undo = try await cloud.registry.undoSchemaChange(
+        let undo = try await cloud.schemas.undoSchemaChange(
             of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Undo(number: undo.number, kind: undo.kind.rawValue, differences: undo.differences.map(AdminMessages.Difference.init)))
@@ -51,7 +52,7 @@ extension AdminAPI {
     /// `POST /admin/1/schema/deploy`
     @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDeployment.self, of: request)
-        let deployment = try await cloud.registry.deploySchema(
+        let deployment = try await cloud.schemas.deploySchema(
             of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Deployment(
@@ -63,7 +64,7 @@ extension AdminAPI {
     /// `POST /admin/1/schema/import`
     @Sendable func importSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewImport.self, of: request, bytesMax: Limits.schemaBodyBytes)
-        let done = try await cloud.registry.importSchema(
+        let done = try await cloud.schemas.importSchema(
             asked.text, to: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Differences(
@@ -73,7 +74,7 @@ extension AdminAPI {
     /// `POST /admin/1/schema/diff`
     @Sendable func diffSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDiff.self, of: request, bytesMax: Limits.schemaBodyBytes)
-        let differences = try await cloud.registry.differences(
+        let differences = try await cloud.schemas.differences(
             from: asked.container, Self.environment(asked.environment), to: asked.text)
         return try answer(AdminMessages.Differences(differences.map(AdminMessages.Difference.init)))
     }
@@ -102,14 +103,14 @@ extension AdminAPI {
                     .badRequest, "an index of two fields has no options and no type", field: "options",
                     remedy: "--now makes it, --pin keeps it, --none refuses it.")
             }
-            try await cloud.registry.setPairIndex(
+            try await cloud.schemas.setPairIndex(
                 named: asked.field, of: asked.recordType, isRefused: options != nil, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
                 in: asked.container, by: ManagementCaller.current?.author)
             let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == asked.field }
             return try answer(
                 AdminMessages.Indexes(recordType: asked.recordType, field: asked.field, fieldType: nil, before: [], options: [], made: made))
         }
-        let change = try await cloud.registry.setIndexes(
+        let change = try await cloud.schemas.setIndexes(
             options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
             in: asked.container, by: ManagementCaller.current?.author)
         let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == change.field }
@@ -122,7 +123,7 @@ extension AdminAPI {
     /// `GET /admin/1/schema/indexes?container=…&environment=…`
     @Sendable func indexes(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let (container, environment) = try Self.place(request)
-        let schema = try await cloud.registry.administeredSchema(of: container, environment)
+        let schema = try await cloud.schemas.administeredSchema(of: container, environment)
         let refused = schema.types.values.flatMap { type in type.refusedPairs.map { "\(type.name).\($0)" } }
         return try answer(
             AdminMessages.MadeIndexes(indexes: try await madeIndexes(of: container, environment) { _ in true }, refused: refused.sorted()))
@@ -131,7 +132,7 @@ extension AdminAPI {
     private func madeIndexes(
         of container: String, _ environment: DatabaseKey.Environment = .development, where isWanted: (MadeIndex) -> Bool
     ) async throws -> [AdminMessages.MadeIndex] {
-        try await cloud.registry.madeIndexes(of: container, environment).filter(isWanted).map(AdminMessages.MadeIndex.init)
+        try await cloud.schemas.madeIndexes(of: container, environment).filter(isWanted).map(AdminMessages.MadeIndex.init)
     }
 
     /// `POST /admin/1/schema/reset`

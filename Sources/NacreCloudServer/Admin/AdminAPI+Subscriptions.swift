@@ -1,4 +1,7 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
 

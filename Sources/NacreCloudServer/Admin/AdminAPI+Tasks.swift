@@ -1,5 +1,7 @@
 import FoundationEssentials
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
 

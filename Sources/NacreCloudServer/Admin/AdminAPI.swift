@@ -1,5 +1,7 @@
 import FoundationEssentials
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 package import NacreHTTPServer
@@ -188,8 +190,8 @@ package struct AdminAPI: Sendable {
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainer.self, of: request)
         let choice = try asked.justInTime.map(Self.justInTime) ?? .native
-        let made = try await cloud.registry.createContainer(asked.name, justInTime: choice)
-        let schema = try await cloud.registry.schema(of: asked.name, .development)
+        let made = try await cloud.schemas.createContainer(asked.name, justInTime: choice)
+        let schema = try await cloud.schemas.schema(of: asked.name, .development)
         return try answer(
             AdminMessages.Container(name: made.container.name, isNew: made.isNew, justInTime: schema.justInTime.rawValue), made.isNew ? .created : .ok
         )
@@ -197,7 +199,7 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func changeContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
-        let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
+        let before = try await cloud.schemas.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreHTTPServer
 import NacreTelemetry
 

@@ -1,5 +1,6 @@
 import Glibc
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreHTTPServer
 
 /// The reason why a server did not start, and the remedy, for an administrator.

@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreHTTPServer
 
 /// The bytes that an account's private databases hold, for its user.

@@ -1,5 +1,7 @@
 import FoundationEssentials
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer

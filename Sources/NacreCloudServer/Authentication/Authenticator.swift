@@ -1,4 +1,6 @@
+package import NacreCloudAccounts
 package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 package import NacreHTTPServer

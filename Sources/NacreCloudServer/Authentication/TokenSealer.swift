@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 package import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 

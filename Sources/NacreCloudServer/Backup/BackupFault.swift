@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 
 /// The reason why a backup was not made or is invalid, and the remedy, for an administrator.

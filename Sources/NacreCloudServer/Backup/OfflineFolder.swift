@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Glibc
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCrypto
 

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 package import NacreCloudWire
 package import NacreCrypto
 import NacreHTTPServer

@@ -1,3 +1,4 @@
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer

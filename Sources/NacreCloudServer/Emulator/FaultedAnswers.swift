@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudServerWire
+import NacreCloudStorage
 package import NacreCloudWire
 package import NacreHTTPServer
 

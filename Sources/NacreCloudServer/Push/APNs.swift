@@ -1,5 +1,6 @@
 import FoundationEssentials
 package import NacreCloudContainer
+import NacreCloudStorage
 package import NacreCloudWire
 package import NacreCrypto
 package import NacreHTTPClient

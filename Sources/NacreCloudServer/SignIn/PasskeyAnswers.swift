@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer

@@ -1,5 +1,7 @@
 import FoundationEssentials
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The page on which a signed-in user adds and removes passkeys.

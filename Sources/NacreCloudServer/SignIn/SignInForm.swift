@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The page with a form for address and password.

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreTelemetry
 
 /// Removes chunks that belong to no asset, after each start and once a day. They come from a process that ends between

@@ -1,4 +1,6 @@
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreTelemetry
 

@@ -1,5 +1,6 @@
 import Glibc
-package import NacreCloudContainer
+import NacreCloudContainer
+package import NacreCloudStorage
 import NacreCloudWire
 
 /// Chunks of backups. A folder `assets` beside the backups holds each chunk once, however many backups need it.

@@ -1,5 +1,5 @@
 import Glibc
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// Keeps the bytes of assets as files of a folder, one for each chunk: `ab/abcd…`, by the first two digits of its name.

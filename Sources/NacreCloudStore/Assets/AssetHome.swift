@@ -1,5 +1,5 @@
 import Glibc
-package import NacreCloudContainer
+package import NacreCloudStorage
 
 /// The place of the chunks of a data folder's assets: the folder itself, or a bucket that one of its files names. The
 /// file keeps starts and commands from using the wrong place. Calls block for a moment.

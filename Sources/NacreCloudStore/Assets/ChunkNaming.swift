@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCrypto
 
 /// Names chunks and files under the key of their database. A name is a keyed code of the content, so it does not tell

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The chunks that receivers are taking in, and those that are checked for removal. A value, kept under a lock. A
 /// removal begins, asks whether rows refer to the chunk, and ends. A receiver that takes the chunk up meanwhile cancels

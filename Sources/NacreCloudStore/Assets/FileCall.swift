@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// File calls that block, with the store's errors. Never call them on a thread that serves requests.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// Threads for file calls that block, so that they never run on a thread that serves requests. Thread-safe.

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// A chunk that is written to a file aside as its bytes come, so that it is never whole in memory. One thread at a
 /// time. The file is removed with it unless it was kept.

@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreCloudWire
 import NacreLocks
 

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The chunks whose bytes this process wrote or verified a short while ago. A value, kept under a lock.
 ///

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 // The keys of the oracle's tables, in the same order as the columns of the SQL engines' keys.

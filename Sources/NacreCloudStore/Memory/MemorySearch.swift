@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The reads of references to a record, and of indexes.

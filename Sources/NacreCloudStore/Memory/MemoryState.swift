@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// All data of the oracle, as one value. A write works on a copy, which replaces the original or is dropped.
 struct MemoryState: Sendable {

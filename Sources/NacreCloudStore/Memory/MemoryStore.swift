@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// The engine without a disk: the oracle for every other engine, and a cloud for tests. Nothing is durable. Bodies run

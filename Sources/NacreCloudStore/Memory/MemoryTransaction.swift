@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// A body's access to the state. Reads and writes use its own copy; after the body every call fails.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The writes of a transaction. A function that throws may leave half of its changes, because the copy is dropped then.

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// A thread for calls that block, so that they never hold one of Swift's cooperative threads.
 struct BlockingThread: Sendable {

@@ -1,6 +1,6 @@
 import CNacreFileReads
 import CNacreSQLite
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// One connection to the database file, with its prepared statements.
 final class Connection: @unchecked Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Protects a data folder from other users. A user who can read it has every record and every key, and one who can
 /// write it can replace them.

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The file `nacre.sqlite` of a data folder: its connections, its version, and its migrations.
 struct DatabaseFile: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// Whether the disk keeps the data that it is given. After one failed sync that is unknown, so the store writes no

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The lock of one process, and of one store in it, on a data folder. The kernel holds it (`flock` on `nacre.lock`), so
 /// it ends with the process, however that ends. The file's text only names the process.

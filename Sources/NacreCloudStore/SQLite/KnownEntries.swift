@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// A cache of entries, as the writer last read them. Every write asks for some entries that hardly ever change. Only
 /// the writer uses it, and only the writer changes entries of an open folder. Entries that the open transaction changed

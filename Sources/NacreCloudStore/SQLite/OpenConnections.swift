@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// The connections of an open store. A store that was opened read-only can get its writing connections later.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// The run of one opening of the file. Its number is drawn on opening, and written to the file no later than the first

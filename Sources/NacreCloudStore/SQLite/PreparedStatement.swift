@@ -1,5 +1,5 @@
 import CNacreSQLite
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// A statement in use: parameters are bound in order, then rows are stepped, then columns are read in order.

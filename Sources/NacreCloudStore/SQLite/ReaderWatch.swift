@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// The state of one reader's snapshot, so that a read which holds up the log can be ended. The reader's thread and the

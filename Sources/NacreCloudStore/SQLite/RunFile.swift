@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The file `nacre.sqlite-run`, which names the run of the database file at the beginning of the log. It stands beside
 /// the log.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// Reads of whole tables, and of rows that can be derived from records.

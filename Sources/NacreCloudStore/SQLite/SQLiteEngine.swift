@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// The running parts of an open store: threads, connections, queues, and the lock on the folder.

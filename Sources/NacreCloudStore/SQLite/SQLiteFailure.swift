@@ -1,6 +1,6 @@
 import CNacreSQLite
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// An error of SQLite. Its codes, never its text, decide what follows.
 struct SQLiteFailure: Error {

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The bounds of the SQLite engine, measured on two shared cores (`docs/storage.md`) unless another source is given.
 enum SQLiteLimits {

@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 
 /// The options of opening a SQLite store. The defaults are a server's.
 package struct SQLiteOptions: Sendable {

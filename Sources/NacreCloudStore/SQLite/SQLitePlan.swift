@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// Applies a plan, in the order of `WritePlan`: removals before additions.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Applies a plan's links and index rows: removals before additions.
 extension Connection {

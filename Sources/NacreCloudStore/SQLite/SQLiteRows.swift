@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 // Conversions from columns to rows. Each reads the columns in the order in which its statements name them.

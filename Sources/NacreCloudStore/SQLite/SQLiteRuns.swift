@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The runs of changes, and the ends of earlier runs.
 extension Connection {

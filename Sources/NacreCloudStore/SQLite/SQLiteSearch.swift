@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Reads of references to a record, and of indexes.
 extension Connection {

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// A body's access to a connection, for reading. The creator owns the transaction around it.

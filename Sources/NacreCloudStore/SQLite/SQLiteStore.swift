@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// The engine on one file, `nacre.sqlite` in a data folder: nothing to install, and as durable as the disk.

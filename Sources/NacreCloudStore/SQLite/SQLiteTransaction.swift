@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudWire
 
 /// A body's access to the writer's connection.

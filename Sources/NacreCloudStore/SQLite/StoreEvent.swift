@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 
 /// Events for the administrator of a store that opens, or that was opened with limits.
 package enum StoreEvent: Sendable {

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreLocks
 
 /// A queue of requests from Swift's tasks to threads that may block, served in the order of `Lanes`. Bounded: beyond

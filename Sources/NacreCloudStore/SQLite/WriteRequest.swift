@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// A write in the hands of the writer: tried once or more, then answered once.
 protocol PendingWrite: AnyObject, Sendable {

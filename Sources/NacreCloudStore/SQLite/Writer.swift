@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The only writer. It takes waiting writes in turn, runs them in one transaction, each in a savepoint, and commits
 /// them with one sync of the disk.

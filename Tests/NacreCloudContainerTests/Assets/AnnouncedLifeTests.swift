@@ -4,7 +4,9 @@ import NacreCloudWire
 import NacreCrypto
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the chunks that an announced file holds while it is uploaded.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncedLifeTests {

@@ -5,6 +5,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the files beside backups, which are deleted with them.
 struct AssetBackupTests {

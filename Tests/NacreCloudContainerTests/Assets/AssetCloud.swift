@@ -2,7 +2,9 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// A cloud with a store for files in memory, and Ada's private database with a zone `Z`.
 struct AssetCloud {

@@ -3,7 +3,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of how long files are kept.
 @Suite(.timeLimit(.minutes(5))) struct AssetLifeTests {

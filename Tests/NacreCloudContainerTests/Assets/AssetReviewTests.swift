@@ -4,7 +4,9 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of reviews of all assets: their findings, and the removal of orphans.
 @Suite(.timeLimit(.minutes(5))) struct AssetReviewTests {

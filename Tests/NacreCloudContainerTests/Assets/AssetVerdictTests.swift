@@ -2,6 +2,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of which assets a save may put into a field.
 struct AssetVerdictTests {

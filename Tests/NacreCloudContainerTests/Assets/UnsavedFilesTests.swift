@@ -3,7 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the limit of one sender's uploads that no record has.
 @Suite struct UnsavedFilesTests {

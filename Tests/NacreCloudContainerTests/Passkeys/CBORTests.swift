@@ -1,6 +1,7 @@
 import NacreCloudTestSupport
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 struct CBORTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that index rows are used before records: completely counted filters tell which records may pass.
 @Suite struct CandidateTests {

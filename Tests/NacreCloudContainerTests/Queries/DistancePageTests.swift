@@ -4,6 +4,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of pages of queries by distance over random maps: the cost of each page, and the complete answer of all.
 @Suite struct DistancePageTests {
@@ -77,7 +78,7 @@ import Testing
     private func user(_ store: CountingStore, _ entries: [Entry], zones: Int) async throws -> TestCloudUser {
         let ann = TestCloud(store).user("_ann")
         try await ann.define(["n": .int64, "at": .location])
-        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        _ = try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
         try await ann.makeIndexes()

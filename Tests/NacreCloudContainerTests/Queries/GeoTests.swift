@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of places: cells, circles and the order of distances, over the date line and the poles.
 struct GeoTests {

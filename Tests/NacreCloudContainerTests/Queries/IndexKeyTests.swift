@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that keys have the order of their values, and identify a record's position.
 struct IndexKeyTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of indexes of two fields: when one is made, a query's reads by it, and when it is removed.
 @Suite struct PairIndexTests {
@@ -45,7 +46,7 @@ import Testing
     }
 
     private func pairs(of user: TestCloudUser) async throws -> [String] {
-        try await user.cloud.registry.schema(of: user.target.container, user.target.environment).types["Note"]?.pairs.map(\.name) ?? []
+        try await user.cloud.schemas.schema(of: user.target.container, user.target.environment).types["Note"]?.pairs.map(\.name) ?? []
     }
 
     @Test(arguments: Engine.ofRules)
@@ -82,9 +83,9 @@ import Testing
         async throws
     {
         let ann = try await filled(engine)
-        let registry = ann.cloud.registry
+        let schemas = ann.cloud.schemas
         func changePairs(_ body: @escaping @Sendable (inout RecordTypeDefinition, inout Int64) -> Void) async throws {
-            try await registry.changeSchema(of: TestCloud.container, .development) { schema in
+            try await schemas.changeSchema(of: TestCloud.container, .development) { schema in
                 guard var type = schema.types["Note"] else { return }
                 body(&type, &schema.nextIndex)
                 schema.types["Note"] = type
@@ -212,12 +213,12 @@ import Testing
         _ = try await ask(query(), of: ann)
         try await ann.buildIndexes()
         #expect(try await pairs(of: ann) == ["shelf+rank"])
-        let registry = ann.cloud.registry
-        _ = try await registry.changeSchema(of: TestCloud.container, .development) {
+        let schemas = ann.cloud.schemas
+        _ = try await schemas.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes([.queryable, .sortable], of: "Note", field: "shelf")
         }
         #expect(try await pairs(of: ann) == ["shelf+rank"])
-        _ = try await registry.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes(.queryable, of: "Note", field: "rank") }
+        _ = try await schemas.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes(.queryable, of: "Note", field: "rank") }
         #expect(try await pairs(of: ann) == [])
         var (before, after) = (Schema(), Schema())
         var type = RecordTypeDefinition(name: "Note")
@@ -234,7 +235,7 @@ import Testing
     @Test func `production takes those that development has made`() async throws {
         let ann = try await filled()
         _ = try await ask(query(), of: ann)
-        let source = try await ann.cloud.registry.schema(of: TestCloud.container, .development)
+        let source = try await ann.cloud.schemas.schema(of: TestCloud.container, .development)
         let deployed = Schema().deployment(of: source).schema
         #expect(deployed.types["Note"]?.pairs.map(\.name) == ["shelf+rank"])
         #expect(deployed.types["Note"]?.pairs.map(\.definition.state) == [.building])

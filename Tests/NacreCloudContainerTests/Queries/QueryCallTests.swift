@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of a page's cost in calls of the store, for queries and feeds. See `StoreCallTests`.
 @Suite struct QueryCallTests {
@@ -51,7 +53,7 @@ import Testing
     private func user(_ store: CountingStore, in scope: DatabaseKey.Scope = .private) async throws -> TestCloudUser {
         let ann = TestCloud(store).user("_ann", in: scope)
         try await ann.define(["n": .int64, "few": .int64, "tags": .stringList, "text": .string, "at": .location])
-        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        _ = try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
         try await ann.makeIndexes()
@@ -88,9 +90,10 @@ import Testing
     private func editor(_ store: CountingStore) async throws -> TestCloudUser {
         let ann = try await user(store, in: .public)
         let registry = ann.cloud.registry
-        try await registry.changeSchema(of: TestCloud.container, .development) { $0.declare(role: "Editor") }
+        let schemas = ann.cloud.schemas
+        try await schemas.changeSchema(of: TestCloud.container, .development) { $0.declare(role: "Editor") }
         _ = try await registry.createContainer(TestCloud.container)
-        _ = try await registry.assign("Editor", to: "_ann", in: TestCloud.container, .development)
+        _ = try await schemas.assign("Editor", to: "_ann", in: TestCloud.container, .development)
         return ann
     }
 

@@ -4,6 +4,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// A user's database with random records in some zones, and a copy of these.
 struct QueryCloud {
@@ -40,7 +42,7 @@ struct QueryCloud {
         try await user.modify([.delete("first")])
         for field in [SystemField.recordName, .createdTimestamp, .parent, .createdUserRecordName] {
             let options: IndexOptions = field.type == .timestamp || field == .recordName ? [.queryable, .sortable] : .queryable
-            _ = try await cloud.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+            _ = try await cloud.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
                 try $0.setIndexes(options, of: QueryData.type, field: field.rawValue)
             }
         }

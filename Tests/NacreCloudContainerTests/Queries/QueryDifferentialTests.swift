@@ -4,6 +4,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests with random queries over random records: the planner's answers equal a search through every record.
 @Suite(.serialized) struct QueryDifferentialTests {

@@ -4,6 +4,8 @@ import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of pages of queries: their ends, their continuation, and changes in between.
 struct QueryPageTests {
@@ -158,7 +160,7 @@ struct QueryPageTests {
             #expect(read == "read 0 rows, 0 of them with their records; answered 0, more to come", "turn \(turn)")
         }
         try await cloud.cloud.buildIndexes()
-        #expect(try await cloud.user.cloud.registry.schema(of: TestCloud.container, .development).building.isEmpty)
+        #expect(try await cloud.user.cloud.schemas.schema(of: TestCloud.container, .development).building.isEmpty)
         #expect(try await cloud.pages(queries[1], zone: "a", limit: 10, rows: 5, from: waiting.continuationMarker).map(\.recordName) == ["n1"])
         #expect(try await cloud.pages(queries[1], zone: "a", limit: 10, rows: 5).map(\.recordName) == ["n1"])
     }
@@ -242,7 +244,7 @@ struct QueryPageTests {
         let cloud = try await TestCloud(.memory)
         let ann = cloud.user("_ann")
         func indexes() async throws -> [String: [IndexKind]] {
-            let fields = try await ann.cloud.registry.schema(of: TestCloud.container, .development).types["Note"]?.fields ?? [:]
+            let fields = try await ann.cloud.schemas.schema(of: TestCloud.container, .development).types["Note"]?.fields ?? [:]
             return fields.mapValues { field in IndexKind.allCases.filter { field[$0] != nil } }
         }
         func ask(_ filters: [QueryFilter], _ sorts: [QuerySort] = []) async throws {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that a page of a query has a bounded cost for any query and any records, and that the next one continues.
 struct QueryWorkTests {
@@ -49,7 +50,7 @@ struct QueryWorkTests {
     func `records that are larger than what a page may look at come one a page, also where the order has several keys`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.define(["first": .int64, "second": .int64, "third": .int64, "text": .string])
-        try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+        try await ann.cloud.schemas.changeSchema(of: TestCloud.container, .development) {
             _ = try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
         try await ann.makeIndexes()

@@ -3,7 +3,10 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of stored and allowed bytes of databases, over every engine.
 @Suite struct QuotaTests {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of which saves a database has no room for, without a database.
 @Suite struct QuotaVerdictTests {

@@ -4,6 +4,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests with two clouds that differ only in records that Bob may not read: both give him the same answers.
 @Suite struct HiddenRecordTests {
@@ -120,7 +121,7 @@ import Testing
         #expect(!answers[0].contains { $0.contains("hush word\"") && $0.contains("\"_ann\"") })
         // Without the rule they differ, so the requests are revealing ones.
         let open = try await Self.cloud(.memory, rule, Self.secrets[0])
-        _ = try await open.cloud.registry.assign("Team", to: "_bob", in: RoleTests.container, .development)
+        _ = try await open.cloud.schemas.assign("Team", to: "_bob", in: RoleTests.container, .development)
         let told = try await Self.heard(by: open.user("_bob", in: .public), under: rule)
         #expect(rule == .creator || told != answers[0])
     }

@@ -3,7 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of security roles in a public database: permissions to read, make and change records.
 @Suite struct RoleTests {
@@ -26,7 +28,7 @@ import Testing
     }
 
     static func set(_ items: String, roles: [String] = [], in test: TestCloud) async throws {
-        _ = try await test.cloud.registry.importSchema(text(items, roles: roles), to: container, isDryRun: false)
+        _ = try await test.cloud.schemas.importSchema(text(items, roles: roles), to: container, isDryRun: false)
         try await test.runAllTasks()
     }
 
@@ -41,7 +43,7 @@ import Testing
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await ann.modify([.make(.create, "a", type: "Diary")])
         let clock = test.cloud.registry.clock
-        let other = Registry(store: test.cloud.store, clock: clock, random: { .random(in: .min ... .max) })
+        let other = Schemas(registry: Registry(store: test.cloud.store, clock: clock, random: { .random(in: .min ... .max) }))
         for round in 0..<3 {
             for _ in 0..<2 { #expect(try await bob.lookup(["a"]).first?.error == .readNotPermitted, "\(round)") }
             _ = try await other.assign("Team", to: "_bob", in: Self.container, .development)
@@ -95,24 +97,24 @@ import Testing
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
-        let registry = test.cloud.registry
+        let schemas = test.cloud.schemas
         try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("x")])])
         #expect(try await names(bob) == [])
-        #expect(try await registry.assign("Editor", to: "_bob", in: Self.container, .development) == RoleHolder(user: "_bob", roles: ["Editor"]))
+        #expect(try await schemas.assign("Editor", to: "_bob", in: Self.container, .development) == RoleHolder(user: "_bob", roles: ["Editor"]))
         #expect(try await names(bob) == ["a"])
         #expect(try await bob.lookup(["a"]).first?.record != nil)
         let saved = try await bob.modify([.make(.forceUpdate, "a", type: "Diary", ["text": .string("y")])])
         #expect(saved.first?.record?.created.userRecordName == "_ann" && saved.first?.record?.modified.userRecordName == "_bob")
-        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [RoleHolder(user: "_bob", roles: ["Editor"])])
-        #expect(try await registry.revoke("Editor", from: "_bob", in: Self.container, .development).roles == [])
+        #expect(try await schemas.roleHolders(of: Self.container, .development, after: nil).page == [RoleHolder(user: "_bob", roles: ["Editor"])])
+        #expect(try await schemas.revoke("Editor", from: "_bob", in: Self.container, .development).roles == [])
         #expect(try await names(bob) == [])
         #expect(try await bob.modify([.delete("a")]).map(\.error) == [.writeNotPermitted])
-        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [])
+        #expect(try await schemas.roleHolders(of: Self.container, .development, after: nil).page == [])
         // In another environment, and in another process on the same store.
         let other = TestCloud(test.store, seed: 3)
-        _ = try await registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         #expect(try await other.user("_bob", in: .public).lookup(["a"]).first?.record != nil)
-        await #expect(throws: ServerError.self) { try await registry.assign("Editor", to: "_bob", in: Self.container, .production) }
+        await #expect(throws: ServerError.self) { try await schemas.assign("Editor", to: "_bob", in: Self.container, .production) }
     }
 
     @Test(arguments: Engine.ofRules) func `a role that is made again under its name is nobody's`(engine: Engine) async throws {
@@ -120,12 +122,12 @@ import Testing
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await ann.modify([.make(.create, "a", type: "Diary")])
-        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await test.cloud.schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         try await Self.set(#"GRANT READ, WRITE TO "_creator""#, in: test)
         #expect(try await bob.lookup(["a"]).map(\.error) == [.readNotPermitted])
         try await Self.set(grants, roles: ["Editor"], in: test)
         #expect(try await bob.lookup(["a"]).map(\.error) == [.readNotPermitted])
-        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await test.cloud.schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
         // An unchanged import keeps the schema's roles and their holders.
         try await Self.set(grants, roles: ["Other", "Editor"], in: test)
@@ -135,33 +137,33 @@ import Testing
     @Test(arguments: Engine.ofRules) func `a schema that is reset leaves roles to nobody`(engine: Engine) async throws {
         let grants = #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
-        let registry = test.cloud.registry
-        let gains = try await registry.deploySchema(of: Self.container, isDryRun: false).gains
+        let schemas = test.cloud.schemas
+        let gains = try await schemas.deploySchema(of: Self.container, isDryRun: false).gains
         #expect(gains.first == SchemaGain(kind: .role, role: "Editor", declaration: ""))
         #expect(
             gains.contains(
                 SchemaGain(
                     kind: .grants, recordType: "Diary",
                     declaration: #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)))
-        _ = try await registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         try await Self.set(grants, roles: ["Editor", "Late"], in: test)
         #expect(try await test.cloud.resetSchema(of: Self.container, isDryRun: false).roles == ["Late"])
-        #expect(try await registry.roles(of: Self.container, .development) == ["Editor"])
-        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [])
+        #expect(try await schemas.roles(of: Self.container, .development) == ["Editor"])
+        #expect(try await schemas.roleHolders(of: Self.container, .development, after: nil).page == [])
     }
 
     @Test func `a deployment makes production's grants those of development, and takes no role away`() async throws {
         let test = try await Self.cloud(.memory, #"GRANT READ TO Editor, GRANT CREATE TO "_icloud""#, roles: ["Editor"])
-        let registry = test.cloud.registry
-        _ = try await registry.deploySchema(of: Self.container, isDryRun: false)
+        let schemas = test.cloud.schemas
+        _ = try await schemas.deploySchema(of: Self.container, isDryRun: false)
         await #expect(throws: ServerError.self) { try await Self.set(#"GRANT READ TO "_world""#, in: test) }
         try await Self.set(#"GRANT READ TO "_world""#, roles: ["Editor"], in: test)
-        let gains = try await registry.deploySchema(of: Self.container, isDryRun: false).gains
+        let gains = try await schemas.deploySchema(of: Self.container, isDryRun: false).gains
         #expect(gains == [SchemaGain(kind: .grants, recordType: "Diary", declaration: #"GRANT READ TO "_world""#)])
-        let production = try await registry.schema(of: Self.container, .production)
+        let production = try await schemas.schema(of: Self.container, .production)
         #expect(production.definition(of: "Diary")?.grants.roles == ["_world"])
         #expect(production.roles.keys.map(\.self) == ["Editor"])
-        #expect(try await registry.deploySchema(of: Self.container, isDryRun: false).gains.isEmpty)
+        #expect(try await schemas.deploySchema(of: Self.container, isDryRun: false).gains.isEmpty)
     }
 
     @Test func `roles and grants are printed as CloudKit exports them, and read back as they are`() throws {
@@ -224,7 +226,7 @@ import Testing
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ TO "_world", GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
-        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await test.cloud.schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         try await ann.modify([.make(.create, "post", type: "Diary"), .make(.create, "other", type: "Diary")])
         // Bob makes Ann's record hold Ann's post: this counts as if she had done it.
         let link = FieldValue.reference(Reference(recordName: "post", action: .validate))
@@ -240,7 +242,7 @@ import Testing
         let grants = #"GRANT WRITE TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
-        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await test.cloud.schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("hush"), "n": .int64(1)])])
         for _ in 0..<2 {
             let saved = try await bob.modify([.make(.forceUpdate, "a", type: "Diary", ["n": .int64(2)])], id: "once").first?.record
@@ -299,13 +301,13 @@ import Testing
 
     @Test func `roles are of the schema's own, and so many at most`() async throws {
         let test = try await Self.cloud(.memory, #"GRANT READ TO "_world""#)
-        let registry = test.cloud.registry
+        let schemas = test.cloud.schemas
         for role in ["_icloud", "Nobody"] {
-            await #expect(throws: ServerError.self) { try await registry.assign(role, to: "_ann", in: Self.container, .development) }
+            await #expect(throws: ServerError.self) { try await schemas.assign(role, to: "_ann", in: Self.container, .development) }
         }
         let most = (0..<Limits.rolesPerSchema).map { "R\($0)" }
         try await Self.set(#"GRANT READ TO "_world""#, roles: most, in: test)
-        #expect(try await registry.roles(of: Self.container, .development) == most)
+        #expect(try await schemas.roles(of: Self.container, .development) == most)
         await #expect(throws: ServerError.tooManyRoles) { try await Self.set(#"GRANT READ TO "_world""#, roles: most + ["Last"], in: test) }
     }
 
@@ -314,7 +316,7 @@ import Testing
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(.memory, grants, roles: ["Editor"])
         try await test.user("_ann", in: .public).modify([.make(.create, "a", type: "Diary")])
-        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        _ = try await test.cloud.schemas.assign("Editor", to: "_bob", in: Self.container, .development)
         let asker = user.map { test.user($0, in: .public) } ?? test.world()
         let found = try await test.cloud.explainPermission(
             permission, of: asker.caller, record: "a", type: nil, in: Self.container, .development)

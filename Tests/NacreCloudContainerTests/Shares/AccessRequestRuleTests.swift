@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the rules of access requests, as tables. CloudKit: `CKShare.requesters`, `CKShareRequestAccessOperation`;
 /// docs/decisions/shares.md.

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of damaged shares and roots of shares: the answers to participants while the participants are unknown, and
 /// after the repair.

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of an administrator's view of the users who see and write a record, with the reasons.
 @Suite struct ExplainShareTests {

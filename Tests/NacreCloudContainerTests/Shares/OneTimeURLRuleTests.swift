@@ -1,6 +1,7 @@
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// Tests of one-time URLs as tables: when they change, and how several places of a user in a share are joined.

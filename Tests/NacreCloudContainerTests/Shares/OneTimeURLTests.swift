@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of one-time URLs of shares: the first user to open one takes part. CloudKit: `CKShare.oneTimeURL(for:)`.
 @Suite struct OneTimeURLTests {

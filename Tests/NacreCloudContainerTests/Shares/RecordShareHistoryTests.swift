@@ -3,6 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// Tests with four random users at one zone with shares of records: the owner makes, moves, deletes and shares

@@ -2,6 +2,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// Tests of permissions in a shared hierarchy: a line is a request and its record, a column a user. Written from

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of shares of a record and its descendants. CloudKit: `CKShare`, "shared hierarchies".
 @Suite struct RecordShareTests {

@@ -3,7 +3,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of effects of a share elsewhere: files, notifications, deleted accounts.
 @Suite struct ShareEffectTests {

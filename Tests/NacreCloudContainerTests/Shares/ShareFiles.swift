@@ -2,6 +2,7 @@ import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 // Files of shared zones, as users send and fetch them.

@@ -3,7 +3,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests with three random users at one zone. The owner invites by name, by address and by one-time URLs, makes
 /// administrators, opens, closes, answers requests, blocks, stops and deletes. The others accept by any earlier URL,

@@ -3,6 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// Tests of permissions in a shared zone: a line is a request, a column a user. Written from CloudKit's `CKShare`.

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the rules of shares, as tables. CloudKit: `CKShare`; docs/decisions/shares.md.
 @Suite struct ShareRuleTests {

@@ -1,7 +1,9 @@
 import NacreCloudTestSupport
 import NacreCloudWire
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Ada's zone Trip, and other users to share it with.
 struct ShareScene: Sendable {

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of notifications by a subscription to the shared database: a line is the owner's save or deletion, a column
 /// a user, who subscribed before or after joining. Written from CloudKit's `CKDatabaseSubscription`: a participant's

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of a shared zone, from its share to the last participant who leaves, over every engine. CloudKit: `CKShare`;
 /// docs/decisions/shares.md.

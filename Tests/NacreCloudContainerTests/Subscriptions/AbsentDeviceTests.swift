@@ -4,6 +4,8 @@ import NacreLocks
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of the cost of a device that never comes, from a save to its queue, as in `docs/operations.md`.
 @Suite(.timeLimit(.minutes(5))) struct AbsentDeviceTests {

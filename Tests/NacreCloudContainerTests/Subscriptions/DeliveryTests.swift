@@ -3,7 +3,10 @@ import NacreCloudWire
 import NacreLocks
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// A push service that keeps its messages, and gives scripted answers.
 private final class PushRecorder: PushDelivering {

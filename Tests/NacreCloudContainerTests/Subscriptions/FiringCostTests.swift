@@ -3,6 +3,8 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of a commit's cost while others wait for the writer, in rows and bytes.
 @Suite(.timeLimit(.minutes(5))) struct FiringCostTests {

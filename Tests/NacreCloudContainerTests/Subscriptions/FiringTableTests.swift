@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of which change fires which subscription: scope, kind, the record before and after, the filter, and the
 /// changing device.

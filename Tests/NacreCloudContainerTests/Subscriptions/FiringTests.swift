@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of notifications from the save to the device's queue, over every engine.
 @Suite struct FiringTests {
@@ -75,13 +78,13 @@ import Testing
     @Test(arguments: Engine.ofRules) func `who may not read a record hears nothing of it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
-        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.schemas.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let adasMac = try await scene.signIn("ada")
         for device in [adasMac, bob] { try await scene.subscribe(device, .query("q"), in: .public) }
         try await scene.user(ada, in: .public).modify([.create("a")])
         #expect(try await scene.identifiers(adasMac) == ["q a 1"], "who made it")
         #expect(try await scene.identifiers(bob) == [])
-        _ = try await scene.cloud.registry.assign(
+        _ = try await scene.cloud.schemas.assign(
             "Team", to: try #require(scene.names["bob"]), in: SubscriptionScene.container, SubscriptionScene.environment)
         try await scene.user(ada, in: .public).modify([.create("b"), .delete("a")])
         #expect(try await scene.identifiers(bob).sorted() == ["q a 3", "q b 1"])
@@ -187,7 +190,7 @@ import Testing
         let key = DatabaseKey(
             container: SubscriptionScene.container, environment: SubscriptionScene.environment, scope: .public, owner: "")
         let database = try await scene.cloud.databaseID(key)
-        let schema = try await scene.cloud.registry.schema(of: SubscriptionScene.container, SubscriptionScene.environment)
+        let schema = try await scene.cloud.schemas.schema(of: SubscriptionScene.container, SubscriptionScene.environment)
         for start in stride(from: 0, to: count, by: 5000) {
             let subscriptions = try (start..<start + 5000).map { place -> StoredSubscription in
                 let subscription = Subscription.query("s", [filter(place)])

@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of a device's queue: bounded, in order, each notification once, and never lost without a notice. Over every
 /// engine.

@@ -3,6 +3,7 @@ import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of a notification's payload, and of the parts left out of one that is too long.
 @Suite struct PayloadTests {

@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests of an administrator's view of why a device was notified, or not.
 @Suite(.timeLimit(.minutes(5))) struct PushLogTests {
@@ -151,7 +154,7 @@ import Testing
         let scene = try await Scene(engine)
         let bob = try await scene.scene.signIn("bob")
         try await scene.scene.subscribe(bob, .query("q"), in: .public)
-        _ = try await scene.scene.cloud.registry.importSchema(
+        _ = try await scene.scene.cloud.schemas.importSchema(
             """
             DEFINE SCHEMA
             RECORD TYPE Users (roles LIST<INT64>);

@@ -1,7 +1,10 @@
 import NacreCloudTestSupport
 import NacreCloudWire
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Users with accounts and devices, and the notifications of their devices.
 struct SubscriptionScene {
@@ -35,7 +38,7 @@ struct SubscriptionScene {
             names[person] = try await test.cloud.admit(account: account.id, to: Self.container, Self.environment)
         }
         try await test.user("_schema").define(["text": .string, "count": .int64, "open": .string, "tags": .stringList, "owner": .reference])
-        try await test.cloud.registry.changeSchema(of: Self.container, Self.environment) { schema in
+        try await test.cloud.schemas.changeSchema(of: Self.container, Self.environment) { schema in
             for name in ["createdUserRecordName", "recordName"].compactMap({ name in SystemField.allCases.first { $0.webName == name }?.rawValue }) {
                 var field = FieldDefinition(type: .reference)
                 field.isQueryable = true

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of saved, found and deleted subscriptions, over every engine.
 @Suite struct SubscriptionTests {
@@ -173,12 +175,12 @@ import Testing
             return try await scene.cloud.modifySubscriptions(request, in: target, by: Caller(.user("_p"))).subscriptions[0].error
         }
         try await scene.subscribe(ada, .query("s", on: [.create, .update]))
-        _ = try await scene.cloud.registry.deploySchema(of: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.schemas.deploySchema(of: SubscriptionScene.container, isDryRun: false)
         #expect(try await production(.query("s", on: [.create, .update])) == nil)
         #expect(try await production(.query("t", on: .create))?.reason == "attempting to create a subscription in a production container")
         // An import of the schema's text keeps them.
-        let text = SchemaText(try await scene.cloud.registry.schema(of: SubscriptionScene.container, .development)).text
-        _ = try await scene.cloud.registry.importSchema(text, to: SubscriptionScene.container, isDryRun: false)
-        #expect(try await scene.cloud.registry.schema(of: SubscriptionScene.container, .development).types["Note"]?.subscribed == ["create,update"])
+        let text = SchemaText(try await scene.cloud.schemas.schema(of: SubscriptionScene.container, .development)).text
+        _ = try await scene.cloud.schemas.importSchema(text, to: SubscriptionScene.container, isDryRun: false)
+        #expect(try await scene.cloud.schemas.schema(of: SubscriptionScene.container, .development).types["Note"]?.subscribed == ["create,update"])
     }
 }

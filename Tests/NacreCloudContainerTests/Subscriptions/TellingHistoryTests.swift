@@ -2,7 +2,10 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
+@testable import NacreCloudTasks
 
 /// Tests with random histories in which read permissions change, devices are signed out, and the server dies again
 /// and again during notifications.
@@ -55,7 +58,7 @@ import Testing
         var dice = SeededRandom()
         var server = try await Mortal(engine)
         let scene = server.scene
-        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.schemas.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let writer = try await scene.signIn("ada", isRegistered: false)
         var devices: [String: SubscriptionScene.Device] = [:]
         for person in Self.people {
@@ -73,12 +76,12 @@ import Testing
             switch Int.random(in: 0...5, using: &dice) {
             case 0:
                 let name = try #require(scene.names[person])
-                let registry = scene.cloud.registry
+                let schemas = scene.cloud.schemas
                 if team.remove(person) == nil {
                     team.insert(person)
-                    _ = try await registry.assign("Team", to: name, in: SubscriptionScene.container, SubscriptionScene.environment)
+                    _ = try await schemas.assign("Team", to: name, in: SubscriptionScene.container, SubscriptionScene.environment)
                 } else {
-                    _ = try await registry.revoke("Team", from: name, in: SubscriptionScene.container, SubscriptionScene.environment)
+                    _ = try await schemas.revoke("Team", from: name, in: SubscriptionScene.container, SubscriptionScene.environment)
                 }
                 continue
             case 1:

@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests that a user's devices get a limited number of notifications a second, and a notice to fetch everything in
 /// place of more.
@@ -57,7 +59,7 @@ import Testing
     @Test func `who owes hears nothing of what may not be read`() async throws {
         let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
         let ada = try await scene.signIn("ada")
-        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.schemas.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let bob = try await scene.signIn("bob")
         try await scene.subscribe(bob, .query("q"), in: .public)
         scene.cloud.telling.take(Self.minute + 10, from: try place("bob", in: scene), at: scene.test.clock.now)

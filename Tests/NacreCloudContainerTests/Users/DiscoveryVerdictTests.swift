@@ -2,7 +2,9 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
+@testable import NacreCloudStorage
 
 /// Tests of the rules of discovery, as tables.
 @Suite struct DiscoveryVerdictTests {

@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
@@ -183,12 +185,12 @@ import Testing
         #expect(try await missing("q", as: "bob") == count, "another record of another user")
         // All users may read this record, so the answer reveals no more than a download would.
         #expect(try await missing("p", as: "bob") == 1, "a field that the sender may read")
-        let registry = scene.server.cloud.registry
-        let before = SchemaText(try await registry.administeredSchema(of: TestServer.container, .development)).text
+        let schemas = scene.server.cloud.schemas
+        let before = SchemaText(try await schemas.administeredSchema(of: TestServer.container, .development)).text
         let parts = before.split(separator: "RECORD TYPE Photo (", maxSplits: 1)
         try #require(parts.count == 2)
         let closed = parts[1].replacing("GRANT READ TO \"_world\"", with: "GRANT READ TO \"_creator\"", maxReplacements: 1)
-        _ = try await registry.importSchema(parts[0] + "RECORD TYPE Photo (" + closed, to: TestServer.container, isDryRun: false)
+        _ = try await schemas.importSchema(parts[0] + "RECORD TYPE Photo (" + closed, to: TestServer.container, isDryRun: false)
         #expect(try await missing("p", as: "bob", end: 4) == count, "a field that the sender may not read")
         #expect(try await missing("p", end: 4) == 1, "and its creator may")
     }

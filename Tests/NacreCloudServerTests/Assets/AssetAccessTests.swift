@@ -1,4 +1,6 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -113,14 +115,14 @@ import Testing
         let url = try #require(try await scene.lookUp("p", as: nil)?.at("fields.image.value.downloadURL")?.text)
         #expect(try await scene.fetch(url).body == bytes)
         let own = try #require(try await scene.lookUp("p")?.at("fields.image.value.downloadURL")?.text)
-        let registry = scene.server.cloud.registry
-        let before = SchemaText(try await registry.administeredSchema(of: TestServer.container, .development)).text
+        let schemas = scene.server.cloud.schemas
+        let before = SchemaText(try await schemas.administeredSchema(of: TestServer.container, .development)).text
         let parts = before.split(separator: "RECORD TYPE Photo (", maxSplits: 1)
         try #require(parts.count == 2)
         let closed = parts[1].replacing("GRANT READ TO \"_world\"", with: "GRANT READ TO \"_creator\"", maxReplacements: 1)
         let schema = parts[0] + "RECORD TYPE Photo (" + closed
         #expect(schema != before)
-        _ = try await registry.importSchema(String(schema), to: TestServer.container, isDryRun: false)
+        _ = try await schemas.importSchema(String(schema), to: TestServer.container, isDryRun: false)
         let refused = try await scene.fetch(url)
         #expect(refused.status == 403 && refused.text.contains("READ operation not permitted"), "\(refused.text)")
         #expect(try await scene.fetch(own).body == bytes)

@@ -5,6 +5,7 @@ import Testing
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// Tests of files whose bytes on the disk are damaged.
 @Suite(.timeLimit(.minutes(5))) struct AssetDamageTests {

@@ -4,6 +4,7 @@ import NacreCloudWire
 
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// A listening server with files of assets in its folder, and short forms of clients' requests. Records of type Photo
 /// have a field `image` and a list `pages`.
@@ -14,7 +15,7 @@ struct AssetScene {
 
     init(publicURL: String? = nil) async throws {
         server = try await TestServer(publicURL: publicURL, doesTasks: false)
-        _ = try await server.cloud.registry.changeSchema(of: TestServer.container, .development) { schema in
+        _ = try await server.cloud.schemas.changeSchema(of: TestServer.container, .development) { schema in
             let fields: RecordFields = ["image": .asset(Asset(fileChecksum: "", size: 0)), "pages": .assetList([])]
             for type in ["Photo", "Film"] {
                 if let lacking = schema.lacking(of: type, with: fields) { schema.add(lacking) }

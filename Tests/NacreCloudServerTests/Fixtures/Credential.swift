@@ -1,5 +1,7 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 
@@ -118,7 +120,7 @@ struct CredentialServer {
 
     private func keepSecrets(_ test: TestServer) async throws {
         let schema = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING QUERYABLE);"
-        _ = try await test.cloud.registry.importSchema(schema, to: TestServer.container, isDryRun: false)
+        _ = try await test.cloud.schemas.importSchema(schema, to: TestServer.container, isDryRun: false)
         for (path, body) in [
             ("private/zones/modify", Body.zones("create", "Cellar")), ("private/records/modify", Body.modify("create", Self.note)),
             ("private/records/modify", Body.modify("create", Self.note, #""zoneID":{"zoneName":"Cellar"}"#)),

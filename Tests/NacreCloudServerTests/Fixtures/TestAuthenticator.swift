@@ -2,6 +2,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// An authenticator with one passkey, and a browser around it with settable properties.

@@ -6,6 +6,7 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreLocks
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 
 /// An issuer of a team's accounts, on its own port. It gives codes to clients that have asked, and tokens for codes,

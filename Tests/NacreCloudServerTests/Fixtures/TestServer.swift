@@ -6,8 +6,10 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 @testable import NacreCloudServer
+@testable import NacreCloudStorage
 
 /// A server of one test: a container with an API token in each environment, and two users, Ada and Bob, each with a
 /// web auth token and an account token. Its store is in memory, and the test moves its clock.
@@ -123,7 +125,7 @@ final class TestServer: Sendable {
     func prepareTypes(for body: String, in container: String) async throws {
         guard let request = try? RecordsModifyRequest(json: Array(body.utf8)) else { return }
         let changes = request.operations.compactMap { try? $0.get() }.filter { !$0.type.isDelete }.map(\.change)
-        try await cloud.registry.changeSchema(of: container, .development) { schema in
+        try await cloud.schemas.changeSchema(of: container, .development) { schema in
             for change in changes {
                 // A change without a type is one of a note here.
                 guard let type = change.recordType ?? (schema.types["Note"] == nil ? nil : "Note"), Names.recordTypeFault(type) == nil,

@@ -1,6 +1,9 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudWire
 import NacreCrypto
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 
 /// Lookups of users, with their answers; also of identities without a user.
 extension Scenario {

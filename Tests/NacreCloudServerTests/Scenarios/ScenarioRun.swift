@@ -1,6 +1,8 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudServer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import Testing
 
@@ -30,19 +32,19 @@ struct ScenarioRun {
             case .revokeElsewhere(let user): try await server.revokeElsewhere(user)
             case .setIndexes(let type, let fields, let options, let builds):
                 for field in fields {
-                    _ = try await server.cloud.registry.setIndexes(
+                    _ = try await server.cloud.schemas.setIndexes(
                         options, of: type, field: field, isNow: !options.isEmpty, in: TestServer.container)
                 }
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
-            case .justInTime(let choice): _ = try await server.cloud.registry.setJustInTime(choice, of: TestServer.container)
-            case .deploy: _ = try await server.cloud.registry.deploySchema(of: TestServer.container, isDryRun: false)
+            case .justInTime(let choice): _ = try await server.cloud.schemas.setJustInTime(choice, of: TestServer.container)
+            case .deploy: _ = try await server.cloud.schemas.deploySchema(of: TestServer.container, isDryRun: false)
             case .importSchema(let text):
-                _ = try await server.cloud.registry.importSchema(text, to: TestServer.container, isDryRun: false)
+                _ = try await server.cloud.schemas.importSchema(text, to: TestServer.container, isDryRun: false)
                 while try await server.cloud.runDueTasks().taken > 0 {}
             case .assign(let role, let user):
-                _ = try await server.cloud.registry.assign(role, to: filled("<<\(user).name>>"), in: TestServer.container, .development)
+                _ = try await server.cloud.schemas.assign(role, to: filled("<<\(user).name>>"), in: TestServer.container, .development)
             case .revoke(let role, let user):
-                _ = try await server.cloud.registry.revoke(role, from: filled("<<\(user).name>>"), in: TestServer.container, .development)
+                _ = try await server.cloud.schemas.revoke(role, from: filled("<<\(user).name>>"), in: TestServer.container, .development)
             case .keepOlderText(let name): names["older." + name] = try OlderText.of(names[name] ?? "")
             case .ask(let asked): try await run(asked)
             }

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

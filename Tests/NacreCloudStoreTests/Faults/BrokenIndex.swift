@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

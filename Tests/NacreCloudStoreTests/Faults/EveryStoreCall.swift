@@ -1,5 +1,7 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing

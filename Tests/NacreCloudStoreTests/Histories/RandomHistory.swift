@@ -1,6 +1,8 @@
 import FoundationEssentials
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 

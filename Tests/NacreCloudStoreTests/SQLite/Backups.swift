@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

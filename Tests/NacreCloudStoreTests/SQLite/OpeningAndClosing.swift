@@ -2,6 +2,7 @@ import CNacreSQLite
 import FoundationEssentials
 import Glibc
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

@@ -1,4 +1,7 @@
+import NacreCloudAccounts
 import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks
@@ -183,7 +186,7 @@ import Testing
         try await ann.makeZone("Notes")
         try await ann.modify([.create("first", ["text": .string("x")])], zone: "Notes")
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
-        _ = try await test.cloud.registry.setIndexes(.searchable, of: "Note", field: "text", isNow: true, in: TestCloud.container)
+        _ = try await test.cloud.schemas.setIndexes(.searchable, of: "Note", field: "text", isNow: true, in: TestCloud.container)
         try await test.runAllTasks()
         for place in 0..<12 {
             try await ann.modify([.create("r\(place)", ["text": .string("some words \(place) and many more of them")])], zone: "Notes")

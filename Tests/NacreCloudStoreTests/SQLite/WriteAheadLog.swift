@@ -1,5 +1,6 @@
 import Glibc
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreLocks

@@ -1,4 +1,4 @@
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 /// Keeps the bytes of assets in an S3 bucket, one object for each chunk: `ab/abcd…`, as `AssetFiles` names its files. A

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCrypto
 
 /// Signs requests with AWS's Signature Version 4. A value; the same request at the same moment has the same signature.

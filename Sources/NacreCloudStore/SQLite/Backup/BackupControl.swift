@@ -1,5 +1,5 @@
 import Glibc
-package import NacreCloudContainer
+package import NacreCloudStorage
 import NacreLocks
 
 package struct BackupOrder: Sendable {

@@ -1,6 +1,6 @@
 import CNacreSQLite
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCrypto
 
 /// Makes a backup of a database with SQLite's backup interface: one snapshot, read slice by slice beside writes.

@@ -1,6 +1,6 @@
 import CNacreSQLite
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCrypto
 
 /// A backup as a file: the database, its manifest, and an end that tells a complete file from an unfinished one. After

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// An open file, read and written at offsets. Never the live database: closing it would end SQLite's locks on the same
 /// file.

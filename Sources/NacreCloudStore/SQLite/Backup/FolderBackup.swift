@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Backups of a data folder that no server has open.
 package enum FolderBackup {

@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The cost of a migration of a data folder to the version of this build.
 package struct MigrationPlan: Hashable, Sendable {

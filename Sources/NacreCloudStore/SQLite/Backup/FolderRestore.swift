@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 import NacreCrypto
 
 /// Puts a backup into a data folder. A crash at any moment leaves the old data, the new data, or a folder marked as an

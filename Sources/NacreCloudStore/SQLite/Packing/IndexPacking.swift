@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Packs index rows: changes that wait become rows of blocks, one index of a zone at a time, in the order of its keys.
 /// A block is then read and written once for all changes that wait for it.

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Reads of index rows for the check, packed or not.
 extension Connection {

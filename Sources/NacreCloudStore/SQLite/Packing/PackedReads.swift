@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The packed part of an index: waiting changes, and whether there are blocks.
 struct PackedIndex {

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 struct ZoneIndex: Hashable, Sendable {
     var zone: ZoneAddress

@@ -1,4 +1,4 @@
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// Writes of index rows, either unpacked or to the list of changes that wait to be packed.
 extension Connection {

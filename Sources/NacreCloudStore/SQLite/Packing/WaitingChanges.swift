@@ -1,5 +1,5 @@
 import Glibc
-import NacreCloudContainer
+import NacreCloudStorage
 
 /// The index rows that a change of a record removes and adds in one index, in the order of their keys. The bytes allow
 /// a search for a key without reading the others.

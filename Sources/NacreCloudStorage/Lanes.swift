@@ -1,0 +1,179 @@
+/// A waiting room in front of a bounded number of places, with one lane for each kind of work. Long work never has all
+/// places, one asker has at most a part of them, and lanes take turns.
+///
+/// It gives out tickets, and its user keeps the work that each stands for. This makes it one type: as generic code it
+/// would run unspecialized in other modules. It is a value without a lock: its user locks it.
+///
+/// ```
+/// guard let ticket = lanes.add(turn) else { throw refused }
+/// while let ticket = lanes.next() { start(ticket) }
+/// lanes.end(ticket.turn)
+/// ```
+package struct Lanes {
+    /// Work that waits, or that has a place until `end`.
+    package struct Ticket: Hashable, Sendable {
+        /// The number of the ticket: tickets are counted in the order in which they came.
+        package let number: Int
+        package let turn: Turn
+    }
+
+    private let places: LanePlaces
+    private let room: LaneRoom
+    private var queues: [FairQueue]
+    private var underWay: [Int]
+    private var waiting = LaneRoom.none
+    private var held: [String: LaneRoom] = [:]
+    /// The lane that is asked first the next time.
+    private var first = 0
+    private var lastNumber = 0
+
+    package init(_ places: LanePlaces, room: LaneRoom) {
+        self.places = places
+        self.room = room
+        queues = Turn.Lane.allCases.map { FairQueue(share: places.ofOneAsker(in: $0)) }
+        underWay = queues.map { _ in 0 }
+    }
+
+    /// The number of tickets that wait.
+    package var count: Int { waiting.count }
+
+    /// Queues a turn. Returns nil if the turn, or all waiting turns of its asker together, exceed the free room.
+    package mutating func add(_ turn: Turn) -> Ticket? {
+        let more = Self.room(of: turn)
+        let mine = held[turn.asker, default: .none] + more
+        let free = room - waiting
+        guard free.holds(more), free.holds(mine) else { return nil }
+        held[turn.asker] = mine
+        waiting = waiting + more
+        lastNumber += 1
+        let ticket = Ticket(number: lastNumber, turn: turn)
+        queues[turn.lane.rawValue].add(ticket)
+        return ticket
+    }
+
+    /// Whether a ticket waits that may have a place now.
+    package var hasNext: Bool {
+        Turn.Lane.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
+    }
+
+    /// Takes the next ticket of a cost of at most `costAtMost`; nil if none may have a place.
+    package mutating func next(costAtMost: Int = .max) -> Ticket? {
+        for step in queues.indices {
+            let index = (first + step) % queues.count
+            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let ticket = queues[index].next(costAtMost: costAtMost) else { continue }
+            first = index + 1
+            underWay[index] += 1
+            if let other = lane.otherLong { queues[other.rawValue].beginElsewhere(ticket.turn.asker) }
+            let less = Self.room(of: ticket.turn)
+            waiting = waiting - less
+            if let asker = held.index(forKey: ticket.turn.asker) {
+                held.values[asker] = held.values[asker] - less
+                if held.values[asker].count == 0 { held.remove(at: asker) }
+            }
+            return ticket
+        }
+        return nil
+    }
+
+    /// Takes a place without waiting. Returns false if a ticket waits in the lane, or no place is free for the asker.
+    package mutating func beginNow(_ turn: Turn) -> Bool {
+        guard isOpen(turn.lane), queues[turn.lane.rawValue].beginNow(turn) else { return false }
+        underWay[turn.lane.rawValue] += 1
+        if let other = turn.lane.otherLong { queues[other.rawValue].beginElsewhere(turn.asker) }
+        return true
+    }
+
+    /// Frees the place of a turn.
+    package mutating func end(_ turn: Turn) {
+        underWay[turn.lane.rawValue] -= 1
+        queues[turn.lane.rawValue].end(turn.asker)
+        if let other = turn.lane.otherLong { queues[other.rawValue].end(turn.asker) }
+    }
+
+    private func isOpen(_ lane: Turn.Lane) -> Bool {
+        guard underWay.reduce(0, +) < places.all else { return false }
+        guard lane != .short else { return true }
+        let long = underWay.reduce(0, +) - underWay[Turn.Lane.short.rawValue]
+        return long < places.long && underWay[lane.rawValue] < places.longOfOneKind
+    }
+
+    private static func room(of turn: Turn) -> LaneRoom {
+        LaneRoom(count: 1, rows: turn.rows, bytes: turn.bytes)
+    }
+}
+
+/// The most turns that may be under way at the same time.
+package struct LanePlaces: Hashable, Sendable {
+    package var all: Int
+    /// The most of both long lanes together. The rest is the short lane's.
+    package var long: Int
+    /// The most of each long lane.
+    package var longOfOneKind: Int
+    /// The most of one asker: in the short lane, and in both long lanes together.
+    package var shortOfOneAsker: Int
+    package var longOfOneAsker: Int
+    /// A bulk turn begins only while its asker has fewer long turns than this under way.
+    package var bulkOfOneAsker: Int
+
+    /// - Parameter bulkOfOneAsker: nil takes the value of `longOfOneAsker`.
+    package init(all: Int, long: Int, longOfOneKind: Int, shortOfOneAsker: Int, longOfOneAsker: Int, bulkOfOneAsker: Int? = nil) {
+        self.all = all
+        self.long = long
+        self.longOfOneKind = longOfOneKind
+        self.shortOfOneAsker = shortOfOneAsker
+        self.longOfOneAsker = longOfOneAsker
+        self.bulkOfOneAsker = bulkOfOneAsker ?? longOfOneAsker
+    }
+
+    fileprivate func ofOneAsker(in lane: Turn.Lane) -> Int {
+        switch lane {
+        case .short: shortOfOneAsker
+        case .query: longOfOneAsker
+        case .bulk: bulkOfOneAsker
+        }
+    }
+
+    /// Places without a bound.
+    package static var unbounded: LanePlaces {
+        LanePlaces(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
+    }
+}
+
+extension Turn.Lane {
+    /// The lane that shares the places of one asker with this lane; nil for the short lane.
+    fileprivate var otherLong: Turn.Lane? {
+        switch self {
+        case .short: nil
+        case .query: .bulk
+        case .bulk: .query
+        }
+    }
+}
+
+/// The amount of work that may wait. The turns of one asker may take at most the room that is still free.
+package struct LaneRoom: Hashable, Sendable {
+    package var count: Int
+    package var rows: Int
+    package var bytes: Int
+
+    package init(count: Int, rows: Int, bytes: Int) {
+        self.count = count
+        self.rows = rows
+        self.bytes = bytes
+    }
+
+    package static let unbounded = LaneRoom(count: .max, rows: .max, bytes: .max)
+    package static let none = LaneRoom(count: 0, rows: 0, bytes: 0)
+
+    package func holds(_ other: LaneRoom) -> Bool {
+        other.count <= count && other.rows <= rows && other.bytes <= bytes
+    }
+
+    package static func + (left: LaneRoom, right: LaneRoom) -> LaneRoom {
+        LaneRoom(count: left.count + right.count, rows: left.rows + right.rows, bytes: left.bytes + right.bytes)
+    }
+
+    package static func - (left: LaneRoom, right: LaneRoom) -> LaneRoom {
+        LaneRoom(count: left.count - right.count, rows: left.rows - right.rows, bytes: left.bytes - right.bytes)
+    }
+}

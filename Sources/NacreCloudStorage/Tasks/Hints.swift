@@ -1,0 +1,52 @@
+package import NacreCloudWire
+
+/// Hints to listeners that the store may have news, in this process or in others over the same store.
+///
+/// A hint can be late, come twice or get lost. A listener that gets one asks the store, and also asks now and then
+/// without one.
+package protocol Hints: Sendable {
+    /// Signals, after a commit, that the feed of a database has moved. Must return at once.
+    func feedMoved(_ database: DatabaseID)
+
+    /// Signals, after a commit, the tasks that it left, with the earliest due time of each kind. Must return at once.
+    func tasksLeft(due: [TaskKind: Timestamp])
+}
+
+/// Hints for a cloud without listeners.
+package struct NoHints: Hints {
+    package init() {}
+    package func feedMoved(_ database: DatabaseID) {}
+    package func tasksLeft(due: [TaskKind: Timestamp]) {}
+}
+
+/// A store that, after each commit, hands its tasks to this process and sends hints about them.
+package struct HintingStore: Store {
+    package let store: any Store
+    package let hints: any Hints
+    package let handed: HandedTasks
+
+    package init(store: any Store, hints: any Hints, handed: HandedTasks) {
+        self.store = store
+        self.hints = hints
+        self.handed = handed
+    }
+
+    package func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        let (value, tasks) = try await store.write { transaction -> Ending<(Value, [TaskRow])> in
+            switch try body(transaction) {
+            case .commit(let value): .commit((value, transaction.tasksPut))
+            case .rollback(let value): .rollback((value, []))
+            }
+        }
+        if !tasks.isEmpty { hints.tasksLeft(due: handed.take(over: tasks)) }
+        return value
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}

@@ -1,0 +1,220 @@
+import NacreCloudAccounts
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+
+extension Cloud {
+    /// Puts notifications of subscriptions into the queues of a user's devices. Each transaction takes
+    /// `Limits.notifyingChunk`, so that other writes come between. Reads once and writes nothing where the user has no
+    /// device, or where each is to fetch everything anyway. Devices that listen to this server have transactions of
+    /// their own, before the others.
+    ///
+    /// In a turn that is done again (`Turn.isDoneAgain`), a device may get a notification that a power cut then takes
+    /// back. It is told again, under a number that no other notification had.
+    ///
+    /// After a failure in the middle everything is told again, and a queue takes each notification once.
+    /// - Parameters:
+    ///   - author: the ID of a device that is told nothing.
+    ///   - areNew: whether no earlier call has begun to tell of the payloads.
+    /// - Returns: the number of notifications that were put into queues.
+    @discardableResult
+    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
+        let part = Registry.Part.devices(of: place)
+        let database = try await registry.databaseID(part.key)
+        let scopes = Set(payloads.map(\.scope))
+        let known = try await store.read { transaction in
+            try transaction.allEntries(.notifiedDevice, in: database).map { (key: $0.key.key, device: try NotifiedDevice($0)) }
+        }.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
+        guard !known.isEmpty else { return 0 }
+        let places = try await CredentialPlaces(of: known.map(\.device.credential), in: registry)
+        let keys = Set(known.map(\.key))
+        let listeners = keys.filter { listening.contains(DeviceAddress(database: database, key: $0)) }
+        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, places: places)
+        var count = 0
+        for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
+            // The step counts as other writes do, so that waiting writes come between.
+            let rows = known.reduce(0) { devices.contains($1.key) ? $0 + Int(clamping: $1.device.waiting) + payloads.count : $0 }
+            var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
+            turn.isDoneAgain = Turn.current.isDoneAgain
+            count += try await Turn.$current.withValue(turn) { try await notify(place, step, of: devices) }
+        }
+        return count
+    }
+
+    /// - Parameter devices: the keys of the devices that are told.
+    private func notify(_ place: AccountPlace, _ step: Notifying, of devices: Set<String>) async throws -> Int {
+        let part = Registry.Part.devices(of: place)
+        let database = try await registry.databaseID(part.key)
+        var count = 0
+        var next: Notifying.Place? = Notifying.Place()
+        while let here = next {
+            let portion = try await registry.write(part) { database, now, transaction -> Ending<Notifying.Portion> in
+                let portion = try step.portion(from: here, of: devices, in: database, at: now, transaction)
+                if portion.plan.isEmpty { return .rollback(portion) }
+                try transaction.apply(portion.plan)
+                return .commit(portion)
+            }
+            if !portion.plan.isEmpty { tell(portion, in: database) }
+            telling.take(portion.count, from: place, at: now)
+            count += portion.count
+            next = portion.rest
+        }
+        return count
+    }
+
+    /// Hands notifications to the streams of their devices; other devices read their queues. A notification to fetch
+    /// everything is read too, so that the queue knows that it was given.
+    private func tell(_ portion: Notifying.Portion, in database: DatabaseID) {
+        var mustRead = portion.mustRead
+        for (key, before, events) in portion.told {
+            let isToBeRead = events.contains(where: \.tellsEverything)
+            let isTold = !isToBeRead && listening.tell(events, after: before, to: DeviceAddress(database: database, key: key))
+            mustRead = mustRead || !isTold
+        }
+        if mustRead { committed(database) }
+    }
+}
+
+/// Puts payloads into the queues of a user's devices, portion by portion.
+private struct Notifying: Sendable {
+    /// The position between two portions: the devices that have everything, and what the next one has.
+    struct Place: Sendable {
+        /// The last device that has everything; nil: none.
+        var last: String?
+        /// A device that has a part of the payloads, and the number of those.
+        var partial: (key: String, count: Int)?
+    }
+
+    /// The share of one transaction.
+    struct Portion: Sendable {
+        var plan = WritePlan()
+        /// The position where the next portion goes on; nil: nothing is left.
+        var rest: Place?
+        /// New notifications of devices known to be signed in now, with the queue's last number before them.
+        var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
+        /// Whether listeners must read their queue: a device was signed out, or its credential must be checked again.
+        var mustRead = false
+        /// The number of notifications that the portion puts into queues.
+        var count = 0
+        /// Rows that the portion reads and writes, and thousands of their bytes.
+        fileprivate var cost = 0
+    }
+
+    let payloads: [QueuedPayload]
+    /// Whether no earlier call has begun to tell of the payloads: then no queue has one of them.
+    let areNew: Bool
+    let places: CredentialPlaces
+
+    /// Devices in one read.
+    private static let devicesAtATime = 50
+
+    /// Returns the share of one transaction. It reads and writes `Limits.notifyingChunk` rows and thousands of bytes,
+    /// and one queue and one payload beyond. Devices that are signed out go, with all that waits for them.
+    /// - Parameter wanted: the keys of the devices that are told.
+    func portion(
+        from start: Place, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Portion {
+        var portion = Portion(rest: start)
+        var place = start
+        let available = try availableAccounts(at: now, transaction)
+        let run = try transaction.lock(in: database).run
+        while true {
+            let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
+            let devices = try rows.filter { wanted.contains($0.key.key) }.map { (row: $0, device: try NotifiedDevice($0)) }
+            let good = try transaction.good(devices.map(\.device.credential), places, at: now)
+            for (row, device) in devices {
+                if portion.cost >= Limits.notifyingChunk { return portion }
+                let key = row.key.key
+                portion.cost += 1
+                if !row.isLiving(at: now) || !good.contains(device.credential) {
+                    let before = portion.plan.entriesRemoved.count
+                    try portion.plan.forget(device: key, in: database, transaction)
+                    portion.cost += portion.plan.entriesRemoved.count - before
+                    portion.mustRead = true
+                } else {
+                    let first = place.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
+                    let count = try add(
+                        from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, of: run, at: now,
+                        transaction)
+                    if count < payloads.count {
+                        portion.rest = Place(last: place.last, partial: (key, count))
+                        return portion
+                    }
+                }
+                place = Place(last: key)
+                portion.rest = place
+            }
+            guard rows.count == Self.devicesAtATime, let last = rows.last?.key.key else {
+                portion.rest = nil
+                return portion
+            }
+            place = Place(last: last)
+            portion.rest = place
+        }
+    }
+
+    /// Returns the accounts that may be told something now.
+    private func availableAccounts(at now: Timestamp, _ transaction: any ReadTransaction) throws -> Set<String> {
+        var available: Set<String> = []
+        for (account, database) in places.accounts
+        where try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState == .available {
+            available.insert(account)
+        }
+        return available
+    }
+
+    /// Puts payloads into one queue.
+    /// - Returns: how many of the payloads it has now.
+    private func add(
+        from first: Int, to device: NotifiedDevice, _ key: String, _ portion: inout Portion, isSure: Bool, in database: DatabaseID, of run: Int64,
+        at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Int {
+        var rows: [EntryRow] = []
+        var queue = NotificationQueue(unreadOf: device, key, in: database, of: run, at: now)
+        if NotificationQueue.isBearing(device, on: payloads[first...], isNew: areNew) {
+            rows = try transaction.queueRows(of: key, in: database, count: Int(clamping: device.waiting))
+            queue = try NotificationQueue(device, key, rows: rows, in: database, of: run, at: now)
+        }
+        let before = queue.device.count
+        var count = first
+        while count < payloads.count, portion.cost < Limits.notifyingChunk {
+            portion.cost += 1 + payloads[count].bytesAtMost / 1000
+            queue.add(payloads[count])
+            count += 1
+            portion.count += 1
+        }
+        if queue.device.count > before {
+            let fresh = queue.add(to: &portion.plan)
+            if isSure { portion.told.append((key, before, fresh)) } else { portion.mustRead = true }
+            if device.isReached { try transaction.leaveDelivery(to: key, &portion.plan, in: database, due: now) }
+        }
+        portion.cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }
+        return count
+    }
+}
+
+extension WriteTransaction {
+    /// Adds the task that sends a device what waits, unless one is there that is not parked: it goes on by itself.
+    func leaveDelivery(to key: String, _ plan: inout WritePlan, in database: DatabaseID, due: Timestamp) throws {
+        let known = try tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
+        if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: due)) }
+    }
+}
+
+extension Set<String> {
+    /// Whether a device is told at once. This is the set of available accounts, and the credential holds. Only the
+    /// listener of a web session knows the lifetime of its token, and checks it again.
+    fileprivate func vouch(for credential: Credential) -> Bool {
+        if case .device(_, let account) = credential { contains(account) } else { false }
+    }
+}
+
+extension Credential {
+    /// The account that the credential belongs to; nil for an API token or a server key, which have none.
+    var account: String? {
+        switch self {
+        case .session(_, let account, _), .device(_, let account): account
+        case .apiToken, .serverKey: nil
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import NacreCloudAccounts
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+
+/// The task that sends a device its waiting notifications, to the address that the device has registered. There is one
+/// task for each device, which ends when nothing waits.
+///
+/// The queue holds what is to be sent, and what was taken is acknowledged there. After a worker's death it is sent
+/// again, with the same IDs. A service that is down or asks to wait is asked again after growing pauses, for as long as
+/// notifications are kept.
+///
+/// A device that follows an event stream or polls is sent only what it has not acknowledged in time.
+struct DeliverNotifications: TaskHandler {
+    /// The number of times in a row that the service has taken nothing.
+    private var refusals: Int64 = 0
+
+    private static let version: UInt8 = 1
+    /// On this server: notifications of a turn. A turn is far shorter than a lease, even where each takes its longest.
+    private static let notificationsAtATime = 4
+
+    static func task(for device: String, in database: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: key(of: device, in: database), payload: DeliverNotifications().payload, due: due)
+    }
+
+    static func key(of device: String, in database: DatabaseID) -> TaskKey { TaskKey(database, .deliverNotifications, device) }
+
+    private init() {}
+
+    init(_ task: TaskRow) throws {
+        var reader = ByteReader(task.payload)
+        guard (try? reader.byte()) == Self.version, let count = try? reader.signed() else { throw task.malformed }
+        refusals = count
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(refusals)
+        return writer.bytes
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        let address = DeviceAddress(database: turn.key.database, key: turn.key.name)
+        guard let pushes = cloud.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
+            try await cloud.store.write { transaction in
+                try turn.requireLease(transaction)
+                try transaction.apply(WritePlan(finishing: turn.key))
+                return .commit(())
+            }
+            return false
+        }
+        var delivery = Delivery(registered: device.addressSince, refusals: refusals)
+        for next in try await cloud.notifications(for: address, after: 0, limit: Self.notificationsAtATime) where delivery.goesOn {
+            if let seconds = Delivery.grace(queued: next.queued, isListening: cloud.listening.contains(address), at: cloud.clock()) {
+                delivery.putOff(seconds)
+                continue
+            }
+            delivery.add(await pushes.send(next.message, to: place, of: container), of: next)
+        }
+        refusals = delivery.refusals
+        let (end, rest) = (delivery, payload)
+        return try await cloud.store.write { transaction in
+            try end.settle(address, place, turn: turn, payload: rest, at: cloud.clock(), transaction)
+        }
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        task(for: row.key.name, in: row.key.database, due: now)
+    }
+}
+
+/// The changes of a device's queue that follow from the answers of its push service.
+struct Delivery: Sendable {
+    /// The time when the device registered its address.
+    let registered: Timestamp
+    var refusals: Int64
+    /// The number through which the queue is done.
+    private(set) var through: Int64 = 0
+    /// Seconds until the service is asked again; nil: no pause.
+    private(set) var pause: Double?
+    private(set) var dropsAddress = false
+    /// Whether a notification will never be taken: in its place the device is told to fetch everything.
+    private(set) var hasLost = false
+    /// The events for the push log.
+    private var notes: [(event: PushLogLine.Event, notification: QueuedNotification, said: String?)] = []
+
+    init(registered: Timestamp, refusals: Int64) {
+        (self.registered, self.refusals) = (registered, refusals)
+    }
+
+    var goesOn: Bool { pause == nil && !dropsAddress && !hasLost }
+
+    mutating func add(_ report: PushReport, of notification: QueuedNotification) {
+        decide(report.outcome, of: notification)
+        var what = report.said
+        if case .giveUp(let why) = report.outcome { what = [report.said, why.rawValue].compactMap(\.self).joined(separator: " ") }
+        let event: PushLogLine.Event = dropsAddress ? .addressEnded : pause != nil ? .postponed : report.outcome == .taken ? .sent : .refused
+        notes.append((event, notification, what))
+    }
+
+    private mutating func decide(_ outcome: PushOutcome, of notification: QueuedNotification) {
+        switch outcome {
+        case .taken:
+            (through, refusals) = (notification.number, 0)
+        case .retry(let seconds): wait(seconds)
+        case .dropAddress(let since?) where since < registered: wait(nil)
+        case .dropAddress, .giveUp(.forbiddenAddress), .giveUp(.badKey): dropsAddress = true
+        case .giveUp(.expired): through = notification.number
+        case .giveUp(.tooLarge), .giveUp(.refused), .giveUp(.wrongPlace):
+            through = notification.number
+            // A notification to fetch everything is as short as any, so no other one replaces it.
+            hasLost = !notification.tellsEverything
+        }
+    }
+
+    /// Returns seconds before a notification is pushed; nil: at once. A device that listens has
+    /// `Limits.pushGraceSeconds` to acknowledge it. After that time it may be deaf.
+    static func grace(queued: Timestamp, isListening: Bool, at now: Timestamp) -> Double? {
+        let left = queued.secondsSince2001 + Limits.pushGraceSeconds - now.secondsSince2001
+        // The bound holds after a clock that was set back, too.
+        return isListening && left > 0 ? min(left, Limits.pushGraceSeconds) : nil
+    }
+
+    /// Puts the rest off. The device may have acknowledged it by then.
+    mutating func putOff(_ seconds: Double) { pause = seconds }
+
+    private mutating func wait(_ seconds: Double?) {
+        refusals += 1
+        pause = max(seconds ?? 0, TaskRow.pause(after: refusals))
+    }
+
+    /// Acknowledges what was taken, even if another worker has the task by now. Ends the task where the queue is done,
+    /// or puts it off where there is a pause.
+    /// - Parameter place: the address that was sent to; one that was registered meanwhile stays.
+    /// - Returns: whether this worker has more to send at once.
+    fileprivate func settle(
+        _ address: DeviceAddress, _ place: PushAddress, turn: TaskTurn, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Ending<Bool> {
+        let advance = try transaction.lock(in: address.database)
+        let isOurs = try transaction.tasks(locking: [turn.key]).first?.due == turn.task.due
+        var plan = WritePlan()
+        var isOver = true
+        if let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now) {
+            for note in notes { queue.note(note.event, note.notification, said: note.said) }
+            if through > 0 { queue.acknowledge(through: through) }
+            if hasLost { queue.forgetAll(like: Payload(of: key)) }
+            if dropsAddress { queue.drop(place) }
+            isOver = queue.isEmpty || !queue.device.isReached
+            queue.add(to: &plan)
+        }
+        if isOurs {
+            if isOver {
+                plan.tasksFinished = [turn.key]
+            } else if let pause {
+                plan.tasks = [TaskRow(key: turn.key, payload: payload, due: now + pause)]
+            }
+        }
+        try transaction.apply(plan)
+        return .commit(isOurs && !isOver && pause == nil)
+    }
+}
+
+extension QueuedNotification {
+    /// The message that a push service gets.
+    fileprivate var message: PushMessage {
+        let urgency: PushMessage.Urgency = priority >= Payload.Priority.visible.rawValue ? .visible : priority > 1 ? .background : .low
+        return PushMessage(payload: json, urgency: urgency, collapseID: collapseID.isEmpty ? nil : collapseID, expires: expires)
+    }
+}
+
+extension Cloud {
+    /// Returns a signed-in device with an address, and the container of its subscriptions; nil: nothing can be sent.
+    fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, container: String)? {
+        let now = clock()
+        let found = try await store.read { transaction -> (NotifiedDevice, DatabaseKey)? in
+            guard let row = try transaction.entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first,
+                let key = try transaction.databases([address.database]).first?.key
+            else { return nil }
+            return (try NotifiedDevice(row), key)
+        }
+        guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
+        let places = try await CredentialPlaces(of: [device.credential], in: registry)
+        let database = try await registry.databaseID(Registry.Part.account(account).key)
+        return try await store.read { transaction in
+            guard try transaction.isGood(device.credential, places, at: now) else { return nil }
+            // Notifications for an account that is not available wait for the first one after it is available again.
+            let state = try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState ?? .available
+            return state == .available ? (device, key.container) : nil
+        }
+    }
+}

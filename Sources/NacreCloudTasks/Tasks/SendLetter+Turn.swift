@@ -1,0 +1,26 @@
+import NacreCloudAccounts
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+
+extension SendLetter: TaskHandler {
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        let isText = letter.kind == .phoneCode
+        if let courier = isText ? cloud.texts : cloud.mail, cloud.clock() < letter.expires, isText || Letter.isMailable(letter.address) {
+            let registry = cloud.registry
+            let account =
+                if let id = letter.account { try await registry.account(id: id) } else { try await registry.account(email: letter.address) }
+            if letter.isWanted(by: account) { try await courier.send(letter, for: account) }
+        }
+        try await cloud.store.write { transaction in
+            try turn.requireLease(transaction)
+            try transaction.apply(WritePlan(finishing: turn.key))
+            return .commit(())
+        }
+        return false
+    }
+
+    /// Returns nil: only the payload has the letter.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}
