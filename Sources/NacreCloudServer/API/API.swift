@@ -6,7 +6,7 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// CloudKit Web Services: every endpoint decodes its request, calls the cloud, and encodes the answer.
+/// CloudKit Web Services. An endpoint that takes a request is a value, an `Endpoint`; others are functions of the call.
 struct API: Sendable {
     /// Places for pages of records that are made at the same time. On this server: 8, enough to keep one loop and its
     /// readers busy; a page may take 8 MB in several forms. Two places are left for short answers. One asker holds at
@@ -14,14 +14,6 @@ struct API: Sendable {
     /// encoded or next. With fewer, a reader falls asleep between two pages of one asker, which costs a third of its
     /// rate. Pages of feeds are larger, and two at a time lose nothing.
     private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
-    /// Bodies with more bytes are decoded on another thread, while the loop serves others. On this server: 0.2 ms for a
-    /// body of short numbers only.
-    private static let decodedOnLoopBytesMax = 32 * 1024
-    /// Answers with more bytes of values are encoded on another thread. On this server: 0.1 ms.
-    private static let encodedOnLoopBytesMax = 128 * 1024
-    /// Bodies and answers from this size on are long work, which yields to all other work; a batch of 200 notes is
-    /// smaller.
-    private static let longBytesMin = 512 * 1024
     /// Large bodies that are decoded at the same time. On this server: 2, because decoded values take several times the
     /// body's bytes.
     private static let decodedAtATime = LanePlaces(all: 2, long: 2, longOfOneKind: 2, shortOfOneAsker: 1, longOfOneAsker: 1)
@@ -93,19 +85,20 @@ struct API: Sendable {
         var request: HTTPRequest
         var target: DatabaseTarget
         var caller: Caller
-        /// The body, if it was already read to authenticate the sender.
-        fileprivate var readBody: [UInt8]?
+        /// The body once it was read, which may have been needed to authenticate the sender.
+        fileprivate(set) var body: [UInt8]?
         /// Authenticates the sender again if the request has taken long. Call it before going on after a wait.
         fileprivate(set) var requireCaller: @Sendable () async throws -> Void
         /// The payers whose rates the request's work is charged to.
         fileprivate(set) var payers: [RequestRates.Payer]
 
-        func body() async throws -> [UInt8] {
-            if let readBody { return readBody }
-            let body = try await request.body.collect(upTo: Limits.bodyBytes)
-            WorkMeter.current?.add(bytes: body.count)
+        mutating func readBody() async throws -> [UInt8] {
+            if let body { return body }
+            let read = try await request.body.collect(upTo: Limits.bodyBytes)
+            WorkMeter.current?.add(bytes: read.count)
             try await requireCaller()
-            return body
+            body = read
+            return read
         }
 
         /// The holder that the request's bytes are counted to: the user, or the address if the request has only an API
@@ -118,20 +111,25 @@ struct API: Sendable {
         }
     }
 
-    typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
+    /// A function that answers a request whose sender is known.
+    typealias Handler = @Sendable (Call) async throws -> HTTPResponse
 
-    private func post(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
-        router.post(pattern, bodyBytesMax: Limits.bodyBytes, handler(endpoint, of: pattern))
+    private func post<Request, Answer>(_ pattern: String, to router: inout Router, _ endpoint: Endpoint<Request, Answer>) {
+        post(pattern, to: &router) { try await answer($0, by: endpoint) }
     }
 
-    private func get(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
-        router.get(pattern, handler(endpoint, of: pattern))
+    private func post(_ pattern: String, to router: inout Router, _ handler: @escaping Handler) {
+        router.post(pattern, bodyBytesMax: Limits.bodyBytes, route(handler, of: pattern))
     }
 
-    private func handler(_ endpoint: @escaping Endpoint, of pattern: String) -> Router.Handler {
+    private func get(_ pattern: String, to router: inout Router, _ handler: @escaping Handler) {
+        router.get(pattern, route(handler, of: pattern))
+    }
+
+    private func route(_ handler: @escaping Handler, of pattern: String) -> Router.Handler {
         let isOfDatabase = pattern.contains(":database")
         return { request, parameters in
-            try await answer(request, in: try DatabaseTarget(parameters, isOfDatabase: isOfDatabase), endpoint)
+            try await answer(request, in: try DatabaseTarget(parameters, isOfDatabase: isOfDatabase), handler)
         }
     }
 
@@ -139,7 +137,7 @@ struct API: Sendable {
     /// - Parameter credential: authenticates the sender of a URL that the server handed out; nil: the request carries
     ///   its credential.
     func answer(
-        _ request: HTTPRequest, in target: DatabaseTarget, by credential: Credential? = nil, _ endpoint: Endpoint
+        _ request: HTTPRequest, in target: DatabaseTarget, by credential: Credential? = nil, _ handler: Handler
     ) async throws -> HTTPResponse {
         let address = IPAddress.customer(request.clientAddress)
         let meter = WorkMeter.current ?? WorkMeter(requestID: request.id, operation: request.route ?? "")
@@ -165,14 +163,14 @@ struct API: Sendable {
             try rates.require(more)
             payers += more
             let call = Call(
-                request: request, target: target, caller: identity.caller, readBody: identity.body,
+                request: request, target: target, caller: identity.caller, body: identity.body,
                 requireCaller: {
                     try await authenticator.requireStill(
                         identity, request, by: credential, container: target.container, environment: target.environment)
                 }, payers: payers)
             try request.account.belong(to: call.holder)
             defer { request.account.zone = meter.zone }
-            response = try await answer(call, endpoint)
+            response = try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: request.isAmongMany)) { try await handler(call) }
         } catch let error as CancellationError {
             // The client went away: no answer can be read, and nothing failed.
             throw error
@@ -184,11 +182,6 @@ struct API: Sendable {
         if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
         if let origin = identity.readableBy { response.letRead(by: origin) }
         return response
-    }
-
-    /// Runs the endpoint in a turn of the request's holder.
-    private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
-        try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: call.request.isAmongMany)) { try await endpoint(call) }
     }
 }
 
@@ -216,142 +209,5 @@ extension DatabaseTarget {
             throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Databases are public, private and shared.")
         }
         self.init(container: container, environment: environment, scope: scope)
-    }
-}
-
-/// An error of a request whose extension was decoded, so that the answer may carry this server's details.
-struct DetailedError: Error {
-    var error: any Error
-    var wantsDetails: Bool
-}
-
-extension API {
-    /// Decodes the request, asks the cloud and encodes the answer. Errors from here on know whether the client wants
-    /// this server's details.
-    /// - Parameter turn: sets how much work the request is.
-    func answer<Request: ReadableRequest, Answer: WritableAnswer>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) },
-        turn: (Request, inout Turn) -> Void = { _, _ in }, ask: (Request) async throws -> Answer
-    ) async throws -> HTTPResponse {
-        try await respond(to: body, as: type, form: form, turn: turn) { .json(try await ask($0).json($1)) }
-    }
-
-    /// Does the same as `answer`, for answers that may be large.
-    /// - Parameter turn: sets how much work the request is, and of which kind.
-    func page<Request: ReadableRequest, Answer: RecordAnswerMessage>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
-        ask: (Request) async throws -> Answer
-    ) async throws -> HTTPResponse {
-        try await respond(to: body, as: type, form: form, turn: turn) { request, form in
-            try await page(of: call) {
-                try await ask(request)
-            } json: {
-                $0.json(form)
-            }
-        }
-    }
-
-    func respond<Request: ReadableRequest>(
-        to body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
-        _ answer: (Request, AnswerForm) async throws -> HTTPResponse
-    ) async throws -> HTTPResponse {
-        let request = try await decoded(type, body)
-        let form = form(request)
-        return try await inTurn {
-            turn(request, &$0)
-        } run: {
-            try await detailed(form.details) { try await answer(request, form) }
-        }
-    }
-
-    /// Charges for the names of wanted fields, which are sorted and compared. On this server: 32 names cost as much as
-    /// a record.
-    func charge(names: [String]?) { WorkMeter.current?.add(rows: (names?.count ?? 0) / 32) }
-
-    /// Runs `body` in a turn that `change` adapts, and charges the turn's rows.
-    func inTurn<Value>(_ change: (inout Turn) -> Void, run body: () async throws -> Value) async rethrows -> Value {
-        var turn = Turn.current
-        change(&turn)
-        WorkMeter.current?.add(rows: turn.rows)
-        return try await Turn.$current.withValue(turn) { try await body() }
-    }
-
-    /// Makes an answer that may be large. Few are made at a time, and none for a client with too many unread answers;
-    /// long JSON is encoded on another thread.
-    func page<Answer: RecordAnswerMessage>(
-        of call: Call, turn: Turn = .current, _ make: () async throws -> Answer, isDone: (Answer) -> Bool = { _ in false },
-        json: @escaping @Sendable (Answer) -> [UInt8]
-    ) async throws -> HTTPResponse {
-        try await pages.pass(turn) {
-            // The client may have gone while the request waited for its turn.
-            try Task.checkCancellation()
-            try call.request.account.requireAnswerRoom()
-            let answer = try await make()
-            let isDone = isDone(answer)
-            return try await encoded(answer, of: call, isDone: isDone, json: json)
-        }
-    }
-
-    /// Encodes an answer as JSON, on another thread if it is long.
-    /// - Parameter isDone: something was written, so the answer is sent whatever room there is.
-    func encoded<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer, of call: Call, isDone: Bool, json: @escaping @Sendable (Answer) -> [UInt8]
-    ) async throws -> HTTPResponse {
-        let account = call.request.account
-        let valueBytes = answer.valueBytes
-        guard valueBytes > Self.encodedOnLoopBytesMax else {
-            // Measuring the room it needs would cost as much as making it.
-            let bytes = json(answer)
-            account.countAnswer(bytes.count)
-            return .json(bytes)
-        }
-        // Takes the least that the answer needs before it waits for a thread with all its values.
-        if !isDone { try account.takeAnswer(valueBytes) }
-        var handedOn: Answer? = consume answer
-        return try await withTaskExecutorPreference(Self.executor(for: valueBytes)) {
-            try await Self.encodedElsewhere(handedOn.take(), account, isDone: isDone, json)
-        }
-    }
-
-    /// Takes room for the bytes, then makes them. The answer is freed here: on the loop that would take a millisecond.
-    /// - Parameter answer: never nil; it is optional so that it can be moved out of the caller.
-    @concurrent
-    private static func encodedElsewhere<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer?, _ account: RequestAccount, isDone: Bool, _ json: @Sendable (Answer) -> [UInt8]
-    ) async throws -> HTTPResponse {
-        if !isDone { try account.takeAnswer(answer?.answerBytes ?? 0) }
-        let bytes = answer.map(json) ?? []
-        account.countAnswer(bytes.count)
-        return .json(bytes)
-    }
-
-    func decoded<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
-        guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
-        guard body.count >= Self.longBytesMin else {
-            return try await withTaskExecutorPreference(Self.executor(for: body.count)) { try await Self.decodedElsewhere(type, body) }
-        }
-        return try await largeBodies.pass(Turn(asker: Turn.current.asker, bytes: body.count)) {
-            try await withTaskExecutorPreference(Self.executor(for: body.count)) { try await Self.decodedElsewhere(type, body) }
-        }
-    }
-
-    /// The threads that encode or decode `bytes` of JSON.
-    static func executor(for bytes: Int) -> any TaskExecutor { bytes < longBytesMin ? globalConcurrentExecutor : LongWork.shared }
-
-    @concurrent
-    private static func decodedElsewhere<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
-        try Request(json: body)
-    }
-
-    /// Runs `answer` and wraps its errors with whether the client wants this server's details.
-    func detailed(_ wantsDetails: Bool, _ answer: () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        do {
-            return try await answer()
-        } catch let error as CancellationError {
-            // The request was cancelled: no client reads its details.
-            throw error
-        } catch {
-            throw DetailedError(error: error, wantsDetails: wantsDetails)
-        }
     }
 }

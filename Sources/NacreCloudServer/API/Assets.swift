@@ -6,19 +6,17 @@ import NacreHTTPServer
 
 extension API {
     /// `POST assets/upload`
-    func assetsUpload(_ call: Call) async throws -> HTTPResponse {
-        let turn: (AssetsUploadRequest, inout Turn) -> Void = { $1.rows = $0.tokens.count }
-        return try await answer(call, try await call.body(), as: AssetsUploadRequest.self, turn: turn) {
-            try await cloud.requestUploads($0, in: call.target, by: call.caller)
-        }
+    var assetsUpload: Endpoint<AssetsUploadRequest, AssetsUploadResponse> {
+        Endpoint(
+            cost: { request, _ in RequestCost(rows: request.tokens.count) },
+            ask: { request, call in try await cloud.requestUploads(request, in: call.target, by: call.caller) })
     }
 
     /// `POST assets/rereference`
-    func assetsRereference(_ call: Call) async throws -> HTTPResponse {
-        let turn: (AssetsRereferenceRequest, inout Turn) -> Void = { $1.rows = $0.assets.count }
-        return try await answer(call, try await call.body(), as: AssetsRereferenceRequest.self, turn: turn) {
-            try await cloud.rereferenceAssets($0, in: call.target, by: call.caller)
-        }
+    var assetsRereference: Endpoint<AssetsRereferenceRequest, AssetsRereferenceResponse> {
+        Endpoint(
+            cost: { request, _ in RequestCost(rows: request.assets.count) },
+            ask: { request, call in try await cloud.rereferenceAssets(request, in: call.target, by: call.caller) })
     }
 
     /// Adds the routes that URLs in answers lead to. They take no credential: the URL itself says whose it is.

@@ -6,8 +6,8 @@ import NacreHTTPServer
 
 extension API {
     /// `POST changes/database`; with `waitSeconds` it answers as soon as there is a change.
-    func changesDatabase(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: ChangesDatabaseRequest.self) { request in
+    var changesDatabase: Endpoint<ChangesDatabaseRequest, ChangesDatabaseResponse> {
+        Endpoint(ask: { request, call in
             let database = try await cloud.database(call.target, for: .changes, by: call.caller)
             let seconds = min(request.extension.waitSeconds ?? 0, Limits.waitSeconds)
             return try await hub.read(
@@ -18,6 +18,6 @@ extension API {
                 try await call.requireCaller()
                 return try await cloud.databaseChanges(request, in: database)
             }
-        }
+        })
     }
 }

@@ -6,23 +6,30 @@ import NacreHTTPServer
 
 extension API {
     /// `POST changes/zone`
-    func changesZone(_ call: Call) async throws -> HTTPResponse {
-        let request = try await decoded(ChangesZoneRequest.self, try await call.body())
-        for item in request.zones { charge(names: item.desiredKeys) }
-        let details = request.extension.wantsDetails
-        return try await detailed(details) {
-            try await inTurn {
-                ($0.lane, $0.rows) = (cloud.lane(of: request.zones), request.zones.count)
-            } run: {
-                try await page(of: call) {
-                    try await cloud.zoneChanges(request, in: call.target, by: call.caller)
-                } json: { answer in
-                    var writer = JSONWriter()
-                    // Each zone of the request says how it wants its numbers; results stand in the request's order.
-                    answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
-                    return writer.finish()
-                }
-            }
-        }
+    var changesZone: Endpoint<ChangesZoneRequest, ChangesZoneAnswer> {
+        Endpoint(
+            cost: { request, _ in
+                let names = request.zones.reduce(0) { $0 + RequestCost.of(names: $1.desiredKeys) }
+                return RequestCost(rows: request.zones.count, lane: cloud.lane(of: request.zones), names: names)
+            },
+            page: { request, call in
+                ChangesZoneAnswer(response: try await cloud.zoneChanges(request, in: call.target, by: call.caller), zones: request.zones)
+            })
     }
+}
+
+/// The answer to `changes/zone`, and the zones of its request.
+struct ChangesZoneAnswer: RecordAnswerMessage {
+    var response: ChangesZoneResponse
+    var zones: [ChangesZoneRequest.Item]
+
+    /// Each zone of the request says how it wants its numbers; results stand in the request's order.
+    func json(_ form: AnswerForm) -> [UInt8] {
+        var writer = JSONWriter()
+        response.write(to: &writer, details: form.details) { zones.indices.contains($0) && zones[$0].numbersAsStrings }
+        return writer.finish()
+    }
+
+    var answerBytes: Int { response.answerBytes }
+    var valueBytes: Int { response.valueBytes }
 }

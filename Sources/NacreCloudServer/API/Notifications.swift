@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudServerWire
 import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
@@ -21,11 +22,11 @@ extension API {
     }
 
     /// `POST notifications`, an addition of this server: which events the device has, and what its badge shows.
-    func noteOfDevice(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: DeviceNoteRequest.self) { request in
+    var noteOfDevice: Endpoint<DeviceNoteRequest, TokensRegisterResponse> {
+        Endpoint(ask: { request, call in
             try await cloud.takeNote(request, in: call.target.container, call.target.environment, by: call.caller)
             return TokensRegisterResponse()
-        }
+        })
     }
 
     private static func lastEventID(of request: HTTPRequest) throws(ServerError) -> Int64? {

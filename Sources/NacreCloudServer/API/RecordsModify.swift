@@ -6,37 +6,25 @@ import NacreCrypto
 import NacreHTTPServer
 
 extension API {
-    /// `POST records/modify`
-    func recordsModify(_ call: Call) async throws -> HTTPResponse {
-        let body = try await call.body()
-        return try await respond(to: body, as: RecordsModifyRequest.self) { request in
-            AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
-        } turn: {
-            ($1.rows, $1.bytes) = ($0.operations.count, body.count)
-        } _: { request, form in
-            do {
-                let answer = try await modified(request, body, at: .writer, call)
-                let isDone = answer.isDone
-                return try await encoded(answer, of: call, isDone: isDone) { $0.json(form) }
-            } catch is LongDecision {}
-            // Most long decisions end as refusals, whose answers have room for as many records as a page.
-            var turn = Turn.current
-            turn.lane = .bulk
-            return try await page(of: call, turn: turn) {
-                try await modified(request, body, at: .snapshot, call)
-            } isDone: {
-                $0.isDone
-            } json: {
-                $0.json(form)
-            }
-        }
+    /// `POST records/modify`. Most long decisions end as refusals, whose answers have room for as many records as a
+    /// page: they are made among pages.
+    var recordsModify: Endpoint<RecordsModifyRequest, RecordsResponse> {
+        Endpoint(
+            form: { request in AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings) },
+            cost: { request, bytes in RequestCost(rows: request.operations.count, bytes: bytes) },
+            first: { request, call in
+                do {
+                    return try await modified(request, at: .writer, call)
+                } catch is LongDecision {
+                    return nil
+                }
+            },
+            page: { request, call in try await modified(request, at: .snapshot, call) })
     }
 
-    private func modified(
-        _ request: RecordsModifyRequest, _ body: [UInt8], at place: DecisionPlace, _ call: Call
-    ) async throws -> RecordsResponse {
+    private func modified(_ request: RecordsModifyRequest, at place: DecisionPlace, _ call: Call) async throws -> RecordsResponse {
         var answer = try await cloud.modifyRecords(
-            request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request), at: place)
+            request, in: call.target, by: call.caller, digest: digest(of: call, request.extension), age: try age(of: call.request), at: place)
         let refused = answer.records.compactMap { result -> ServerError? in
             if case .failure(_, let error) = result { error } else { nil }
         }
@@ -58,21 +46,12 @@ extension API {
     }
 
     /// The digest of a request's bytes, by which a retry is recognised; empty if the request names no operation.
-    func digest(of body: [UInt8], in request: RequestExtension) async -> [UInt8] {
-        guard request.operationID != nil else { return [] }
+    func digest(of call: Call, _ request: RequestExtension) async -> [UInt8] {
+        guard request.operationID != nil, let body = call.body else { return [] }
         guard body.count > Authenticator.verifiedOnLoopBytesMax else { return SHA256.digest(body) }
         return await withTaskExecutorPreference(Self.executor(for: body.count)) { await Self.hashedElsewhere(body) }
     }
 
     @concurrent
     private static func hashedElsewhere(_ body: [UInt8]) async -> [UInt8] { SHA256.digest(body) }
-}
-
-extension RecordsResponse {
-    /// Whether some item of the request was carried out, now or by an earlier sending.
-    fileprivate var isDone: Bool {
-        records.contains { result in
-            if case .failure = result { false } else { true }
-        }
-    }
 }

@@ -9,21 +9,21 @@ import NacreHTTPServer
 /// Push tokens, and the web courier behind them. CloudKit: Web Services Reference, "Creating APNs Tokens".
 extension API {
     /// `POST tokens/create`
-    func tokensCreate(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: TokensCreateRequest.self) { request in
+    var tokensCreate: Endpoint<TokensCreateRequest, TokensCreateResponse> {
+        Endpoint(ask: { request, call in
             let token = try await cloud.createPushToken(request, in: call.target.container, call.target.environment, by: call.caller)
             let query = "?tok=\(token.text)&ttl=\(Int(Limits.pushTokenSeconds))"
             return TokensCreateResponse(
                 apnsEnvironment: request.apnsEnvironment, apnsToken: token.text, webcourierURL: cloud.assetLinks.url(Self.courierPath) + query)
-        }
+        })
     }
 
     /// `POST tokens/register`
-    func tokensRegister(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: TokensRegisterRequest.self) { request in
+    var tokensRegister: Endpoint<TokensRegisterRequest, TokensRegisterResponse> {
+        Endpoint(ask: { request, call in
             try await cloud.registerPushToken(request, in: call.target.container, call.target.environment, by: call.caller)
             return TokensRegisterResponse()
-        }
+        })
     }
 
     /// `GET tokens/web-push`, an endpoint of this server's own: the key that pages subscribe with at their browser's
@@ -34,13 +34,13 @@ extension API {
     }
 
     /// `POST tokens/web-push`
-    func tokensWebPush(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: WebPushRegisterRequest.self) { request in
+    var tokensWebPush: Endpoint<WebPushRegisterRequest, TokensRegisterResponse> {
+        Endpoint(ask: { request, call in
             try await cloud.registerBrowser(
                 request.subscription.map(WebPushAddress.init), of: request.clientID, in: call.target.container, call.target.environment,
                 by: call.caller)
             return TokensRegisterResponse()
-        }
+        })
     }
 
     /// The path of a `webcourierURL`.

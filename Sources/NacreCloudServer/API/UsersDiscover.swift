@@ -6,11 +6,12 @@ import NacreHTTPServer
 
 extension API {
     /// `POST users/discover`
-    func usersDiscover(_ call: Call) async throws -> HTTPResponse {
-        let turn: (UsersDiscoverRequest, inout Turn) -> Void = { $1.rows = $0.lookupInfos.count }
-        return try await answer(call, try await call.body(), as: UsersDiscoverRequest.self, turn: turn) { request in
-            try await cloud.discoverUsers(request.lookupInfos, field: "lookupInfos", in: call.target, by: call.caller)
-        }
+    var usersDiscover: Endpoint<UsersDiscoverRequest, UsersDiscoverResponse> {
+        Endpoint(
+            cost: { request, _ in RequestCost(rows: request.lookupInfos.count) },
+            ask: { request, call in
+                try await cloud.discoverUsers(request.lookupInfos, field: "lookupInfos", in: call.target, by: call.caller)
+            })
     }
 
     /// `GET users/discover`: the users in the caller's address book.

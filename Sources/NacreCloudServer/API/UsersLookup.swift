@@ -7,13 +7,13 @@ import NacreHTTPServer
 /// The older forms of `users/discover`.
 extension API {
     /// `POST users/lookup/email`
-    func usersLookupEmail(_ call: Call) async throws -> HTTPResponse {
-        try await lookUpUsers(call) { request throws(ServerError) in try request.byEmail() }
+    var usersLookupEmail: Endpoint<UsersLookupRequest, UsersLookupResponse> {
+        usersLookup { request throws(ServerError) in try request.byEmail() }
     }
 
     /// `POST users/lookup/id`
-    func usersLookupID(_ call: Call) async throws -> HTTPResponse {
-        try await lookUpUsers(call) { request throws(ServerError) in try request.byID() }
+    var usersLookupID: Endpoint<UsersLookupRequest, UsersLookupResponse> {
+        usersLookup { request throws(ServerError) in try request.byID() }
     }
 
     /// `POST users/lookup/contacts`: the users in the caller's address book, whatever the body says.
@@ -21,13 +21,14 @@ extension API {
         .json(try UsersLookupResponse(cloud.discoverContacts(in: call.target, by: call.caller)).json(AnswerForm()))
     }
 
-    private func lookUpUsers(
-        _ call: Call, _ infos: (UsersLookupRequest) throws(ServerError) -> [UserLookupInfo]
-    ) async throws -> HTTPResponse {
-        let turn: (UsersLookupRequest, inout Turn) -> Void = { $1.rows = $0.users.count }
-        return try await answer(call, try await call.body(), as: UsersLookupRequest.self, turn: turn) { request in
-            UsersLookupResponse(try await cloud.discoverUsers(try infos(request), field: "users", in: call.target, by: call.caller))
-        }
+    private func usersLookup(
+        _ infos: @escaping @Sendable (UsersLookupRequest) throws(ServerError) -> [UserLookupInfo]
+    ) -> Endpoint<UsersLookupRequest, UsersLookupResponse> {
+        Endpoint(
+            cost: { request, _ in RequestCost(rows: request.users.count) },
+            ask: { request, call in
+                UsersLookupResponse(try await cloud.discoverUsers(try infos(request), field: "users", in: call.target, by: call.caller))
+            })
     }
 }
 

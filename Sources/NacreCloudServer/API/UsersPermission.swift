@@ -13,10 +13,10 @@ extension API {
     }
 
     /// `POST users/permission`
-    func usersAnswerPermission(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: UsersPermissionRequest.self) { request in
+    var usersAnswerPermission: Endpoint<UsersPermissionRequest, UsersPermissionResponse> {
+        Endpoint(ask: { request, call in
             UsersPermissionResponse(
                 userDiscoverability: try await cloud.answerDiscoverability(request.userDiscoverability, in: call.target, by: call.caller))
-        }
+        })
     }
 }

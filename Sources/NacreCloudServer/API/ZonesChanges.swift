@@ -5,9 +5,7 @@ import NacreHTTPServer
 
 extension API {
     /// `POST zones/changes`, which CloudKit has replaced by `changes/database`.
-    func zonesChanges(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: ZonesChangesRequest.self) { request in
-            try await cloud.zonesChanges(request, in: call.target, by: call.caller)
-        }
+    var zonesChanges: Endpoint<ZonesChangesRequest, ZonesChangesResponse> {
+        Endpoint(ask: { request, call in try await cloud.zonesChanges(request, in: call.target, by: call.caller) })
     }
 }

@@ -10,11 +10,13 @@ extension API {
     }
 
     /// `POST zones/list`, as CloudKit JS and others send it, with an empty object or an empty body.
-    func zonesListPosted(_ call: Call) async throws -> HTTPResponse {
-        let body = try await call.body()
-        if body.isEmpty { return try await zonesList(call) }
-        return try await answer(call, body, as: ZonesListRequest.self) { request in
+    var zonesListPosted: Handler {
+        let posted = Endpoint<ZonesListRequest, ZonesResponse>(ask: { request, call in
             try await cloud.listZones(in: call.target, by: call.caller, wantsDetails: request.extension.wantsDetails)
+        })
+        return { call in
+            var call = call
+            return try await call.readBody().isEmpty ? zonesList(call) : answer(call, by: posted)
         }
     }
 }

@@ -27,23 +27,23 @@ struct AccountAPI: Sendable {
     static let roots: Set = ["account"]
 
     func addRoutes(to router: inout Router) {
-        let endpoints: [(String, Endpoint)] = [
+        let handlers: [(String, Handler)] = [
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
             ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
             ("usage", usage), ("passkeys/list", listPasskeys), ("passkeys/remove", removePasskey), ("verify-email", verifyEmail),
             ("verify-phone", verifyPhone), ("confirm-phone", confirmPhone), ("remove-phone", removePhone),
         ]
-        for (name, endpoint) in endpoints {
+        for (name, handler) in handlers {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
                 try await withinRate(of: request) {
-                    try await readable(by: authenticator.reader(of: request), request) { try await endpoint(request) }
+                    try await readable(by: authenticator.reader(of: request), request) { try await handler(request) }
                 }
             }
         }
     }
 
-    private typealias Endpoint = @Sendable (HTTPRequest) async throws -> HTTPResponse
+    private typealias Handler = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
     /// Runs `body` within the rate of the request's address, which all its requests share. A request with a password
     /// costs far more than others.

@@ -70,6 +70,13 @@ package protocol RecordAnswerMessage: Sendable {
     var answerBytes: Int { get }
     /// Bytes of its values, apart from their JSON form. Costs a walk over the fields, and none over texts.
     var valueBytes: Int { get }
+    /// Whether an item of the request was carried out, now or by an earlier sending. Such an answer is sent whatever
+    /// room there is.
+    var isDone: Bool { get }
+}
+
+extension RecordAnswerMessage {
+    package var isDone: Bool { false }
 }
 
 extension SubscriptionsResponse: RecordAnswerMessage {
@@ -110,6 +117,12 @@ extension Sequence where Element == RecordResult {
 extension RecordsResponse: RecordAnswerMessage {
     package var answerBytes: Int { records.answerBytes }
     package var valueBytes: Int { records.valueBytes }
+
+    package var isDone: Bool {
+        records.contains { result in
+            if case .failure = result { false } else { true }
+        }
+    }
 }
 
 extension RecordsChangesResponse: RecordAnswerMessage {
