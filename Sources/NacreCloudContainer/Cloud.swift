@@ -130,8 +130,6 @@ package protocol TokenSealing: Sendable {
     func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String
     /// Opens a text; nil for any text that `seal` did not make as this kind.
     func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]?
-    /// Whether an earlier version made the text, in a form that is not opened any more.
-    func isOutdated(_ text: String) -> Bool
     /// The code of a message under a key, HMAC-SHA256: the same on every server.
     func code(for message: [UInt8], key: [UInt8]) -> [UInt8]
 }

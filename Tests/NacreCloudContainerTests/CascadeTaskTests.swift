@@ -148,7 +148,7 @@ import Testing
     }
 
     private static func number(of token: String) throws -> ChangeNumber {
-        guard case .zone(let token)? = try PlainTokens().open(token).flatMap({ try ChangeToken($0) }) else { throw ServerError.unknownToken }
+        guard case .zone(let token)? = PlainTokens().open(token).flatMap({ ChangeToken($0) }) else { throw ServerError.unknownToken }
         return token.position.number
     }
 }

@@ -87,7 +87,7 @@ struct HistoryFollower {
     }
 
     private static func position(_ token: String) throws -> ChangeNumber {
-        guard let bytes = PlainTokens().open(token), case .zone(let token)? = try ChangeToken(bytes) else { throw Surprise(text: "no token") }
+        guard let bytes = PlainTokens().open(token), case .zone(let token)? = ChangeToken(bytes) else { throw Surprise(text: "no token") }
         return token.position.number
     }
 }

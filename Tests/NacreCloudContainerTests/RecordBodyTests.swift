@@ -110,47 +110,6 @@ import Testing
         }
     }
 
-    /// A body of earlier versions: the zone of a reference is as its writer had spelled it.
-    @Test(arguments: [nil, "_ann", "__defaultOwner__"]) func `a reference that was kept with a spelling of its zone is read without`(owner: String?)
-        throws
-    {
-        var writer = ByteWriter()
-        writer.byte(1)
-        for _ in 0..<2 {
-            writer.double(1)
-            writer.string("_ann")
-            writer.byte(0)
-        }
-        writer.signed(1)
-        writer.signed(1)
-        writer.number(2)
-        func reference() {
-            writer.string("a")
-            writer.byte(1)
-            writer.byte(1)
-            writer.string("Work")
-            writer.byte(owner == nil ? 0 : 1)
-            if let owner { writer.string(owner) }
-        }
-        writer.string("many")
-        writer.byte(23)
-        writer.number(2)
-        reference()
-        reference()
-        writer.string("one")
-        writer.byte(7)
-        reference()
-        let number = ChangeNumber(run: 1, seq: 1)
-        let sum = RecordBody.checksum(of: writer.bytes[...], in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
-        let body = writer.bytes + withUnsafeBytes(of: sum.littleEndian) { Array($0) }
-        let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
-        let bare = Reference(recordName: "a", action: .deleteSelf)
-        let content = try RecordBody.decode(row, in: .sample)
-        #expect(content.fields == ["many": .referenceList([bare, bare]), "one": .reference(bare)])
-        let again = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
-        #expect(!again.contains(subsequence: Array("Work".utf8)), "the kept form knows no spelling")
-    }
-
     @Test func `a double keeps its bits, a NaN too`() throws {
         let number = ChangeNumber(run: 1, seq: 1)
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: "")
@@ -244,7 +203,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.compactStamps | RecordBody.versionOfShares + 1
+        row.body[0] = RecordBody.versionOfShares + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
@@ -253,18 +212,17 @@ import Testing
     }
 
     /// On disk for good: this test may gain rows and never lose one.
-    @Test func `a body written by the first version is read as it was meant`() throws {
+    @Test func `a body has the bytes that are on disk`() throws {
         let number = ChangeNumber(run: 1, seq: 2)
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0.5), userRecordName: "_u", deviceID: "d")
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["i": .int64(-3), "s": .string("é")])
-        let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 1, 1, 0x64]
         let fieldBytes: [UInt8] = [2, 1, 0x69, 2, 5, 1, 0x73, 1, 2, 0xc3, 0xa9]
-        let row = Self.row([1] + stampBytes + stampBytes + [2, 4] + fieldBytes, number)
+        let bytes = [0x11] + [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 1, 2, 0x5f, 0x75, 1, 1, 0x64, 0, 2, 4] + fieldBytes
+        let row = Self.row(bytes, number)
         #expect(try RecordBody.decode(row, in: .sample) == content)
         #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(["s"])) == ["s": .string("é")])
-        // Saved again, it has today's form.
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
-        #expect(Array(body.dropLast(4)) == [0x11] + [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 1, 2, 0x5f, 0x75, 1, 1, 0x64, 0, 2, 4] + fieldBytes)
+        #expect(Array(body.dropLast(4)) == bytes)
     }
 
     private static func row(_ bytes: [UInt8], _ number: ChangeNumber) -> RecordRow {
@@ -316,35 +274,26 @@ import Testing
         }
     }
 
-    /// On disk for good, as the first version.
-    @Test func `shares that were written before one-time URLs are read as they were meant`() throws {
-        let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 0]
-        let head = stampBytes + stampBytes + [2, 4, 0]
+    /// On disk for good, as the bytes of a body without a share.
+    @Test func `a share has the bytes that are on disk`() throws {
+        let head: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 1, 2, 0x5f, 0x75, 0, 0, 2, 4, 0]
         // Short GUID "g", READ_ONLY, one participant "p": the user "_b", invited by "b@c", USER, READ_WRITE,
-        // accepted.
-        let state: [UInt8] = [1, 0x67, 1, 1, 1, 0x70, 1, 2, 0x5f, 0x62, 1, 3, 0x62, 0x40, 0x63, 2, 2, 1]
-        let ofZone = ShareState(
+        // accepted, with the one-time secret "s". Requests are allowed; "_r" has asked, and nobody is blocked.
+        let participant: [UInt8] = [1, 0x70, 1, 2, 0x5f, 0x62, 1, 3, 0x62, 0x40, 0x63, 2, 2, 1, 1, 1, 0x73]
+        let requests: [UInt8] = [1, 1, 1, 2, 0x5f, 0x72, 0, 0, 0, 0]
+        let bytes = [0x15] + head + [0, 0, 1, 1, 0x67, 1, 1] + participant + requests + [1, 0x72, 0]
+        let state = ShareState(
             shortGUID: "g", publicPermission: .readOnly,
             participants: [
-                .init(id: "p", user: "_b", invitation: .emailAddress("b@c"), role: .privateUser, permission: .readWrite, isAccepted: true)
-            ])
-        var ofRecord = ofZone
-        ofRecord.root = "r"
-        let bodies: [(bytes: [UInt8], state: ShareState)] = [
-            ([3] + head + state + [0], ofZone), ([4] + head + [0, 0, 1] + state + [1, 0x72, 0], ofRecord),
-            ([4] + head + [0, 0, 1] + state + [0, 0], ofZone),
-        ]
-        for (bytes, state) in bodies {
-            let number = ChangeNumber(run: 1, seq: 2)
-            var row = RecordRow(name: "s", type: ShareNames.recordType, number: number, isTombstone: false, parent: nil, body: bytes)
-            let sum = RecordBody.checksum(of: bytes[...], in: .sample, name: "s", type: row.type, number: number, isTombstone: false, parent: nil)
-            row.body += (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) }
-            let content = try RecordBody.decode(row, in: .sample)
-            #expect(content.sharing == state && content.shared == .none && content.fields.isEmpty)
-            row.body = RecordBody.encode(content, in: .sample, name: "s", type: row.type, number: number, isTombstone: false, parent: nil)
-            #expect(RecordBody.form(of: row) == RecordBody.versionOfShares)
-            #expect(try RecordBody.decode(row, in: .sample) == content)
-        }
+                .init(
+                    id: "p", user: "_b", invitation: .emailAddress("b@c"), role: .privateUser, permission: .readWrite, isAccepted: true,
+                    oneTimeSecret: "s")
+            ], allowsAccessRequests: true, requesters: [ParticipantIdentity(userRecordName: "_r")], root: "r")
+        let number = ChangeNumber(run: 1, seq: 2)
+        let content = try RecordBody.decode(Self.row(bytes, number), in: .sample)
+        #expect(content.sharing == state && content.shared == .none && content.fields.isEmpty)
+        let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        #expect(Array(body.dropLast(4)) == bytes)
     }
 }
 
@@ -354,11 +303,5 @@ extension String {
         var bytes = Array(utf8)
         bytes[place] ^= 1 << UInt8(bit)
         return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension [UInt8] {
-    fileprivate func contains(subsequence other: [UInt8]) -> Bool {
-        indices.contains { self[$0...].starts(with: other) }
     }
 }

@@ -158,8 +158,6 @@ package struct PlainTokens: TokenSealing {
         return open(String(text.dropFirst("\(kind)".count).prefix { $0 != "=" }))
     }
 
-    package func isOutdated(_ text: String) -> Bool { false }
-
     /// Returns a code as long as a real one; messages differ by its sum alone.
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)

@@ -44,8 +44,7 @@ struct ArchivedShare: Codable {
     /// The server's public permission; nil if the server has none.
     var fetchedPermission: String?
     var fetchedParticipants: [Participant]?
-    /// The requests for access; nil in archives of earlier versions.
-    var requests: Requests?
+    var requests: Requests
     var fetchedRequests: Requests?
 }
 
@@ -121,8 +120,8 @@ extension ShareSheet {
             url: archived.url.flatMap { URL(string: $0) },
             publicPermission: CKShare.ParticipantPermission(rawValue: archived.publicPermission) ?? .unknown,
             participants: archived.participants.map(\.object), owner: archived.owner.object,
-            currentUserParticipant: archived.currentUser?.object, allowsAccessRequests: archived.requests?.isAllowed ?? false,
-            requesters: archived.requests?.requesters.map(\.wire) ?? [], blockedIdentities: archived.requests?.blocked.map(\.wire) ?? [],
+            currentUserParticipant: archived.currentUser?.object, allowsAccessRequests: archived.requests.isAllowed,
+            requesters: archived.requests.requesters.map(\.wire), blockedIdentities: archived.requests.blocked.map(\.wire),
             fetched: archived.fetchedParticipants.map { fetched in
                 ShareChange(
                     publicPermission: archived.fetchedPermission.flatMap { SharePermission(rawValue: $0) },

@@ -46,7 +46,7 @@ extension Cloud {
     }
 
     /// Admits a user who has a name already. If the server cannot write, a user who only reads is admitted anyway. A
-    /// later visit makes records that a crash or an older version left out.
+    /// later visit makes records that a crash left out.
     package func admitAgain(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
         do {
             try await admit(user, to: container, environment)

@@ -4,8 +4,8 @@ package import NacreCloudWire
 
 /// The content of a change token. Clients see it sealed; only the server that gave it can read it.
 ///
-/// It holds the database and the zone's key, never the zone's name: a zone deleted and made again does not accept an
-/// old token.
+/// A token holds the database and the zone's key, never the zone's name: a zone deleted and made again does not accept
+/// an old token.
 package enum ChangeToken: Hashable, Sendable {
     package struct OfZone: Hashable, Sendable {
         package var zone: ZoneAddress
@@ -37,7 +37,6 @@ package enum ChangeToken: Hashable, Sendable {
     /// at one time.
     case views([OfZone])
 
-    /// 2: tokens hold what their client has seen. Those of version 1 have expired.
     private static let version: UInt8 = 2
 
     package var bytes: [UInt8] {
@@ -79,10 +78,7 @@ package enum ChangeToken: Hashable, Sendable {
     }
 
     /// Returns nil for bytes that are no token.
-    /// - Throws: `ServerError` "expired" for a token of an earlier version.
-    package init?(_ bytes: [UInt8]) throws(ServerError) {
-        // Sealed bytes are this server's own: a smaller first byte is an earlier version.
-        if let first = bytes.first, first > 0, first < Self.version { throw .tokenExpired }
+    package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let token = try? Self.read(&reader), reader.isAtEnd else { return nil }
         self = token
@@ -140,9 +136,7 @@ extension Cloud {
     /// and a client that wrongly counts as up to date never hears of its records.
     package func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
         guard let text, !text.isEmpty else { return nil }
-        guard let bytes = tokens.open(text), let token = try ChangeToken(bytes) else {
-            throw tokens.isOutdated(text) ? .tokenExpired : .unknownToken
-        }
+        guard let bytes = tokens.open(text), let token = ChangeToken(bytes) else { throw .unknownToken }
         return token
     }
 
@@ -168,7 +162,7 @@ extension Cloud {
 
 extension ChangeToken {
     /// Returns the token behind everything that these views of a zone have.
-    static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken {
+    package static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken {
         ChangeToken(
             of: views.map { view in
                 var token = OfZone.caughtUp(with: zone, view: view)
@@ -223,7 +217,7 @@ extension ChangeToken.OfZone {
     }
 
     /// Returns the token behind everything that the zone has.
-    static func caughtUp(with zone: ZoneRow, view: FeedView) -> Self {
+    package static func caughtUp(with zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: FeedPosition(zone.number), baseline: .zero, seen: zone.number)
     }
 

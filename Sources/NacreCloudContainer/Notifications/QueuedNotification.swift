@@ -71,17 +71,15 @@ package struct QueuedNotification: Hashable, Sendable {
     package init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
-            let version = try reader.byte()
-            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
             number = try reader.signed()
             priority = try reader.byte()
             identity = try reader.string()
             coalescing = try reader.string()
             collapseID = try reader.string()
             json = try reader.block()
-            // Version 1 has the subscription ID in the identity alone.
-            subscriptionID = version > 1 ? try reader.string() : identity.hasSuffix(" ") ? "" : "\(identity.dropFirst(37))"
-            recordName = version > 1 ? try reader.string() : ""
+            subscriptionID = try reader.string()
+            recordName = try reader.string()
             if let expires = row.expires { self.expires = expires }
         } catch {
             throw StoreError(.corrupt, "A notification is malformed")

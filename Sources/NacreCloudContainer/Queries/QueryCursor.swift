@@ -59,13 +59,9 @@ package struct QueryCursor: Hashable, Sendable {
     /// The state that earlier pages showed. If that state was lost, the position means nothing.
     package var seen: Seen
 
-    /// Version 2 added the state that the client has seen, 3 the effort, 4 a kind of its own.
     private static let version: UInt8 = 4
-    private static let oldestRead: UInt8 = 2
-
-    /// Returns the kind, which differs from those of `ChangeToken`, so that neither is taken for the other. Before
-    /// version 4 it was one of them, and only the digest told them apart.
-    private static func kind(of version: UInt8) -> UInt8 { version < 4 ? 3 : 4 }
+    /// The kind differs from those of `ChangeToken`, so that neither is taken for the other.
+    private static let kind: UInt8 = 4
 
     package init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
         self.digest = digest
@@ -78,7 +74,7 @@ package struct QueryCursor: Hashable, Sendable {
     package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
-        writer.byte(Self.kind(of: Self.version))
+        writer.byte(Self.kind)
         writer.fixed(digest)
         switch order {
         case .asked: writer.number(0)
@@ -108,8 +104,7 @@ package struct QueryCursor: Hashable, Sendable {
     }
 
     private static func read(_ reader: inout ByteReader) throws(MalformedBytes) -> QueryCursor {
-        let version = try reader.byte()
-        guard (oldestRead...Self.version).contains(version), try reader.byte() == kind(of: version) else { throw MalformedBytes() }
+        guard try reader.byte() == version, try reader.byte() == kind else { throw MalformedBytes() }
         let digest = try reader.fixed()
         let filter = try reader.number()
         guard filter <= UInt64(Limits.filtersPerQuery) else { throw MalformedBytes() }
@@ -123,7 +118,7 @@ package struct QueryCursor: Hashable, Sendable {
         default: throw MalformedBytes()
         }
         let seen = Seen(zone: try reader.changeNumber(), database: try reader.changeNumber())
-        guard let effort = version == oldestRead ? .search : Effort(rawValue: try reader.byte()) else { throw MalformedBytes() }
+        guard let effort = Effort(rawValue: try reader.byte()) else { throw MalformedBytes() }
         return QueryCursor(
             digest: digest, order: filter == 0 ? .asked : .ofFilter(Int(filter) - 1), effort: effort,
             position: QueryPosition(keys: keys, spot: spot), seen: seen)

@@ -4,12 +4,10 @@ package import NacreCloudWire
 /// The part of an answer that a logged operation keeps: the change number of its commit, and the items that failed. A
 /// retry's answer is made from it and the records.
 ///
-/// It is compact because no quota counts it. An operation that saved 400 records leaves twenty bytes. One with 399
-/// failed items leaves less than two thousand.
+/// The result is compact because no quota counts it. An operation that saved 400 records leaves twenty bytes. One with
+/// 399 failed items leaves less than two thousand.
 package struct OperationResult: Equatable, Sendable {
     package static let version: UInt8 = 2
-    /// An older form, with the whole error beside each failure. It is read until its last results expire.
-    private static let versionOfWholeErrors: UInt8 = 1
 
     package struct Failure: Equatable, Sendable {
         package var place: Int
@@ -23,7 +21,7 @@ package struct OperationResult: Equatable, Sendable {
     }
 
     package var number: ChangeNumber
-    var madeNames: [MadeName]
+    package var madeNames: [MadeName]
     package var failures: [Failure]
 
     /// The bytes that replace a damaged result. A client that repeats the operation is told that its answer is lost.
@@ -114,8 +112,7 @@ package struct OperationResult: Equatable, Sendable {
     package init(_ bytes: [UInt8]) throws(StoreError) {
         do {
             var reader = ByteReader(bytes)
-            let version = try reader.byte()
-            guard version == Self.version || version == Self.versionOfWholeErrors else { throw MalformedBytes() }
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
             number = try reader.changeNumber()
             madeNames = []
             for _ in 0..<(try reader.count()) {
@@ -123,16 +120,10 @@ package struct OperationResult: Equatable, Sendable {
                 madeNames.append(MadeName(place: place, name: try reader.string()))
             }
             var errors: [ServerError] = []
-            if version == Self.version {
-                for _ in 0..<(try reader.count()) { errors.append(try Self.error(&reader)) }
-            }
+            for _ in 0..<(try reader.count()) { errors.append(try Self.error(&reader)) }
             failures = []
             for _ in 0..<(try reader.count()) {
                 let place = try Self.place(&reader)
-                guard version == Self.version else {
-                    failures.append(Failure(place: place, error: try Self.error(&reader)))
-                    continue
-                }
                 let number = try Self.place(&reader)
                 guard errors.indices.contains(number) else { throw MalformedBytes() }
                 failures.append(Failure(place: place, error: errors[number]))

@@ -40,11 +40,11 @@ extension RecordBody {
         if !isSame { writer.double(modified.timestamp.secondsSince2001) }
     }
 
-    static func compactStamps(_ reader: inout ByteReader) throws(MalformedBytes) -> (created: Record.Stamp, modified: Record.Stamp) {
-        let created = try compactStamp(&reader)
+    static func stamps(_ reader: inout ByteReader) throws(MalformedBytes) -> (created: Record.Stamp, modified: Record.Stamp) {
+        let created = try stamp(&reader)
         switch try change(&reader) {
         case .none: return (created, created)
-        case .byAnother: return (created, try compactStamp(&reader))
+        case .byAnother: return (created, try stamp(&reader))
         case .bySame:
             var modified = created
             modified.timestamp = Timestamp(secondsSince2001: try reader.double())
@@ -52,22 +52,22 @@ extension RecordBody {
         }
     }
 
-    static func skipCompactStamps(_ reader: inout ByteReader) throws(MalformedBytes) {
-        try skipCompactStamp(&reader)
+    static func skipStamps(_ reader: inout ByteReader) throws(MalformedBytes) {
+        try skipStamp(&reader)
         switch try change(&reader) {
         case .none: return
         case .bySame: _ = try reader.fixed()
-        case .byAnother: try skipCompactStamp(&reader)
+        case .byAnother: try skipStamp(&reader)
         }
     }
 
-    private static func compactStamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
+    private static func stamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
         let timestamp = Timestamp(secondsSince2001: try reader.double())
         guard let user = try name(&reader) else { throw MalformedBytes() }
         return Record.Stamp(timestamp: timestamp, userRecordName: user, deviceID: try name(&reader))
     }
 
-    private static func skipCompactStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
+    private static func skipStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
         _ = try reader.fixed()
         try skipNames(&reader)
     }
@@ -83,7 +83,7 @@ extension RecordBody {
     /// between.
     /// - Parameter reader: stands before stamps that were read once without a fault.
     /// - Returns: the times of the two stamps.
-    static func writeCompactStamps(
+    static func writeStamps(
         _ reader: inout ByteReader, to writer: inout JSONWriter, _ repeated: inout RepeatedMembers
     ) throws(MalformedBytes) -> (created: Timestamp, modified: Timestamp) {
         writer.key("created")

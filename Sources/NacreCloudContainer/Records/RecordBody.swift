@@ -10,7 +10,7 @@ package struct RecordContent: Equatable, Sendable {
     package var fields: RecordFields
     /// Types of earlier, deleted records with this name. A device that follows one of them learns here that its record
     /// is gone.
-    var formerTypes: [String] = []
+    package var formerTypes: [String] = []
     /// The state of a share; nil for a record that is none.
     package var sharing: ShareState?
     /// The record's places in the views that participants of shares of records see.
@@ -24,24 +24,20 @@ package struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// A body is: version byte, stamps (in two forms), `entered`, `formerTypes` (from version 2 on), `sharing` (from
-/// version 3 on), `shared` (from version 4 on), fields in the order of their names, CRC-32C. The checksum covers the
-/// body, the row's columns *and* the zone: a flipped bit is found and never served, even one that leads from a key to
-/// the row of another zone or user. Type codes are kept in databases: never reuse one.
+/// A body is: version byte, stamps, `entered`, `formerTypes` (in all versions after the first), `shared` (in the last
+/// two), `sharing` (in the last), fields in the order of their names, CRC-32C. The checksum covers the body, the row's
+/// columns *and* the zone: a flipped bit is found and never served, even one that leads from a key to the row of
+/// another zone or user. Type codes are kept in databases: never reuse one.
 package enum RecordBody {
-    /// Versions of bodies: without former types, as nearly all records; with them; a share of a zone in its first form,
-    /// which is read and never written; a record that a share of records shows, and such a share in its first form; a
-    /// share.
-    package static let version: UInt8 = 1
-    static let versionWithFormerTypes: UInt8 = 2
-    private static let versionOfFirstShares: UInt8 = 3
-    static let versionOfShared: UInt8 = 4
-    static let versionOfShares: UInt8 = 5
-    /// A bit beside one of the versions: the stamps are compact, as in every body that is written today.
-    static let compactStamps: UInt8 = 0x10
-    static let checksumBytes = 4
+    /// Versions of bodies: without former types, as nearly all records; with them; a record that a share of records
+    /// shows; a share. Other versions are unknown.
+    package static let version: UInt8 = 0x11
+    package static let versionWithFormerTypes: UInt8 = 0x12
+    package static let versionOfShared: UInt8 = 0x14
+    package static let versionOfShares: UInt8 = 0x15
+    package static let checksumBytes = 4
     /// The place of the first stamp in a body.
-    static let stampsPlace = 1
+    package static let stampsPlace = 1
 
     package static func encode(
         _ content: RecordContent, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
@@ -50,8 +46,7 @@ package enum RecordBody {
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
         let isShared = !content.shared.isEmpty || content.sharing != nil
         let isPlain = content.formerTypes.isEmpty && !isShared
-        let form = content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes
-        writer.byte(form | compactStamps)
+        writer.byte(content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes)
         write(content.created, changed: content.modified, to: &writer)
         writer.write(content.entered)
         if !isPlain { write(content.formerTypes, to: &writer) { $1.string($0) } }
@@ -95,11 +90,7 @@ package enum RecordBody {
     ) throws(StoreError) -> (fields: RecordFields, plainPlace: Int?) {
         try check(row, in: zone)
         return try read(row) { reader throws(MalformedBytes) in
-            if hasCompactStamps(row) {
-                try skipCompactStamps(&reader)
-            } else {
-                for _ in 0..<2 { try skipStamp(&reader) }
-            }
+            try skipStamps(&reader)
             _ = try reader.number()
             _ = try reader.number()
             _ = try formerTypes(&reader, of: row)
@@ -123,12 +114,12 @@ package enum RecordBody {
     }
 
     /// Reads all of a row whose checksum was checked before, and returns the place of its fields. Returns nil, maybe
-    /// before the end, where `writeFields` and `writeCompactStamps` would not write what an answer shows. Such a record
-    /// has an asset, or more than stamps and fields, or an earlier form.
-    static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
+    /// before the end, where `writeFields` and `writeStamps` would not write what an answer shows. Such a record has an
+    /// asset, or more than stamps and fields.
+    package static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
         try read(row) { reader throws(MalformedBytes) in
             guard isPlain(row) else { return nil }
-            try skipCompactStamps(&reader)
+            try skipStamps(&reader)
             _ = try reader.number()
             _ = try reader.number()
             _ = try formerTypes(&reader, of: row)
@@ -138,8 +129,7 @@ package enum RecordBody {
     }
 
     private static func contentBeforeFields(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> RecordContent {
-        let (created, modified) =
-            hasCompactStamps(row) ? try compactStamps(&reader) : (created: try stamp(&reader), modified: try stamp(&reader))
+        let (created, modified) = try stamps(&reader)
         let entered = try reader.changeNumber()
         let formerTypes = try formerTypes(&reader, of: row)
         let shared = try shared(&reader, of: row)
@@ -181,7 +171,7 @@ package enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard (version...versionOfShares).contains(form(of: row)) else {
+        guard [version, versionWithFormerTypes, versionOfShared, versionOfShares].contains(row.body.first) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: stampsPlace, last: checksumBytes)
@@ -192,35 +182,27 @@ package enum RecordBody {
         }
     }
 
-    /// The version of a body without the bit of its stamps; 0 for an empty body.
-    package static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
-
-    /// Whether the body shows nothing beside stamps and fields, and is not of an earlier form.
-    private static func isPlain(_ row: RecordRow) -> Bool { form(of: row) <= versionWithFormerTypes && hasCompactStamps(row) }
-
-    private static func hasCompactStamps(_ row: RecordRow) -> Bool { (row.body.first ?? 0) & compactStamps != 0 }
+    /// Whether the body shows nothing beside stamps and fields.
+    private static func isPlain(_ row: RecordRow) -> Bool { row.body.first == version || row.body.first == versionWithFormerTypes }
 
     private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
-        guard form(of: row) != version else { return [] }
+        guard row.body.first != version else { return [] }
         return try list(&reader) { (r) throws(MalformedBytes) in try r.string() }
     }
 
     private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
-        let form = form(of: row)
-        switch form {
-        case versionOfFirstShares: return try ShareState(&reader, isFirst: true)
-        case versionOfShared, versionOfShares:
-            guard try reader.byte() == 1 else { return nil }
-            var state = try ShareState(&reader, isFirst: form == versionOfShared)
-            let root = try reader.string()
-            state.root = root.isEmpty ? nil : root
-            return state
-        default: return nil
-        }
+        guard !isPlain(row) else { return nil }
+        let isShare = try reader.byte() == 1
+        guard isShare == (row.body.first == versionOfShares) else { throw MalformedBytes() }
+        guard isShare else { return nil }
+        var state = try ShareState(&reader)
+        let root = try reader.string()
+        state.root = root.isEmpty ? nil : root
+        return state
     }
 
     private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> SharedPlaces {
-        [versionOfShared, versionOfShares].contains(form(of: row)) ? try SharedPlaces(&reader) : .none
+        isPlain(row) ? .none : try SharedPlaces(&reader)
     }
 
     package static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
@@ -294,19 +276,6 @@ package enum RecordBody {
         columns.byte(parent == nil ? 0 : 1)
         if let parent { columns.string(parent) }
         return columns.sum
-    }
-
-    /// Reads a stamp of the first form, with its names as text.
-    private static func stamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
-        let timestamp = Timestamp(secondsSince2001: try reader.double())
-        let user = try reader.string()
-        return Record.Stamp(timestamp: timestamp, userRecordName: user, deviceID: try reader.byte() == 0 ? nil : try reader.string())
-    }
-
-    private static func skipStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
-        _ = try reader.double()
-        try reader.skipBlock()
-        if try reader.byte() != 0 { try reader.skipBlock() }
     }
 }
 
@@ -462,11 +431,7 @@ extension RecordBody {
         case 2: action = .validate
         default: throw MalformedBytes()
         }
-        // Earlier versions kept the client's spelling of the zone, with or without its owner.
-        if try reader.byte() == 1 {
-            try reader.skipBlock()
-            if try reader.byte() == 1 { try reader.skipBlock() }
-        }
+        guard try reader.byte() == 0 else { throw MalformedBytes() }
         return Reference(recordName: name, action: action)
     }
 

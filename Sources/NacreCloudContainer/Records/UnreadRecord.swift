@@ -67,7 +67,7 @@ extension UnreadRecord: AnsweredRecord {
     package func writeStamps(to writer: inout JSONWriter, _ repeated: inout RepeatedMembers) -> (created: Timestamp, modified: Timestamp) {
         var reader = ByteReader(row.body, droppingFirst: RecordBody.stampsPlace, last: RecordBody.checksumBytes)
         let unknown = RecordContent.unknown.created.timestamp
-        return (try? RecordBody.writeCompactStamps(&reader, to: &writer, &repeated)) ?? (unknown, unknown)
+        return (try? RecordBody.writeStamps(&reader, to: &writer, &repeated)) ?? (unknown, unknown)
     }
 
     package func writeLinks(to writer: inout JSONWriter, details: Bool) {

@@ -4,7 +4,6 @@ import NacreCloudWire
 /// The progress of a task that writes or removes index rows in the zones of a container's environment. It is kept in
 /// the task's payload.
 package struct IndexProgress: Hashable, Sendable {
-    /// Version 2 added the number of finished records.
     private static let version: UInt8 = 2
     /// The indexes whose rows are written or removed. Empty before a build's first turn, which takes all that wait.
     package var indexes: Set<IndexID> = []
@@ -24,13 +23,12 @@ package struct IndexProgress: Hashable, Sendable {
         guard !task.payload.isEmpty else { return }
         do {
             var reader = ByteReader(task.payload)
-            let version = try reader.byte()
-            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
             for _ in 0..<(try reader.count()) { indexes.insert(IndexID(rawValue: try reader.signed())) }
             database = try reader.byte() == 0 ? nil : DatabaseID(rawValue: try reader.signed())
             zone = try reader.byte() == 0 ? nil : try reader.string()
             record = try reader.byte() == 0 ? nil : try reader.string()
-            if version > 1 { records = Int(clamping: try reader.number()) }
+            records = Int(clamping: try reader.number())
             guard reader.isAtEnd else { throw MalformedBytes() }
         } catch {
             throw StoreError(.corrupt, "A task's payload is malformed", ["task": task.key.name])

@@ -57,7 +57,7 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     package var name: String
     /// The fields by name. System fields are here under their schema names once they are indexed.
     package var fields: [String: FieldDefinition]
-    /// nil: CloudKit's default grants, as in types from before grants could be set.
+    /// nil: CloudKit's default grants.
     private(set) var ownGrants: Grants?
     /// nil: there are none.
     private var madePairs: [PairIndex]?
@@ -119,8 +119,7 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
     package var isQueryable: Bool
     /// Whether sorts may name it.
     package var isSortable: Bool
-    /// Whether searches for words look into it. nil: true if it has an index of words, as in schemas from before
-    /// indexes were made on demand.
+    /// Whether searches for words look into it. nil: true if it has an index of words.
     private var searchable: Bool?
     /// The index of its values; nil: no query has needed one. See
     /// `docs/decisions/queries-indexes.md`.

@@ -4,19 +4,18 @@ package import NacreCloudWire
 import NacreLocks
 
 /// The entry that changes with every change of a schema, so that every process notices it.
-struct SchemaVersionEntry: RegistryEntry {
+package struct SchemaVersionEntry: RegistryEntry {
     package static let kind = EntryKind.schemaVersion
     package static let key = "schema"
 
     package var version: Int64
     package var nextIndex: Int64
-    var hasOlderRecords: Bool
-    /// nil: `native`, as in schemas from before there was a choice.
-    package var justInTime: JustInTime?
+    package var hasOlderRecords: Bool
+    package var justInTime: JustInTime
     /// nil: it declares none.
     package var roles: [String: Int64]?
     /// nil: it never declared a role.
-    var nextRole: Int64?
+    package var nextRole: Int64?
     /// nil: no change since the history is kept.
     package var changes: Int64?
 }
@@ -51,7 +50,7 @@ extension ReadTransaction {
         var schema = Schema(version: entry.version)
         schema.nextIndex = entry.nextIndex
         schema.hasOlderRecords = entry.hasOlderRecords
-        schema.justInTime = entry.justInTime ?? .native
+        schema.justInTime = entry.justInTime
         schema.roles = entry.roles ?? [:]
         schema.nextRole = entry.nextRole ?? 1
         schema.changes = entry.changes ?? 0
@@ -62,7 +61,7 @@ extension ReadTransaction {
 
     /// Whether an app saved anything in a container's environment. With more than `Limits.resultsPerPage` zones and
     /// databases it answers true without looking at the rest. Callers may then build in vain, or refuse an import.
-    func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
+    package func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
         var zonesLeft = Limits.resultsPerPage
         var last: DatabaseID?
         while let database = try databases(of: container, environment, after: last, limit: 1).first {
@@ -131,7 +130,7 @@ extension WriteTransaction {
 }
 
 /// The schemas that this process saw last. They may be outdated: each transaction that uses one checks its version.
-final class SchemaMemory: Sendable {
+package final class SchemaMemory: Sendable {
     private let schemas = Locked<[DatabaseID: Schema]>([:])
 
     /// The most remembered schemas; then the memory starts afresh. On this server: 1000.

@@ -18,7 +18,7 @@ package struct ShareState: Hashable, Sendable {
         package var oneTimeSecret: String?
         /// Whether the user asked for access and was approved.
         package var isApprovedRequester = false
-        /// The time when they were added; nil: before the server kept it.
+        /// The time at which they were added; nil before that.
         package var added: Timestamp?
     }
 
@@ -109,8 +109,7 @@ extension ShareState {
         }
     }
 
-    /// - Parameter isFirst: whether the bytes are in the form of bodies before version 5.
-    package init(_ reader: inout ByteReader, isFirst: Bool = false) throws(MalformedBytes) {
+    package init(_ reader: inout ByteReader) throws(MalformedBytes) {
         shortGUID = try reader.string()
         publicPermission = try SharePermission(code: try reader.byte())
         participants = []
@@ -120,14 +119,13 @@ extension ShareState {
             let permission = try SharePermission(code: try reader.byte())
             var participant = Participant(
                 id: id, user: user, invitation: invitation, role: role, permission: permission, isAccepted: try reader.byte() == 1)
-            let more = isFirst ? 0 : try reader.byte()
+            let more = try reader.byte()
             guard more & ~7 == 0 else { throw MalformedBytes() }
             if more & 1 != 0 { participant.oneTimeSecret = try reader.string() }
             if more & 2 != 0 { participant.added = Timestamp(secondsSince2001: try reader.double()) }
             participant.isApprovedRequester = more & 4 != 0
             participants.append(participant)
         }
-        if isFirst { return }
         allowsAccessRequests = try reader.byte() == 1
         requesters = try Self.identities(&reader)
         blocked = try Self.identities(&reader)

@@ -130,8 +130,7 @@ package struct FireSubscriptions: Sendable {
     package init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
-            let version = try reader.byte()
-            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
             database = task.key.database
             zone = try reader.signed()
             zoneName = try reader.string()
@@ -142,9 +141,7 @@ package struct FireSubscriptions: Sendable {
             transitions = []
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
-            // An earlier version took another order. The task begins again, and queues know what it has told.
-            if version < Self.version { place = Place() }
-            for _ in 0..<(version == 1 ? 0 : try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
+            for _ in 0..<(try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
             throw task.malformed
         }

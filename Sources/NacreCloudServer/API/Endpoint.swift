@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudServerWire
+import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 

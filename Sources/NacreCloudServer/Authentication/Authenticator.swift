@@ -317,7 +317,7 @@ package final class Authenticator: Sendable {
         return known?.apiToken == apiToken ? known?.token : nil
     }
 
-    /// The session of a token. Its user record is created if the session is older than user records.
+    /// The session of a token. Its user record is created if a crash left it out.
     private func admitted(_ token: WebAuthToken) async throws -> SessionEntry? {
         guard let session = try await cloud.registry.session(token.session, of: token.account),
             let environment = DatabaseKey.Environment(rawValue: session.environment)

@@ -62,18 +62,12 @@ package struct TokenSealer: TokenSealing {
         return Base64.encode([UInt8(current.id.count)] + current.id + sealed)
     }
 
-    /// Opens a token; nil for anything that `seal` did not make for this purpose and binding. An account token opens in
-    /// the older form too: a device keeps it for years.
+    /// Opens a token; nil for anything that `seal` did not make for this purpose and binding.
     func open(_ text: String, for purpose: Purpose, binding: String = "") -> [UInt8]? {
-        guard text.utf8.count <= Self.textBytesMax else { return nil }
-        if let bytes = Base64.decode(text), let length = bytes.first, bytes.count > Int(length) {
-            return open(bytes[(1 + Int(length))...], under: bytes[1..<1 + Int(length)], for: purpose, binding)
-        }
-        return purpose == .account ? openOlder(text, for: purpose, binding) : nil
-    }
-
-    private func open(_ sealed: ArraySlice<UInt8>, under id: some Sequence<UInt8>, for purpose: Purpose, _ binding: String) -> [UInt8]? {
-        try? keys[Array(id)]?.open(Array(sealed), associated: Self.associated(purpose, binding))
+        guard text.utf8.count <= Self.textBytesMax, let bytes = Base64.decode(text), let length = bytes.first, bytes.count > Int(length)
+        else { return nil }
+        let (id, sealed) = (bytes[1..<1 + Int(length)], bytes[(1 + Int(length))...])
+        return try? keys[Array(id)]?.open(Array(sealed), associated: Self.associated(purpose, binding))
     }
 
     private static func associated(_ purpose: Purpose, _ binding: String) -> [UInt8] {
@@ -87,15 +81,4 @@ package struct TokenSealer: TokenSealing {
     package func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String { try seal(bytes, for: Purpose(kind)) }
     package func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? { open(text, for: Purpose(kind)) }
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
-    package func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
-}
-
-// MARK: - The older text
-
-extension TokenSealer {
-    /// Opens a token of earlier versions: the key's ID, a point, and base64 for URLs. Tokens of today have no point.
-    private func openOlder(_ text: String, for purpose: Purpose, _ binding: String) -> [UInt8]? {
-        guard let point = text.firstIndex(of: "."), let sealed = Base64URL.decode(text[text.index(after: point)...]) else { return nil }
-        return open(sealed[...], under: text[..<point].utf8, for: purpose, binding)
-    }
 }

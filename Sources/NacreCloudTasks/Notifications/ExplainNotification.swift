@@ -182,9 +182,7 @@ private struct Explaining {
             let rows = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now)
             let kept = try rows.flatMap { try PushLog.lines(of: $0) }
             let waiting = try transaction.queueRows(of: row.key.key, in: devices).living(at: now).map { try QueuedNotification($0) }
-            // An earlier version has logged `queued` for notifications that still wait.
-            let said = Set(kept.lazy.filter { $0.event == .queued }.map(\.number))
-            let all = kept + waiting.filter { !said.contains($0.number) }.map { $0.line(.queued, at: $0.queued) }
+            let all = kept + waiting.map { $0.line(.queued, at: $0.queued) }
             let own = all.filter {
                 $0.subscriptionID == question.subscriptionID && ($0.recordName.isEmpty || $0.recordName == question.recordName)
             }

@@ -86,8 +86,7 @@ package struct NotifiedDevice: Hashable, Sendable {
     init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
-            let version = try reader.byte()
-            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
             deviceID = try reader.string()
             clientID = try reader.string()
             credential = try reader.credential()
@@ -101,17 +100,14 @@ package struct NotifiedDevice: Hashable, Sendable {
             for _ in 0..<(try reader.count()) {
                 if let scope = DatabaseKey.Scope(rawValue: try reader.string()) { scopes.insert(scope) }
             }
-            guard version > 1 else { return }
             logged = try reader.signed()
             if try reader.byte() == 1 {
                 address = try reader.pushAddress()
                 addressSince = Timestamp(secondsSince2001: try reader.double())
             }
-            guard version > 2 else { return }
             run = try reader.signed()
             let first = try reader.signed()
             passedOver = first..<max(first, try reader.signed())
-            guard version > 3 else { return }
             for _ in 0..<(try reader.count()) {
                 if let scope = DatabaseKey.Scope(rawValue: try reader.string()) { absorbing.insert(scope) }
             }

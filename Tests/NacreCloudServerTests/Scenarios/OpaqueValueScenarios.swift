@@ -1,6 +1,6 @@
-/// Tokens and markers: opaque, valid base64 for every decoder, and expired if they are of an earlier version.
+/// Tokens and markers: opaque, and valid base64 for every decoder.
 extension Scenario {
-    static let opaqueValues: [Scenario] = everyEndpoint + older
+    static let opaqueValues: [Scenario] = everyEndpoint + texts
 
     private static func current(_ step: Step) -> Step { step.query(["getCurrentSyncToken": "true"]) }
     private static func notes(_ more: String) -> String {
@@ -43,46 +43,9 @@ extension Scenario {
             ])
     ]
 
-    private static let expired = "change token expired"
-
-    private static let older: [Scenario] = [
-        Scenario(
-            "a token of an earlier version is expired, wherever it is sent",
-            steps: makeNotes + [
-                .post("private/changes/database", .ada).gives().keeps("database", "syncToken"),
-                .post("private/changes/zone", .ada, Body.feed("Work")).gives().keeps("zone", "zones[0].syncToken"), .keepOlderText("database"),
-                .keepOlderText("zone"),
-                .post("private/changes/database", .ada, #"{"syncToken":"<<older.database>>"}"#).lacks("zones").refuses(400, "BAD_REQUEST", expired),
-                .post("private/zones/changes", .ada, #"{"metaSyncToken":"<<older.database>>"}"#).lacks("zones").refuses(400, "BAD_REQUEST", expired),
-                .post("private/changes/zone", .ada, Body.feed("Work", token: "<<older.zone>>")).lacks("Unknown", "INTERNAL")
-                    .gives(
-                        200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].reason": .equals(.string(expired)), "zones[0].records": .absent]),
-                .post("private/records/changes", .ada, #"{"syncToken":"<<older.zone>>",\#(Body.inWork)}"#).refuses(400, "BAD_REQUEST", expired),
-                .post(
-                    "private/changes/zone", .device("ada"),
-                    #"{"zones":[{"zoneID":{"zoneName":"Work"},"syncToken":"<<older.zone>>"}],\#(Body.details)}"#
-                ).detailed.gives(200, ["zones[0].nacre.code": 21]),
-                .post("private/changes/zone", .ada, Body.feed("Work", token: "<<zone>>")).gives(200, ["zones[0].records": .count(0)]),
-                .post("private/changes/zone", .ada, Body.feed("Work", token: "1.AAAA"))
-                    .gives(200, ["zones[0].reason": "Unknown sync continuation type"]),
-            ]),
-        Scenario(
-            "a marker of an earlier version is none",
-            steps: makeNotes + [
-                .post("private/records/query", .ada, notes).gives().keeps("marker", "continuationMarker"), .keepOlderText("marker"),
-                .post("private/records/query", .ada, notes(#""resultsLimit":1,"continuationMarker":"<<older.marker>>""#)).lacks("records")
-                    .refuses(400, "BAD_REQUEST", "Unknown sync continuation type"),
-                .post("private/records/query", .ada, notes(#""resultsLimit":1,"continuationMarker":"<<marker>>""#)).gives(
-                    200, ["records": .count(1)]),
-            ]),
-        Scenario(
-            "a web auth token of an earlier version asks for a new sign-in, and an account token stays good", .keepOlderText("ada"),
-            .keepOlderText("ada.device"),
-            .get("private/zones/list", .world).query(["ckWebAuthToken": "<<older.ada>>"]).lacks("zones")
-                .gives(421, ["serverErrorCode": "AUTHENTICATION_REQUIRED", "redirectURL": .some]),
-            .get("private/zones/list", .nobody).header("Authorization", "Bearer <<older.ada.device>>").gives(200, ["zones": .count(1)])),
+    private static let texts: [Scenario] = [
         Scenario(
             "a web auth token may be escaped in the query, or not", .get("private/zones/list", .ada).gives(),
-            .get("private/zones/list", .world).query(["ckWebAuthToken": "<<ada.escaped>>"]).gives(200, ["zones": .count(1)])),
+            .get("private/zones/list", .world).query(["ckWebAuthToken": "<<ada.escaped>>"]).gives(200, ["zones": .count(1)]))
     ]
 }

@@ -65,8 +65,6 @@ enum Step: Sendable {
     /// An administrator gives `ada` or `bob` a role, or revokes it.
     case assign(String, to: String)
     case revoke(String, from: String)
-    /// Keeps a sealed value in the text form of earlier versions, under the name `older.` and its own.
-    case keepOlderText(String)
 }
 
 /// A request and the expected parts of its answer. `<<name>>` in any text stands for a token of the fixture or a
