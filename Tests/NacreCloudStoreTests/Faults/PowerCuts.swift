@@ -87,7 +87,8 @@ import Testing
             })
         var options = FaultScript.packingOptions(disk.name)
         options.pagesInLog = .max
-        let store = try await SQLiteStore.open(folder: try TemporaryFolder(on: .memory).path, options: options)
+        let folder = try TemporaryFolder(on: .memory)
+        let store = try await SQLiteStore.open(folder: folder.path, options: options)
         try await FaultScript.run(1, on: store)
         let before = syncs.withLock { $0 }
         for number in 2...4 as ClosedRange<UInt8> { try await Self.runAgain(number, on: store) }

@@ -35,13 +35,21 @@ struct SyncEngineOrderTests {
         var logs: Set<[String]> = []
         for _ in 0..<3 {
             try await SyncDevice.pair { a, b, _ in
-                for name in ["one", "two", "three"] { a.write(name, "bread") }
+                // The engine tells several changes at once. Each call waits until the one before is told, because
+                // otherwise the speed of the test's task decides which changes are told together.
+                for name in ["one", "two", "three"] {
+                    a.write(name, "bread")
+                    await a.told()
+                }
                 a.engine.state.remove(pendingRecordZoneChanges: [.saveRecord(a.app.recordID("two"))])
+                await a.told()
                 await a.send()
                 b.write("four", "wine")
+                await b.told()
                 await b.fetch()
                 await b.send()
                 await a.fetch()
+                for device in [a, b] { await device.told() }
                 logs.insert(a.app.log + b.app.log)
             }
         }
@@ -328,7 +336,7 @@ struct SyncEngineOrderTests {
             #expect(await b.fetch() == nil)
             b.delete("old")
             #expect(await b.send() == nil)
-            // It begins here, with a zone that has forgotten nothing yet: earlier deletions are not reported.
+            // The device begins here, with a zone that has forgotten nothing yet: earlier deletions are not reported.
             let c = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
             for name in ["one", "two", "three"] { c.write(name, "wine") }
             #expect(await c.send() == nil)
