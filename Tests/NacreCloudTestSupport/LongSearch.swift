@@ -11,7 +11,13 @@ package enum LongSearch {
     ///   - part: The number in `make test`.
     ///   - whole: The number in a whole search.
     package static func rounds(_ name: String, part: Int, whole: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? (isWhole ? whole : part)
+        rounds(name, isWhole ? whole : part)
+    }
+
+    /// Returns the number of rounds, steps or operations of a random test that is as long in `make test` as in a whole
+    /// search, unless the environment variable `name` sets another number.
+    package static func rounds(_ name: String, _ number: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? number
     }
 
     /// Returns numbers of calls from 1 to `last`: all in a whole search, otherwise every `step`-th from a start that

@@ -10,11 +10,11 @@ import Testing
 /// records, invites and removes; the others accept, leave and write. An oracle that climbs from each record to its
 /// root checks each answer, and each follower's copy.
 @Suite(.timeLimit(.minutes(10))) struct RecordShareHistoryTests {
-    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 800, whole: 800)
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 800)
 
     @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the shares of records say`(engine: Engine) async throws {
         var run = try await ForestRun(engine)
-        // It goes on until it has met everything.
+        // The history goes on until it has met everything.
         func isVaried() -> Bool {
             run.allowed > Self.steps / 20 && run.refused > Self.steps / 20 && run.heard > Self.steps / 40
         }

@@ -12,11 +12,12 @@ import Testing
 /// request access and leave; all write. An oracle that recomputes permissions from lists checks each answer, and each
 /// follower's copy.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
-    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 1500, whole: 1500)
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 1500)
 
     @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)
-        // It goes on until it has met everything: a run in which the guests never or always take part finds nothing.
+        // The history goes on until it has met everything: a run in which the guests never or always take part finds
+        // nothing.
         func isVaried() -> Bool {
             let rare = [run.claimed, run.late, run.asked, run.joined]
             return run.allowed > Self.steps / 20 && run.refused > Self.steps / 20 && rare.allSatisfy { $0 > 0 }
