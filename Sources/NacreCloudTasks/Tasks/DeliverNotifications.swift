@@ -182,7 +182,7 @@ extension Cloud {
         }
         guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
         let places = try await CredentialPlaces(of: [device.credential], in: registry)
-        let database = try await registry.databaseID(Registry.Part.account(account).key)
+        guard let database = places.accounts[account] else { return nil }
         return try await store.read { transaction in
             guard try transaction.isGood(device.credential, places, at: now) else { return nil }
             // Notifications for an account that is not available wait for the first one after it is available again.
