@@ -294,6 +294,32 @@ import Testing
         #expect(try #require(new.fields["b"]?.tokens?.id) >= before.nextIndex)
     }
 
+    @Test func `an import keeps what no text says: indexes of two fields, those that are refused, and kinds of subscriptions`() throws {
+        let text = "RECORD TYPE Note (a STRING QUERYABLE, b INT64 SORTABLE, c INT64 SORTABLE);"
+        var before = try imported(text, over: Schema())
+        before.make(try #require(FieldPair(type: "Note", named: "a+c")))
+        before.types["Note"]?.refusedPairs = ["a+b"]
+        before.types["Note"]?.subscribed = ["create"]
+        let after = try #require(try imported("\(text) RECORD TYPE Album (c STRING);", over: before, hasRecords: true).types["Note"])
+        #expect(after.pairs.map(\.name) == ["a+c"] && after.refusedPairs == ["a+b"] && after.subscribed == ["create"])
+        #expect(!after.allowsPair("a", "b"))
+    }
+
+    @Test func `users without records of an app hold no schema, however many they are`() async throws {
+        let test = try await TestCloud(.memory)
+        let registry = test.cloud.registry
+        _ = try await registry.createContainer(TestCloud.container)
+        for number in 0...Limits.resultsPerPage { try await test.cloud.admit("_u\(number)", to: TestCloud.container, .development) }
+        let users = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>);"
+        _ = try await registry.importSchema("\(users) RECORD TYPE Note (a STRING);", to: TestCloud.container, isDryRun: false)
+        let done = try await registry.importSchema(users, to: TestCloud.container, isDryRun: false)
+        #expect(done.differences.contains { $0.recordType == "Note" && $0.after == nil })
+        #expect(try await registry.schema(of: TestCloud.container, .development).types["Note"] == nil)
+        _ = try await registry.undoSchemaChange(of: TestCloud.container, isDryRun: false)
+        _ = try await registry.undoSchemaChange(of: TestCloud.container, isDryRun: false)
+        #expect(try await registry.schema(of: TestCloud.container, .development).types["Note"] == nil, "taken back twice")
+    }
+
     @Test func `what production has is not taken away, and what records may use neither`() throws {
         let before = try schema("RECORD TYPE Note (a STRING, b STRING); RECORD TYPE Album (c STRING);")
         let production = try schema("RECORD TYPE Note (a STRING);")

@@ -88,7 +88,7 @@ import Testing
         let kept = try #require(try await schema(ann).types["Note"]?.fields["shelf"]?.values)
         #expect(try await rows(ann) == [kept.index: 1000], "the rows of the others are gone, and none of its own")
         #expect(try await names(Self.byShelf, ann) == wanted)
-        // It is removed too, after a month without a query.
+        // The last index is removed too, after a month without a query.
         test.clock.move(bySeconds: Self.month)
         try await work(test)
         #expect(try await made(ann) == [])
@@ -144,6 +144,19 @@ import Testing
         test.clock.move(bySeconds: Self.month)
         try await work(test)
         #expect(try await made(ann) == ["rank.values"])
+    }
+
+    @Test func `an index without a noted time has a month from now, as the next look says`() {
+        let now = Timestamp(secondsSince2001: 1000)
+        let index = IndexDefinition(id: 1, state: .usable)
+        var schema = Schema(
+            version: 1, types: ["Note": RecordTypeDefinition(name: "Note", fields: ["a": FieldDefinition(type: .string, values: index)])])
+        #expect(schema.unusedAtTheEarliest(from: now) == now + Self.month)
+        schema.dropUnused(by: [], of: TestCloud.container, at: now)
+        #expect(schema.indexes == [index.index])
+        schema.note(madeAt: now)
+        schema.dropUnused(by: [], of: TestCloud.container, at: now + Self.month)
+        #expect(schema.indexes.isEmpty)
     }
 
     @Test func `production keeps its indexes, whatever nobody asks`() async throws {

@@ -41,7 +41,7 @@ extension Schemas {
         let queries = try await recordedQueries(of: container, .development)
         return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .import, author: author)) { schema, transaction in
             var next = schema
-            try next.become(wanted, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
+            try next.become(wanted, production: production, hasRecords: try transaction.hasRecords(of: container, .development, lookingAt: .max))
             let done = SchemaImport(
                 differences: schema.differences(to: next), broken: queries.broken(by: next, after: schema, of: container))
             if !isDryRun { schema = next }
@@ -103,6 +103,7 @@ extension Schema {
             definition.fields[name] = next
         }
         definition.pairs = known?.pairs ?? []
+        definition.refusedPairs = known?.refusedPairs ?? []
         definition.subscribed = known?.subscribed ?? []
         // A type that every schema has needs no entry.
         if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }

@@ -162,8 +162,7 @@ package struct IndexDefinition: Hashable, Sendable, Codable {
     package var state: State
     /// Whether a walk wrote its rows for older records: a zone without that walk may lack some. nil means false.
     package var isBuilt: Bool?
-    /// The time at which it was requested, in seconds since 2001. nil: an older version of the server made it, and its
-    /// schema has not changed since.
+    /// The time at which it was requested, in seconds since 2001; nil until its schema is written.
     package var made: Double?
     /// The query that needed it, in words. nil: no query did, or its text was too long to be kept.
     package var query: String?

@@ -59,13 +59,16 @@ extension ReadTransaction {
         return schema
     }
 
-    /// Whether an app saved anything in a container's environment. With more than `Limits.resultsPerPage` zones and
-    /// databases it answers true without looking at the rest. Callers may then build in vain, or refuse an import.
-    package func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
-        var zonesLeft = Limits.resultsPerPage
+    /// Whether an app saved anything in a container's environment.
+    /// - Parameter most: the most zones and databases to look at. If there are as many, it returns true without looking
+    ///   at the rest, and its caller may build indexes in vain.
+    func hasRecords(
+        of container: String, _ environment: DatabaseKey.Environment, lookingAt most: Int = Limits.resultsPerPage
+    ) throws -> Bool {
+        var zonesLeft = most
         var last: DatabaseID?
         while let database = try databases(of: container, environment, after: last, limit: 1).first {
-            for zone in try zones(in: database.id, after: nil, limit: zonesLeft) {
+            for zone in try zones(in: database.id, after: nil, limit: min(zonesLeft, Limits.zonesPerDatabase + 1)) {
                 zonesLeft -= 1
                 guard let first = try records(in: zone.address, after: nil, limit: 1).first else { continue }
                 // Users have records before there is any type.

@@ -135,7 +135,7 @@ extension Schemas {
             }
             guard let differences = change.differences else { throw ServerError.changeTooLong(change) }
             let next = try schema.undone(
-                differences, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
+                differences, production: production, hasRecords: try transaction.hasRecords(of: container, .development, lookingAt: .max))
             let undo = SchemaUndo(number: change.number, kind: change.kind, differences: schema.differences(to: next))
             if !isDryRun { schema = next }
             return undo

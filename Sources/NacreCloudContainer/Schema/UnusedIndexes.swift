@@ -4,21 +4,20 @@ package import NacreCloudWire
 /// Removal of indexes that no query uses. See `docs/decisions/queries-indexes.md`.
 extension Schema {
     /// Removes the indexes that are at least a month old (`Limits.recordedQuerySeconds`), not pinned, and of no use to
-    /// a recorded query. An index without a noted time counts as old enough.
+    /// a recorded query. An index without a noted time counts as made now.
     ///
     /// On this server: in development alone. If as many queries are recorded as are kept, others may be missing, and
     /// nothing is removed.
     mutating func dropUnused(by queries: [RecordedQuery], of container: String, at now: Timestamp) {
         guard queries.count < Limits.recordedQueriesKept else { return }
         let used = queries.reduce(into: Set<IndexID>()) { $0.formUnion(indexes(for: $1, of: container)) }
-        let unused = unpinned.filter { ($0.end ?? now) <= now && !used.contains($0.index) }
+        let unused = unpinned.filter { $0.end(from: now) <= now && !used.contains($0.index) }
         change(Set(unused.map(\.index))) { $0 = nil }
     }
 
     /// Returns the earliest time at which one of its indexes may be removed; nil: never.
-    /// - Parameter now: the start of the month for an index without a noted time.
     func unusedAtTheEarliest(from now: Timestamp) -> Timestamp? {
-        unpinned.map { $0.end ?? now + Limits.recordedQuerySeconds }.min()
+        unpinned.map { $0.end(from: now) }.min()
     }
 
     /// Returns the made indexes that a recorded query can use.
@@ -39,6 +38,9 @@ extension Schema {
 }
 
 extension IndexDefinition {
-    /// The time until which it stays without queries; nil: it was not noted when it was made.
-    fileprivate var end: Timestamp? { made.map { Timestamp(secondsSince2001: $0) + Limits.recordedQuerySeconds } }
+    /// Returns the time until which it stays without queries.
+    /// - Parameter now: the start of the month for an index without a noted time.
+    fileprivate func end(from now: Timestamp) -> Timestamp {
+        (made.map(Timestamp.init(secondsSince2001:)) ?? now) + Limits.recordedQuerySeconds
+    }
 }
