@@ -34,7 +34,7 @@ actor EngineApp: CKSyncEngineDelegate {
         switch event {
         case .sentRecordZoneChanges(let sent): saved += sent.savedRecords.count
         case .fetchedRecordZoneChanges(let changes):
-            // As an app would: one value of each record is read.
+            // One value of each record is read, as by an app.
             for modification in changes.modifications where modification.record["title"] as? String != nil { fetched += 1 }
         default: break
         }

@@ -72,7 +72,7 @@ struct NacreFrameworkCost {
         while true {
             let page = try await database.recordZoneChanges(inZoneWith: zone, since: token, desiredKeys: nil, resultsLimit: recordsPerPage)
             for (_, result) in page.modificationResultsByID {
-                // As an app would: one value of each record is read.
+                // One value of each record is read, as by an app.
                 if try result.get().record["title"] as? String != nil { fetched += 1 }
             }
             token = page.changeToken

@@ -22,7 +22,7 @@ final class Sync: @unchecked Sendable {
         configuration.previousServerChangeToken = since
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone], configurationsByRecordZoneID: [zone: configuration])
         operation.recordWasChangedBlock = { [self] _, result in
-            // As an app would: one value of each record is read.
+            // One value of each record is read, as by an app.
             if case .success(let record) = result, record["title"] as? String != nil { records += 1 }
         }
         operation.recordZoneFetchResultBlock = { [self] _, result in token = try? result.get().serverChangeToken }

@@ -30,7 +30,7 @@ struct Waiting {
         let asked = requests
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<count { group.addTask { _ = try? await client.send(asked[number % asked.count]) } }
-            // By then all requests have been sent and are idle.
+            // All requests have been sent by then and are idle.
             try? await Task.sleep(for: .seconds(3))
             let before = usage()
             try? await Task.sleep(for: .seconds(seconds))

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-// By default OpenSSL frees what it has at exit(), while other threads of the process still use it: an app that ends in the middle of a transfer would crash.
+// OpenSSL by default frees what it has at exit(), while other threads of the process still use it: an app that ends in the middle of a transfer would crash.
 // The first call decides, so it comes before that of libcurl. Weak, so that no OpenSSL need be linked.
 #ifdef __linux__
 #define NO_CLEANUP_AT_EXIT 0x00080000ULL // OPENSSL_INIT_NO_ATEXIT, openssl/crypto.h

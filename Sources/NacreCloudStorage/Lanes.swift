@@ -1,8 +1,8 @@
 /// A waiting room in front of a bounded number of places, with one lane for each kind of work. Long work never has all
 /// places, one asker has at most a part of them, and lanes take turns.
 ///
-/// It gives out tickets, and its user keeps the work that each stands for. This makes it one type: as generic code it
-/// would run unspecialized in other modules. It is a value without a lock: its user locks it.
+/// The room gives out tickets, and its user keeps the work that each stands for. This makes it one type: as generic
+/// code it would run unspecialized in other modules. It is a value without a lock: its user locks it.
 ///
 /// ```
 /// guard let ticket = lanes.add(turn) else { throw refused }

@@ -181,8 +181,8 @@ package protocol WriteTransaction: ReadTransaction {
     /// run, the end of that run is kept for `ends`. The same holds for the database's feed, when a plan places zones in
     /// it.
     ///
-    /// It also finds the logged operation of that ID and the entries of these keys (of any database). Every change
-    /// needs them here, and one call saves a round trip.
+    /// The call also finds the logged operation of that ID and the entries of these keys (of any database). Every
+    /// change needs them here, and one call saves a round trip.
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
 
     /// Writes everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it

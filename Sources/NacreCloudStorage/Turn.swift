@@ -1,5 +1,5 @@
 /// The asker of a request to the store, and the size of the request. An engine uses it to order the waiting requests.
-/// It travels with the task (`current`), because each request is one. A task without it is the server itself.
+/// A turn travels with the task (`current`), because each request is one. A task without it is the server itself.
 package struct Turn: Hashable, Sendable {
     /// The kinds of reads. The reads of one lane take about the same time.
     package enum Lane: Int, Hashable, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 import CNacreCurl
 
 /// The functions that libcurl calls on the loop's thread while it carries a transfer. The transfer is their context.
-/// They throw no Swift error.
+/// The functions throw no Swift error.
 enum TransferCallbacks {
     static var table: nacre_curl_callbacks {
         nacre_curl_callbacks(

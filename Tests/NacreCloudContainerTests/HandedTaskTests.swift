@@ -307,7 +307,7 @@ import Testing
     {
         let scene = try await Scene(try await engine.makeStore())
         try await scene.save("a")
-        // It is late, and still has its lease.
+        // The worker is late, and still has its lease.
         scene.scene.test.clock.move(bySeconds: Limits.taskLeaseSeconds - 1)
         #expect(try await scene.scene.cloud.runDueTasks().counts == (1, 0))
         try await scene.save("b")
@@ -322,7 +322,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let cloud = scene.scene.cloud
-        // As many as it remembers, less two, of another lane, and none of a database that has more.
+        // The memory gets as many as it holds, less two, of another lane, and none of a database that has more.
         _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade, in: 100 + Int64($0)) })
         for name in ["a", "b", "c", "d"] {
             try await scene.save(name)

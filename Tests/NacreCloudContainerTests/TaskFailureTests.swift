@@ -52,7 +52,7 @@ import Testing
         try await ann.makeZone("Z")
         try await ann.modify((0..<300).map { .create("r\($0)") }, zone: "Z")
         try await ann.deleteZone("Z")
-        // It dies in the middle of the first chunk: the lease is stored, and nothing after it.
+        // The worker dies in the middle of the first chunk: the lease is stored, and nothing after it.
         let dying = InterruptedStore(store)
         dying.interrupt { number in if number > 1 { throw StoreError(.unavailable, "The process is gone") } }
         _ = try? await TestCloud(dying).cloud.runDueTasks()

@@ -71,7 +71,7 @@ import Testing
         var buckets = TokenBuckets<Int>(most: 4)
         for owner in 0..<4 { buckets.take(owner < 2 ? 150 : 20, from: owner, at: at(0)) { _ in Self.rate } }
         #expect((0..<4).map { buckets.pause(of: $0, Self.rate, at: at(0)) } == [5, 5, nil, nil])
-        // By now owners with little debt have all of it back.
+        // Owners with little debt have all of it back by now.
         buckets.take(150, from: 4, at: at(3)) { _ in Self.rate }
         #expect((0..<5).map { buckets.pause(of: $0, Self.rate, at: at(3)) } == [2, 2, nil, nil, 5])
         for owner in 5..<20 { buckets.take(150, from: owner, at: at(3)) { _ in Self.rate } }

@@ -42,7 +42,7 @@ package final class FailingStore: LayeredStore {
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
         try await below.write { [countdown] transaction in
-            // As in every engine, a failed transaction stays failed, even if its body ignores the error.
+            // A failed transaction stays failed, even if its body ignores the error, as in every engine.
             var hasFailed = false
             let call = {
                 if hasFailed { throw Self.failure }

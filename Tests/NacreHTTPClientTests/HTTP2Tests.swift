@@ -16,7 +16,7 @@ struct HTTP2Tests {
 
     /// Starts a server that echoes bodies, and serves the files of the authority's folder.
     private func server(_ files: (certificate: String, key: String)? = nil) throws -> ServerProcess {
-        // It does not print its port, so it gets one that was free a moment ago.
+        // The server does not print its port, so it gets one that was free a moment ago.
         let listener = try LoopbackSocket.listener(backlog: 1)
         let port = LoopbackSocket.port(of: listener)
         close(listener)
@@ -116,8 +116,8 @@ struct StaleHTTP2Tests {
         #expect(try await first.head.version == "2")
         async let second = client.failure(.init("POST", url, body: .bytes(Array("the second body".utf8))))
         await server.prints("the second body")
-        // It closes the connection in order, then its port, and ends. A retry finds no listener, or is cut off before
-        // it has a connection.
+        // The server closes the connection in order, then its port, and ends. A retry finds no listener, or is cut off
+        // before it has a connection.
         server.endInput()
         let failure = await second
         let causes: [HTTPClient.Failure.Cause] = [.cannotConnect, .tls(.handshake)]

@@ -157,7 +157,7 @@ struct TimeoutTests {
             connection.write([UInt8](repeating: 7, count: 4_000_000))
         }
         let stream = try await client.open(.init("GET", peer.url, idleTimeout: .seconds(5)))
-        // It pauses once its buffer is full, which its next check of the clock shows.
+        // The transfer pauses once its buffer is full, which its next check of the clock shows.
         var count = 0
         for try await bytes in stream {
             count += bytes.count
@@ -197,7 +197,7 @@ final class SilentListener {
         var sockets = [listener]
         for _ in 0..<4 {
             let filler = try LoopbackSocket.make(isBlocking: false)
-            // It reports that it is in progress.
+            // The call reports that the connection is in progress.
             try? LoopbackSocket.connect(filler, port)
             sockets.append(filler)
         }

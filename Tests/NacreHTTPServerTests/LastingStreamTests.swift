@@ -12,7 +12,7 @@ import Testing
     private static func lasting(_ body: @escaping @Sendable (HTTPStreamWriter) async throws -> Void) -> Router {
         routing { router in
             router.get("/events") { _, _ in
-                // As in a handler that reads from a store, the answer comes after the head was processed.
+                // The answer comes after the head was processed, as in a handler that reads from a store.
                 await Task.detached {}.value
                 var response = HTTPResponse(.ok, headers: ["Content-Type": "text/event-stream"], body: .stream(body))
                 response.isLasting = true

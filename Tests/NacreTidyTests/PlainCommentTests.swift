@@ -1,12 +1,17 @@
 import Testing
 
 struct PlainCommentTests {
-    @Test(arguments: ["/// Of two changes the later wins.", "/// What waits.", "    /// By name.", "/// So.\n/// More."])
-    func `a comment that begins with an empty word is found`(text: String) {
+    @Test(arguments: [
+        "/// Of two changes the later wins.", "/// What waits.", "    /// By name.", "/// So.\n/// More.", "/// A change.\n///\n/// It waits.",
+    ])
+    func `a comment with a paragraph that begins with an empty word is found`(text: String) {
         #expect(PlainComments.emptyOnes(in: SwiftText(text + "\nlet a = 1\n")).count == 1)
     }
 
-    @Test(arguments: ["/// The later of two changes wins.", "/// A change\n/// of what waits.", "// Of code.", "let a = \"/// Of\"", "/// Offers."])
+    @Test(arguments: [
+        "/// The later of two changes wins.", "/// A change\n/// of what waits.", "/// A change.\n///\n/// The other.\n/// It waits.", "// Of code.",
+        "let a = \"/// Of\"", "/// Offers.",
+    ])
     func `others are not`(text: String) {
         #expect(PlainComments.emptyOnes(in: SwiftText(text + "\n")) == [])
     }
@@ -17,7 +22,7 @@ struct PlainCommentTests {
         #expect(PlainComments.longLines(in: text + "a", path: "A.swift").map(\.line) == [1])
     }
 
-    @Test func `no comment of the house begins with an empty word`() throws {
+    @Test func `no paragraph of a comment of the house begins with an empty word`() throws {
         report(try SourceTree.swift.get().filter { !$0.isGenerated }.flatMap(PlainComments.emptyOnes))
     }
 

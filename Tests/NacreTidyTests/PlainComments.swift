@@ -7,10 +7,11 @@ enum PlainComments {
     /// The longest line of a comment, its indentation included.
     static let columnsMax = 120
 
-    /// Doc comments that begin with an empty word.
+    /// Paragraphs of doc comments that begin with an empty word.
     static func emptyOnes(in text: SwiftText) -> [Finding] {
         let doc = text.comments.filter { $0.text.hasPrefix("///") }
-        let lines = Set(doc.map(\.line))
+        // A line without words ends a paragraph.
+        let lines = Set(doc.filter { $0.text.contains { !"/ ".contains($0) } }.map(\.line))
         return doc.compactMap { comment in
             guard !lines.contains(comment.line - 1) else { return nil }
             let first = String(comment.text.drop { "/ ".contains($0) }.prefix { $0.isLetter })

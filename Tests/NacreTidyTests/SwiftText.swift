@@ -1,8 +1,8 @@
 /// A Swift file cut into what the compiler reads (`tokens`) and what people read (`comments`); the text of string
 /// literals is neither.
 ///
-/// It knows comments, nested ones too, and every form of string literal; code inside an interpolation counts as code.
-/// It does not know regular expression literals: a quote inside one hides the rest of its line.
+/// The text knows comments, nested ones too, and every form of string literal; code inside an interpolation counts as
+/// code. It does not know regular expression literals: a quote inside one hides the rest of its line.
 struct SwiftText: Sendable {
     struct Token: Equatable, Sendable {
         /// A word (identifier, keyword or number, with its backticks if it has them) or a single sign.

@@ -16,7 +16,7 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5), .enableExperimentalFeature("StrictConcurrency")]),
         .executableTarget(name: "Swift6App", dependencies: dependencies, swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
         .target(name: "Swift6Model", dependencies: dependencies),
-        // As `--static-swift-stdlib` links: this leaves out parts of Foundation that no code names.
+        // The app is linked as by `--static-swift-stdlib`, which leaves out parts of Foundation that no code names.
         .executableTarget(
             name: "StaticApp", dependencies: dependencies, swiftSettings: [.unsafeFlags(["-static-stdlib"])],
             linkerSettings: [.unsafeFlags(["-static-stdlib"])]),

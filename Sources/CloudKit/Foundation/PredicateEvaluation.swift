@@ -4,8 +4,8 @@ import NacreCloudWire
 
 /// Evaluates a predicate from a format for an object of this process, for `evaluate(with:)`.
 ///
-/// It takes records, their IDs and references, dictionaries, and record values. It throws if it cannot evaluate; it
-/// never guesses.
+/// The evaluation takes records, their IDs and references, dictionaries, and record values. It throws if it cannot
+/// evaluate; it never guesses.
 struct PredicateEvaluation {
     let object: Any?
     let now: Timestamp

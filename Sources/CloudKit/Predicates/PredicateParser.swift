@@ -2,7 +2,8 @@ import NacreCloudWire
 
 /// Parses a predicate format, the grammar of `NSPredicate(format:)`. It takes any text and arguments, and never traps.
 ///
-/// It also parses what CloudKit does not support (OR, LIKE, arithmetic and so on), so that the translation can name it.
+/// The parser also takes forms that CloudKit does not support (OR, LIKE, arithmetic and so on), so that the translation
+/// can name it.
 struct PredicateParser {
     private let bytes: [UInt8]
     private let tokens: [PredicateToken]

@@ -8,9 +8,9 @@ extension CKQueryOperation {
 
 /// The position behind a query's page, where a new operation can continue.
 ///
-/// It contains the query and the zone, so an operation with a cursor needs neither. A record that matches throughout
-/// and keeps its sort keys comes exactly once, whatever changes between the pages. Written `CKQueryOperation.Cursor`.
-/// Apple: iOS 8.
+/// A cursor contains the query and the zone, so an operation with a cursor needs neither. A record that matches
+/// throughout and keeps its sort keys comes exactly once, whatever changes between the pages. Written
+/// `CKQueryOperation.Cursor`. Apple: iOS 8.
 open class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: its one property is a `let` of a value type.
 

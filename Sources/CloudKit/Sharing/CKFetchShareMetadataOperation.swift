@@ -4,8 +4,8 @@ import NacreCloudWire
 /// Fetches the current user's metadata of shares by their URLs.
 ///
 /// `unknownItem` does not distinguish an unknown share from one that is not for the user; each URL has its own error.
-/// It is `participantMayNeedVerification` if the invitation is for an unverified address of the user's account. Apple:
-/// iOS 10.
+/// The error is `participantMayNeedVerification` if the invitation is for an unverified address of the user's account.
+/// Apple: iOS 10.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Sendable: see `CKOperation`; only the callback queue touches `results`.
 

@@ -4,10 +4,10 @@ import NacreCloudWire
 /// Asks the owners and administrators of shares to let the current user in, by the shares' URLs. Asking again changes
 /// nothing. Apple: iOS 26.
 ///
-/// They learn the name of the user's account and its verified e-mail address or phone number. A URL fails with
-/// `participantAlreadyInvited` if the user may take part without asking. It fails with `participantMayNeedVerification`
-/// if the account has no verified address or number. If the share takes no requests, it fails as if there were no
-/// share.
+/// The owners and administrators learn the name of the user's account and its verified e-mail address or phone number.
+/// A URL fails with `participantAlreadyInvited` if the user may take part without asking. It fails with
+/// `participantMayNeedVerification` if the account has no verified address or number. If the share takes no requests,
+/// it fails as if there were no share.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     // Sendable: see `CKOperation`; only the callback queue touches `results`.
 

@@ -4,8 +4,8 @@ import NacreLocks
 
 /// A user's request for notifications of changes in a database. The abstract base of the three kinds.
 ///
-/// It belongs to the user who saves it. All devices of the user are notified, except the one that made the change.
-/// Compares by identity. An invalid subscription fails when it is saved; nothing traps. Apple: iOS 8.
+/// A subscription belongs to the user who saves it. All devices of the user are notified, except the one that made the
+/// change. Compares by identity. An invalid subscription fails when it is saved; nothing traps. Apple: iOS 8.
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the constants are `let`s, and mutable state, here and in the subclasses, is in `Locked`.
 

@@ -3,7 +3,7 @@ enum Nearest {
     /// Returns the nearest candidate, with at most a slip for every three letters, or one that begins with `word`.
     static func match(_ word: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, distance: distance(word, $0)) }
-        // Of equally near candidates the first wins: they come in the order of the help.
+        // The first of equally near candidates wins: they come in the order of the help.
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
         if best.distance <= max(1, best.name.count / 3) { return best.name }
         return candidates.first { word.count >= 3 && $0.hasPrefix(word) }

@@ -30,8 +30,9 @@ extension Cloud {
     /// a small one if there are many writes. A record that passes all the time and keeps its position is met once,
     /// whatever else changes in between.
     ///
-    /// It has missing indexes made in the background: an index of one field if the page looked at many records without
-    /// it, and an index of two fields if it read many more records than it returned. The answer does not fail with it.
+    /// The query has missing indexes made in the background: an index of one field if the page looked at many records
+    /// without it, and an index of two fields if it read many more records than it returned. The answer does not fail
+    /// with it.
     /// - Returns: `waitsOn`: the database whose signal (`Cloud.committed`) tells that an index is ready. The page is
     ///   empty, because the query's order needs an index under construction. Until the index is there, the next page is
     ///   empty too, and costs little.

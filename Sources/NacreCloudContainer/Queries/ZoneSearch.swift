@@ -81,7 +81,8 @@ struct ZoneSearch {
     /// Once all matches of a filter are known by name, there are two ways. Few matches are collected. Otherwise the
     /// walk goes on among them, and reads no other records. See `docs/decisions/queries-cursors.md`.
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
-        // By distance a turn costs several calls: filters are probed farther at first, and the walk takes one turn.
+        // A turn in the order of distance costs several calls: filters are probed farther at first, and the walk takes
+        // one turn.
         let isByDistance = order.terms.first?.from != nil
         let ofWalk = isByDistance ? QueryReader.questionsLeast : order.terms.count
         let mayWalkAmong = !isByDistance && points.map { $0.spans.count == 1 } ?? true

@@ -62,9 +62,8 @@ extension ModifyBatch {
 
     /// Returns the records that would go and must not, each with the held record that makes it stay.
     ///
-    /// It works from held records outwards: a record that stays keeps the records that it holds and those that it goes
-    /// with. In a public database only those of its own creator: see
-    /// `docs/decisions/records-references.md`.
+    /// The search works from held records outwards: a record that stays keeps the records that it holds and those that
+    /// it goes with. In a public database only those of its own creator: see `docs/decisions/records-references.md`.
     private func spared() -> [String: String] {
         var reasons: [String: String] = [:]
         var queue = reach.heldOutside.union(heldByStaying).intersection(going).sorted()

@@ -132,7 +132,7 @@ struct CascadeWalk {
 
     /// Asks again for answers that were cut short, while the cascade may still fit. The others are left to a task.
     ///
-    /// It asks for the records of this level only: the holders of earlier ones are known.
+    /// The call asks for the records of this level only: the holders of earlier ones are known.
     private mutating func askWhole(
         _ level: [String], _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
     ) throws {

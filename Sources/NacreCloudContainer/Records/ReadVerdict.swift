@@ -11,7 +11,7 @@ package enum ReadVerdict: Equatable, Sendable {
 
 /// The rule that decides which records of a database a caller may read.
 ///
-/// It looks at a record's name, type and system fields alone. A query reads no other field for it.
+/// The rule looks at a record's name, type and system fields alone. A query reads no other field for it.
 package struct ReadRule: Sendable {
     /// - Parameter created: the creator of the record, and the time.
     package typealias Rule =

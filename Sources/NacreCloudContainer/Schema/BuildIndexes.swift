@@ -3,8 +3,8 @@ package import NacreCloudWire
 
 /// The task that writes the rows of new indexes for older records.
 ///
-/// It walks over all databases of the container in its environment, their zones and their records, in the order of
-/// their names. Each chunk is a transaction of its own. Concurrent saves write the rows of their own records, so the
+/// The task walks over all databases of the container in its environment, their zones and their records, in the order
+/// of their names. Each chunk is a transaction of its own. Concurrent saves write the rows of their own records, so the
 /// part behind the walk stays complete. Existing rows stay: a chunk may run twice, and after a crash it runs again.
 ///
 /// Each chunk locks its zone, so that no save comes between its reads and its writes. The first one writes into the

@@ -62,7 +62,7 @@ extension ReadTransaction {
     /// Whether an app saved anything in a container's environment.
     /// - Parameter most: the most zones and databases to look at. If there are as many, it returns true without looking
     ///   at the rest, and its caller may build indexes in vain.
-    func hasRecords(
+    package func hasRecords(
         of container: String, _ environment: DatabaseKey.Environment, lookingAt most: Int = Limits.resultsPerPage
     ) throws -> Bool {
         var zonesLeft = most

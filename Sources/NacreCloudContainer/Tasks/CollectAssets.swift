@@ -3,9 +3,9 @@ package import NacreCloudWire
 
 /// The task that removes old assets that no record has, and then their chunks that no other asset has.
 ///
-/// It decides under the lock of the zone, as a save does. A save that came before has put the asset into its record,
-/// and one that comes after does not find it any more.
-package struct CollectAssets: TaskHandler {
+/// The task decides under the lock of the zone, as a save does. A save that came before has put the asset into its
+/// record, and one that comes after does not find it any more.
+struct CollectAssets: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
     /// Assets and announced files that are still to be looked at.

@@ -43,8 +43,8 @@ package struct OpenIDConfiguration: Sendable {
 /// The client of the issuer: it reads the issuer's description and keys, which are cached, and exchanges codes for
 /// tokens.
 ///
-/// It follows no redirect, and refuses answers beyond the limits of length and time. Thread-safe; only its callers wait
-/// for it.
+/// The client follows no redirect, and refuses answers beyond the limits of length and time. Thread-safe; only its
+/// callers wait for it.
 final class OpenIDIssuer: Sendable {
     /// The issuer's metadata (OpenID Connect Discovery 1.0, 3).
     struct Description: Decodable, Sendable {

@@ -7,8 +7,8 @@ import NacreHTTPServer
 /// `/share/{short GUID}`: the page of a share's URL in a browser. It leads to the sign-in, after which the share is
 /// shown, accepted and opened in its app.
 ///
-/// It looks nothing up, so the answer is the same whether or not the share exists. A malformed URL gets a page of its
-/// own, without a QR code.
+/// The server looks nothing up, so the answer is the same whether or not the share exists. A malformed URL gets a page
+/// of its own, without a QR code.
 struct SharePage: Sendable {
     static let path = "/share/:shortGUID"
 

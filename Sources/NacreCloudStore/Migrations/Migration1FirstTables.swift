@@ -34,7 +34,7 @@ extension Migration {
             // numbered.
             Statement("CREATE TABLE runs (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL) STRICT"),
             Statement("INSERT INTO runs (id, run) VALUES (1, 1)"),
-            // Where a zone's earlier runs ended; under zone_id -1 those of the database's feed of zones, because the
+            // The ends of a zone's earlier runs; under zone_id -1 those of the database's feed of zones, because the
             // numbers of zones are not negative.
             Statement(
                 """

@@ -162,7 +162,7 @@ struct CheckReading {
             let what = "A record says falsely whether it is deleted"
             problems.append(CheckProblem(what, zone: zone.name, record: name, .restore(zone.address, turned)))
         } else if mode == .removeLost || (!record.isLost && record.row.isTombstone) {
-            // Of a damaged tombstone only the date is lost.
+            // A damaged tombstone has lost only its date.
             let what = record.row.isTombstone ? "A deleted record's row is damaged" : record.damage?.text ?? ""
             problems.append(CheckProblem(what, zone: zone.name, record: name, .bury(record, zone)))
         } else {

@@ -1,10 +1,10 @@
 /// Judges a history and returns its violations. The history is the only input, so every verdict can be repeated.
 ///
-/// It looks for one order of commits that explains all sights: each batch atomic, and after every batch that was
-/// answered before it was sent (strict serializability of the zone). A lookup shows one moment of that order, and
-/// pages of the feed show its changes in order. A follower that reads the feed to its end has the zone of that
-/// moment. Tags are unique and versions name their predecessor, so an order exists exactly if one graph has no cycle.
-/// Time and memory are linear in the history, except for a sort by time.
+/// The check looks for one order of commits that explains all sights: each batch atomic, and after every batch that was
+/// answered before it was sent (strict serializability of the zone). A lookup shows one moment of that order, and pages
+/// of the feed show its changes in order. A follower that reads the feed to its end has the zone of that moment. Tags
+/// are unique and versions name their predecessor, so an order exists exactly if one graph has no cycle. Time and
+/// memory are linear in the history, except for a sort by time.
 package struct HistoryCheck {
     /// Cycles reported one by one at most; if there are more, something is wrong throughout.
     package static let cyclesMax = 25

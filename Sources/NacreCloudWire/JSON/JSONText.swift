@@ -1,6 +1,6 @@
 /// A string in its document, compared without making a `String`.
 ///
-/// It points into the document: use it at once, while the document's bytes exist.
+/// The text points into the document: use it at once, while the document's bytes exist.
 @usableFromInline
 package struct JSONText {
     /// The bytes between the quotes.

@@ -1,7 +1,7 @@
 /// Writes a JSON document into one growing buffer: no tree, no intermediate strings, no white space.
 ///
-/// It writes the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest that
-/// RFC 8259 allows.
+/// The writer writes the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest
+/// that RFC 8259 allows.
 @usableFromInline
 package struct JSONWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer

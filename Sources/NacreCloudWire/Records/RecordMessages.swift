@@ -1,7 +1,7 @@
 /// The reason why one operation of a request cannot be read: a value that does not fit its type, or an invalid field
 /// name.
 ///
-/// It fails its record, as an error of the container's rules would, and not the request.
+/// The fault fails its record, as an error of the container's rules would, and not the request.
 package struct OperationFault: Error, Equatable, Sendable {
     package var recordName: String?
     package var error: ServerError

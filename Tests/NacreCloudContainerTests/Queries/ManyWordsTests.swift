@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `every word of the longest text is found, and goes with it`(engine: Engine) async throws {
         let user = try await TestCloud(engine).user("_ann")
-        // As many different words as fit into a record, within a few.
+        // The text has as many different words as fit into a record, within a few.
         var text = ""
         var count = 0
         while true {

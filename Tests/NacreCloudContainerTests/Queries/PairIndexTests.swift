@@ -56,7 +56,7 @@ import Testing
         #expect(before.considered == 100)
         let names = try await ask(query(), of: ann)
         #expect(try await pairs(of: ann) == ["shelf+rank"])
-        // It is not used before it is complete.
+        // The index is not used before it is complete.
         #expect(try await page(query(), of: ann).considered == 100)
         try await ann.buildIndexes()
         let after = try await page(query(), of: ann)

@@ -114,7 +114,7 @@ import Testing
         let kinds = away.store.transactions.filter { $0.rowsPut > 0 }
         #expect(kinds.isEmpty && away.notificationsPut == 0, "\(kinds)")
         #expect(try await away.waiting(0) == ["everything"])
-        // It has read the notice, and may have fetched everything before this.
+        // The device has read the notice, and may have fetched everything before this.
         try await away.save("later")
         #expect(away.notificationsPut == 1)
         #expect(try await away.waiting(0) == ["everything", "q later 1"])

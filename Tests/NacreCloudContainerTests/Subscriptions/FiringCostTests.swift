@@ -48,7 +48,7 @@ import Testing
         #expect(writes.map(\.rowsPut).max() ?? 0 <= rows, "\(writes.map(\.rowsPut))")
         #expect(writes.map(\.bytesPut).max() ?? 0 <= Limits.notifyingChunk * 1000 + 2 * Limits.payloadBytes, "\(writes.map(\.bytesPut))")
         #expect(writes.filter { $0.bytesPut > 100_000 }.count > 3, "it takes several")
-        // Of 600 notifications for each device: a full queue, and the notice in its place.
+        // Each device has 600 notifications: a full queue, and the notice in its place.
         let told = writes.reduce(0) { $0 + $1.notificationsPut }
         // This engine runs some bodies again.
         if engine != .sideBySide { #expect(told <= 6 * (Limits.notificationsPerDevice + 1), "\(told)") }

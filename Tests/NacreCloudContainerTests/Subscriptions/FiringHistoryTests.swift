@@ -137,7 +137,8 @@ import Testing
         let zones = ["Work", "Home", ZoneID.defaultZoneName]
         try await scene.user(devices[0]).makeZone("Work", "Home")
         let note = NotificationInfo.alert("told")
-        // By ID: the zone and the type that it asks for; nil: any. Only record subscriptions name the record.
+        // The subscriptions, with the zone and the type that each asks for; nil: any. Only record subscriptions name
+        // the record.
         let all: [(subscription: Subscription, zone: String?, type: String?, tellsRecords: Bool)] = [
             (.zone("w", "Work", info: note), "Work", nil, false), (.zone("wn", "Work", type: "Note", info: note), "Work", "Note", false),
             (.zone("h", "Home", info: note), "Home", nil, false), (.database("d", info: note), nil, nil, false),

@@ -137,7 +137,7 @@ import Testing
             let there = end < own.count ? end : ends[ends.count - 2]
             while try await offset(scene, place.url) < there { await Task.yield() }
             client.hangUp()
-            // As after a restart of the app: it announces the file again, and gets the offset.
+            // The app announces the file again, as after a restart, and gets the offset.
             let again = try await self.place(own, scene, record)
             #expect(again.offset == there && again.missing == place.missing)
             let sent = try await part(own[there...], scene, again.url, at: there, isLast: true)

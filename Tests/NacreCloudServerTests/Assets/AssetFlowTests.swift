@@ -123,7 +123,7 @@ import Testing
             let dictionary = String(answer.text.dropFirst(#"{"assets":["#.count).dropLast(2))
             let saved = try await scene.save(dictionary, of: "to\(size)", type: "Film")
             let url = try #require(saved.json?.at("records[0].fields.image.value.downloadURL")?.text, "\(saved.text)")
-            // It belongs to that field from now on, and is valid there again.
+            // The asset belongs to that field from now on, and is valid there again.
             #expect(try await scene.save(dictionary, of: "third").text.contains("receipt is for another field"))
             #expect(try await scene.save(dictionary, of: "to\(size)", type: "Film").text.contains("downloadURL"))
             _ = try await scene.delete("from\(size)")

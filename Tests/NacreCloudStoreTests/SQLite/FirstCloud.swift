@@ -9,7 +9,7 @@ import Testing
 /// Tests of `Fixtures/v1-cloud.sqlite`: a small cloud of the first version, with a value of every kind. It is never
 /// written again: every later version must open it and give the first one's answers.
 ///
-/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
+/// The file was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
 /// `cloud/nacre.sqlite` out of it.
 @Suite struct FirstCloud {
     private static let names = ["all", "child", "gone", "parent"]
@@ -49,7 +49,7 @@ import Testing
         let fresh = TestCloud(MemoryStore())
         try await Self.write(to: fresh)
         #expect(try await Self.answers(of: old) == Self.answers(of: fresh))
-        // It goes on: a save over the old version's tag, and the feed from there.
+        // The old file goes on: a save over the old version's tag, and the feed from there.
         let all = try #require(try await old.user("_ann").lookup(["all"], zone: "Notes").first?.record)
         #expect(all.fields.count == Self.values.count && all.recordChangeTag == "1")
         let saved = try await old.user("_ann").modify([.make(.update, "all", tag: "1", ["int": .int64(7)])], zone: "Notes")

@@ -9,7 +9,7 @@ import Testing
 /// Tests of `Fixtures/v1.sqlite`, written by the first version of the schema and never again: every later version
 /// must open it and read this.
 ///
-/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
+/// The file was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying
 /// `rows/nacre.sqlite` out of it.
 @Suite struct FirstVersion {
     private static let shareView = FeedView(rawValue: 4)

@@ -85,7 +85,7 @@ struct ServeTests {
             #expect(second.status == 1)
             #expect(second.messages.contains("port \(server.port) is in use by nacre, process \(try server.process.pid)"), "\(second.messages)")
             #expect(second.messages.contains("--listen 127.0.0.1:0"))
-            // It has released its folder.
+            // The server has released its folder.
             let third = try await Nacre.run(["serve", "--data", server.scratch + "/other", "--listen", address], in: server.scratch)
             #expect(third.messages.contains("\(server.port) is in use"))
         }

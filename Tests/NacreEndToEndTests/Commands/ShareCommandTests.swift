@@ -37,7 +37,7 @@ import Testing
             #expect(alone.output.hasPrefix("not shared\n"))
             #expect(try await administrator.run(["share", "who", "none", "--zone", "Trip"] + Self.place).status == 1)
             #expect(try await administrator.run(["share", "who", "leaf"] + Self.place).status == 64)
-            // As invited users: Ben is invited, and Cleo is not.
+            // Ben is an invited user, and Cleo is not.
             let made = try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare
             let url = try #require(made?.url).absoluteString
             typealias Run = @Sendable ([String]) async throws -> Nacre

@@ -81,7 +81,7 @@ struct UpTests {
         let file = try FileAppearance(of: ".env", in: folder.path)
         let process = try Launched(Self.up + ["--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--json"], named: "up", in: folder.path)
         #expect(await file.wait(while: process, seconds: RunningServer.patienceSeconds))
-        // It serves: requests under way are finished first, and then the server ends.
+        // The server serves: requests under way are finished first, and then the server ends.
         process.signal(SIGINT)
         #expect(await process.ended() == 0)
         #expect(process.outputText.contains("accountToken"))

@@ -58,7 +58,7 @@ struct ValueTests {
         }
         for (place, integer) in Self.integers.enumerated() { #expect(record["integer\(place)"] as? Int64 == integer) }
         for (place, text) in Self.texts.enumerated() {
-            // By scalars: canonically equivalent texts are different.
+            // Texts are compared by scalars: canonically equivalent ones are different.
             let seen = record["text\(place)"] as? String
             #expect(seen.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
         }

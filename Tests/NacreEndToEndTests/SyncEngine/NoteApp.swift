@@ -6,7 +6,7 @@ import NacreLocks
 /// The app for tests of `CKSyncEngine`, and its disk: notes are sets of words, merged by their union; a deletion wins
 /// over everything.
 ///
-/// It stores its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has
+/// The app stores its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has
 /// handled a user's change. Anything not stored by then is lost when the app dies.
 final class NoteApp: CKSyncEngineDelegate {
     struct Note: Equatable, Sendable {
