@@ -82,7 +82,7 @@ let package = Package(
         module(
             "CloudKitTesting",
             [
-                "CloudKit", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
                 "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
                 "NacreLocks", "NacreRandom",
             ]),
@@ -132,7 +132,7 @@ let package = Package(
         tests(
             "NacreCloudTortureTests",
             [
-                "NacreCloudTorture", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
                 "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
                 "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
@@ -163,7 +163,7 @@ let package = Package(
         .testTarget(
             name: "NacreFuzzTests",
             dependencies: [
-                "CloudKit", "NacreCloudServer", "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
                 "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
             ],
             path: "Fuzz", exclude: ["LibFuzzer.swift", "build", "corpus"], swiftSettings: settings),
@@ -183,7 +183,7 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
         .executableTarget(
             name: "NacreAuthenticationCost",
             dependencies: [
-                "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServer", "NacreCloudServerWire",
+                "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServer", "NacreCloudServerWire",
                 "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
             ],
             path: "Benchmarks/NacreAuthenticationCost", swiftSettings: settings),

@@ -2,7 +2,7 @@
 /// from a seed.
 enum Determinism {
     /// Targets that must not draw values from outside.
-    static let targets: Set = ["NacreCloudContainer"]
+    static let targets: Set = ["NacreCloudStorage", "NacreCloudAccounts", "NacreCloudContainer", "NacreCloudTasks"]
 
     static let phrases: [(words: [String], instead: String)] = [
         (["Date", "(", ")"], "take the time as a parameter"),

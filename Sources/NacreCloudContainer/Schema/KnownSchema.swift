@@ -64,7 +64,7 @@ extension Schemas {
     /// Runs `body`, which saves records, until its schema was current and lacked nothing.
     ///
     /// The repetitions end: each one means that the schema changed, and schemas have limits.
-    func withSchema<Value>(
+    package func withSchema<Value>(
         of container: String, _ environment: DatabaseKey.Environment, _ body: (KnownSchema) async throws -> Value
     ) async throws -> Value {
         var known = try await knownSchema(of: container, environment)

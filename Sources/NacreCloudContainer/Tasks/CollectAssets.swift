@@ -5,7 +5,7 @@ package import NacreCloudWire
 ///
 /// The task decides under the lock of the zone, as a save does. A save that came before has put the asset into its
 /// record, and one that comes after does not find it any more.
-struct CollectAssets: TaskHandler {
+package struct CollectAssets: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
     /// Assets and announced files that are still to be looked at.
@@ -150,7 +150,7 @@ extension [StoredAsset] {
 
 extension ReadTransaction {
     /// Returns which of these assets of a zone are in their records.
-    func assetsHeld(of assets: [StoredAsset], in zone: ZoneAddress) throws -> Set<AssetID> {
+    package func assetsHeld(of assets: [StoredAsset], in zone: ZoneAddress) throws -> Set<AssetID> {
         let fields = FieldNames(assets.map(\.place.fieldName))
         var held: Set<AssetID> = []
         try eachPortion(of: Array(Set(assets.map(\.place.recordName))), in: zone) { rows in
@@ -186,7 +186,7 @@ extension ReadTransaction {
     }
 
     /// Whether an asset of the database uses a chunk.
-    func isUsed(_ chunk: ChunkName, in database: DatabaseID) throws -> Bool {
+    package func isUsed(_ chunk: ChunkName, in database: DatabaseID) throws -> Bool {
         let prefix = chunk.text + "/"
         return try entries(in: database, .chunkUse, after: prefix, limit: 1).first?.key.key.hasPrefix(prefix) ?? false
     }
