@@ -7,10 +7,9 @@ import Testing
 @testable import NacreCloudContainer
 @testable import NacreCloudStorage
 
-/// Tests with three random users at one zone. The owner invites by name, by address and by one-time URLs, makes
+/// Tests with three random users at one zone. The owner invites by name, address and one-time URL, makes
 /// administrators, opens, closes, answers requests, blocks, stops and deletes. The others accept by any earlier URL,
-/// request access and leave; all write. An oracle that recomputes permissions from lists checks each answer, and each
-/// follower's copy.
+/// request access and leave; all write. An oracle recomputes permissions from lists, and checks answers and copies.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
     private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 1500)
 

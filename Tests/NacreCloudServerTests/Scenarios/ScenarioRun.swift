@@ -44,7 +44,7 @@ struct ScenarioRun {
             case .assign(let role, let user):
                 _ = try await server.cloud.schemas.assign(role, to: filled("<<\(user).name>>"), in: TestServer.container, .development)
             case .revoke(let role, let user):
-                _ = try await server.cloud.registry.revoke(role, from: filled("<<\(user).name>>"), in: TestServer.container, .development)
+                _ = try await server.cloud.schemas.revoke(role, from: filled("<<\(user).name>>"), in: TestServer.container, .development)
             case .ask(let asked): try await run(asked)
             }
         }
