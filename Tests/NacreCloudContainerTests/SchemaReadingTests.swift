@@ -307,17 +307,17 @@ import Testing
 
     @Test func `users without records of an app hold no schema, however many they are`() async throws {
         let test = try await TestCloud(.memory)
-        let registry = test.cloud.registry
-        _ = try await registry.createContainer(TestCloud.container)
+        let schemas = test.cloud.schemas
+        _ = try await test.cloud.registry.createContainer(TestCloud.container)
         for number in 0...Limits.resultsPerPage { try await test.cloud.admit("_u\(number)", to: TestCloud.container, .development) }
         let users = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>);"
-        _ = try await registry.importSchema("\(users) RECORD TYPE Note (a STRING);", to: TestCloud.container, isDryRun: false)
-        let done = try await registry.importSchema(users, to: TestCloud.container, isDryRun: false)
+        _ = try await schemas.importSchema("\(users) RECORD TYPE Note (a STRING);", to: TestCloud.container, isDryRun: false)
+        let done = try await schemas.importSchema(users, to: TestCloud.container, isDryRun: false)
         #expect(done.differences.contains { $0.recordType == "Note" && $0.after == nil })
-        #expect(try await registry.schema(of: TestCloud.container, .development).types["Note"] == nil)
-        _ = try await registry.undoSchemaChange(of: TestCloud.container, isDryRun: false)
-        _ = try await registry.undoSchemaChange(of: TestCloud.container, isDryRun: false)
-        #expect(try await registry.schema(of: TestCloud.container, .development).types["Note"] == nil, "taken back twice")
+        #expect(try await schemas.schema(of: TestCloud.container, .development).types["Note"] == nil)
+        _ = try await schemas.undoSchemaChange(of: TestCloud.container, isDryRun: false)
+        _ = try await schemas.undoSchemaChange(of: TestCloud.container, isDryRun: false)
+        #expect(try await schemas.schema(of: TestCloud.container, .development).types["Note"] == nil, "taken back twice")
     }
 
     @Test func `what production has is not taken away, and what records may use neither`() throws {
