@@ -3,6 +3,7 @@ import NacreCloudWire
 import NacreRandom
 import Testing
 
+@testable import NacreCloudAccounts
 @testable import NacreCloudContainer
 @testable import NacreCloudStorage
 
