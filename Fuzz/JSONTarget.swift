@@ -15,7 +15,7 @@ enum JSONTarget {
         }
         promise("what can be skipped can be read, and the contrary", isSkipped == isRead)
         if isSkipped { promise("both end at the same place", skipping.offset == reading.offset) }
-        for offset in [0, input.count / 2, input.count] { _ = JSONPlace(of: offset, in: input) }
+        for offset in [0, input.count / 2, input.count] { _ = JSONPosition(of: offset, in: input) }
         if let decoded = Base64.decode(input) {
             promise("two texts of base64 that decode to the same are the same", Base64.encode(decoded).utf8.elementsEqual(input))
         }

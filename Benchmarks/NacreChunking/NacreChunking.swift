@@ -12,9 +12,9 @@ struct NacreChunking {
         let seconds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 3
         var state: UInt64 = 42
         let megabyte = [UInt8](unsafeUninitializedCapacity: 64 << 20) { buffer, count in
-            for place in stride(from: 0, to: 64 << 20, by: 8) {
+            for index in stride(from: 0, to: 64 << 20, by: 8) {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                UnsafeMutableRawBufferPointer(buffer).storeBytes(of: state ^ state >> 29, toByteOffset: place, as: UInt64.self)
+                UnsafeMutableRawBufferPointer(buffer).storeBytes(of: state ^ state >> 29, toByteOffset: index, as: UInt64.self)
             }
             count = 64 << 20
         }

@@ -57,9 +57,9 @@ struct Files {
         var (state, left) = (UInt64.random(in: .min ... .max), count)
         while left > 0 {
             let piece = [UInt64](unsafeUninitializedCapacity: Self.pieceBytes / 8) { buffer, initialized in
-                for place in 0..<Self.pieceBytes / 8 {
+                for index in 0..<Self.pieceBytes / 8 {
                     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                    buffer.initializeElement(at: place, to: state ^ state >> 29)
+                    buffer.initializeElement(at: index, to: state ^ state >> 29)
                 }
                 initialized = Self.pieceBytes / 8
             }

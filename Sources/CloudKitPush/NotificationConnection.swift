@@ -73,7 +73,7 @@
                 guard event.name == "notification",
                     let object = try? JSONSerialization.jsonObject(with: Data(event.data)) as? [String: Any]
                 else { continue }
-                source.container.toldOfChange(by: object)
+                source.container.notifiedOfChange(by: object)
                 return object
             }
             return nil

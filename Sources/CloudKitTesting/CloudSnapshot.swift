@@ -56,7 +56,7 @@ struct CloudSnapshot {
         let drawn = records.filter { UUID(uuidString: $0.name) != nil }
             .map { (record: $0, contents: "\($0.type) \($0.fields.entries.map { "\($0.name) \(text($0.value))" })") }
             .sorted { ($0.record.entered, $0.contents) < ($1.record.entered, $1.contents) }
-        for (place, item) in drawn.enumerated() { labels[item.record.name] = "#\(place + 1)" }
+        for (index, item) in drawn.enumerated() { labels[item.record.name] = "#\(index + 1)" }
     }
 
     private func shown(_ name: String) -> String { users[name] ?? labels[name] ?? name }

@@ -73,7 +73,7 @@ extension CLLocationManagerDelegate {
 /// fail with `CLError.denied`.
 open class CLLocationManager: NSObject {
     open weak var delegate: (any CLLocationManagerDelegate)? {
-        didSet { if delegate != nil { tell { $1.locationManagerDidChangeAuthorization($0) } } }
+        didSet { if delegate != nil { callDelegate { $1.locationManagerDidChangeAuthorization($0) } } }
     }
     /// The accuracy that the app wishes for. On this server: it has no effect.
     open var desiredAccuracy: CLLocationAccuracy = kCLLocationAccuracyBest
@@ -100,7 +100,7 @@ open class CLLocationManager: NSObject {
 
     /// Tells the delegate the current authorization, without asking the user: the setting decides it.
     open func requestWhenInUseAuthorization() {
-        tell { $1.locationManagerDidChangeAuthorization($0) }
+        callDelegate { $1.locationManagerDidChangeAuthorization($0) }
     }
 
     /// Does the same as `requestWhenInUseAuthorization`.
@@ -112,7 +112,7 @@ open class CLLocationManager: NSObject {
     open func requestLocation() {
         let result = found
         if case .success(let place) = result { location = place }
-        tell { manager, delegate in
+        callDelegate { manager, delegate in
             switch result {
             case .success(let place): delegate.locationManager(manager, didUpdateLocations: [place])
             case .failure(let error): delegate.locationManager(manager, didFailWithError: error)
@@ -141,7 +141,7 @@ open class CLLocationManager: NSObject {
                 sourceInfo: CLLocationSourceInformation(softwareSimulationState: true, andExternalAccessoryState: false)))
     }
 
-    private func tell(_ body: @escaping @Sendable (CLLocationManager, any CLLocationManagerDelegate) -> Void) {
+    private func callDelegate(_ body: @escaping @Sendable (CLLocationManager, any CLLocationManagerDelegate) -> Void) {
         nonisolated(unsafe) let manager = self
         DispatchQueue.main.async { if let delegate = manager.delegate { body(manager, delegate) } }
     }

@@ -26,7 +26,7 @@ package final class Cloud: StoreClient {
     /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
     /// Receives the cost of a user's changes that arises after its requests, in the unit of `WorkMeter`.
-    package let charge: @Sendable (AccountPlace, Int) async -> Void
+    package let charge: @Sendable (AppUser, Int) async -> Void
     package let cascadePerTransaction: Int
     package let readRule: ReadRule
     /// The quotas of containers for which no administrator has set any.
@@ -43,7 +43,7 @@ package final class Cloud: StoreClient {
     /// The tasks that commits have left to this process.
     package let handed = HandedTasks()
     /// The rates of notifications to users' devices.
-    package let telling = TellingRates()
+    package let notificationRates = NotificationRates()
     /// Devices that listen to this process, and need no push.
     package let listening = ListeningDevices()
     package let incomingFiles = IncomingFiles()
@@ -58,7 +58,7 @@ package final class Cloud: StoreClient {
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
         assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
         texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, longWork: (any TaskExecutor)? = nil,
-        charge: @escaping @Sendable (AccountPlace, Int) async -> Void = { _, _ in }, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        charge: @escaping @Sendable (AppUser, Int) async -> Void = { _, _ in }, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints, handed: handed)
         registry = Registry(store: self.store, clock: clock, random: random, failed: failed)

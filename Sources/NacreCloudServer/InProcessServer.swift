@@ -54,7 +54,7 @@ package final class InProcessServer: Sendable {
 
     /// Runs due tasks until none is left. A task that fails becomes due again later.
     package func runDueTasks() async {
-        while let turns = try? await cloud.runDueTasks(), turns.taken > 0, !Task.isCancelled {}
+        while let round = try? await cloud.runDueTasks(), round.taken > 0, !Task.isCancelled {}
     }
 
     // MARK: Accounts

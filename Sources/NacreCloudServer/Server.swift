@@ -231,7 +231,7 @@ package final class Server: Sendable {
         _ = await (publicEnd, adminEnd, tasksEnd)
         await parts.assets.close()
         await parts.store.close()
-        logger.tellFolded()
+        logger.writeFolded()
     }
 
     /// Requests whose client sends, is being answered or reads its answer. A request that waits for a change does not

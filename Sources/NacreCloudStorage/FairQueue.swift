@@ -10,7 +10,7 @@
 /// knows only tickets: its user keeps the work that a ticket stands for.
 struct FairQueue {
     private struct Entry {
-        let ticket: Lanes.Ticket
+        let ticket: TurnQueue.Ticket
         let due: Double
 
         static func < (left: Entry, right: Entry) -> Bool {
@@ -30,7 +30,7 @@ struct FairQueue {
         /// Whether the asker has nothing waiting or under way, and no debt.
         func isOver(at clock: Double) -> Bool { underWay == 0 && next == nil && last <= clock }
 
-        mutating func add(_ ticket: Lanes.Ticket, at clock: Double, share: Int) -> (entry: Entry, isFirst: Bool, mayGo: Bool) {
+        mutating func add(_ ticket: TurnQueue.Ticket, at clock: Double, share: Int) -> (entry: Entry, isFirst: Bool, mayGo: Bool) {
             let isFirst = next == nil
             last = max(clock, last) + Double(ticket.turn.cost)
             let entry = Entry(ticket: ticket, due: last)
@@ -74,7 +74,7 @@ struct FairQueue {
     /// Whether a ticket waits whose asker has a free place.
     package var hasNext: Bool { !heads.isEmpty }
 
-    package mutating func add(_ ticket: Lanes.Ticket) {
+    package mutating func add(_ ticket: TurnQueue.Ticket) {
         let added = lines[ticket.turn.asker, default: Line()].add(ticket, at: clock, share: share)
         latest = max(latest, added.entry.due)
         if added.isFirst { waitingLines += 1 }
@@ -84,7 +84,7 @@ struct FairQueue {
     }
 
     /// Takes the next ticket whose asker has a free place, if its cost is at most `costAtMost`. `end` frees the place.
-    package mutating func next(costAtMost: Int = .max) -> Lanes.Ticket? {
+    package mutating func next(costAtMost: Int = .max) -> TurnQueue.Ticket? {
         guard let head = heads.first, head.ticket.turn.cost <= costAtMost else { return nil }
         guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }
         lines.values[line].removeFirst()

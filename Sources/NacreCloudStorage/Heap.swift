@@ -27,10 +27,10 @@ package struct Heap<Element> {
 
     package mutating func push(_ element: Element) {
         elements.append(element)
-        var place = elements.count - 1
-        while place > 0, precedes(elements[place], elements[(place - 1) / 2]) {
-            elements.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
+        var index = elements.count - 1
+        while index > 0, precedes(elements[index], elements[(index - 1) / 2]) {
+            elements.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
         }
     }
 
@@ -38,13 +38,13 @@ package struct Heap<Element> {
         guard let first = elements.first, let last = elements.popLast() else { return nil }
         guard !elements.isEmpty else { return first }
         elements[0] = last
-        var place = 0
+        var index = 0
         while true {
-            var best = place
-            for child in [2 * place + 1, 2 * place + 2] where child < elements.count && precedes(elements[child], elements[best]) { best = child }
-            if best == place { return first }
-            elements.swapAt(place, best)
-            place = best
+            var best = index
+            for child in [2 * index + 1, 2 * index + 2] where child < elements.count && precedes(elements[child], elements[best]) { best = child }
+            if best == index { return first }
+            elements.swapAt(index, best)
+            index = best
         }
     }
 }

@@ -42,8 +42,8 @@ package enum HexText {
     private static func decode(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
-            for place in stride(from: 0, to: digits.count, by: 2) {
-                guard let high = value(of: digits[place]), let low = value(of: digits[place + 1]) else { return }
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return }
                 bytes.initializeElement(at: count, to: high << 4 | low)
                 count += 1
             }

@@ -17,8 +17,8 @@ package struct IndexEntry: Hashable, Sendable {
     }
 }
 
-/// A place in an index. Rows of one key are ordered by the bytes of their records' names.
-package struct IndexPlace: Hashable, Sendable {
+/// A position in an index. Rows of one key are ordered by the bytes of their records' names.
+package struct IndexPosition: Hashable, Sendable {
     package var key: [UInt8]
     package var name: String
 
@@ -48,7 +48,7 @@ package struct IndexScan: Hashable, Sendable {
     package var zone: ZoneAddress
     package var spans: [IndexSpan]
     /// The row after which the first span is read, in the direction of the scan. Other spans ignore it.
-    package var after: IndexPlace?
+    package var after: IndexPosition?
     /// Whether the row at `after` is read too.
     package var includesAfter: Bool
     /// Whether each span is read by falling (key, name). The spans stay in their order.
@@ -67,7 +67,7 @@ package struct IndexScan: Hashable, Sendable {
     package var needsRecords: Bool { includesRecords && among == nil }
 
     package init(
-        zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false, limit: Int,
+        zone: ZoneAddress, spans: [IndexSpan], after: IndexPosition? = nil, includesAfter: Bool = false, isDescending: Bool = false, limit: Int,
         includesRecords: Bool = false
     ) {
         self.zone = zone
@@ -81,7 +81,7 @@ package struct IndexScan: Hashable, Sendable {
 
     /// Makes a scan of one span.
     package init(
-        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, includesAfter: Bool = false,
+        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPosition? = nil, includesAfter: Bool = false,
         isDescending: Bool = false, limit: Int, includesRecords: Bool = false
     ) {
         self.init(
@@ -92,20 +92,20 @@ package struct IndexScan: Hashable, Sendable {
     /// Continues after a row of this scan. The spans before that row's are done.
     package mutating func goOn(behind last: IndexHit) {
         spans.removeFirst(last.span)
-        after = last.place
+        after = last.position
         includesAfter = false
     }
 }
 
 package struct IndexHit: Hashable, Sendable {
-    package var place: IndexPlace
+    package var position: IndexPosition
     /// The position of its span in the scan.
     package var span: Int
     /// The record, if the scan includes it.
     package var record: RecordRow?
 
-    package init(place: IndexPlace, span: Int = 0, record: RecordRow?) {
-        self.place = place
+    package init(position: IndexPosition, span: Int = 0, record: RecordRow?) {
+        self.position = position
         self.span = span
         self.record = record
     }
@@ -181,9 +181,9 @@ package struct IndexPut: Hashable, Sendable {
 package struct RecordRemoval: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String
-    package var leaves: [FeedPlace]
+    package var leaves: [ViewNumber]
 
-    package init(zone: ZoneAddress, name: String, leaves: [FeedPlace]) {
+    package init(zone: ZoneAddress, name: String, leaves: [ViewNumber]) {
         self.zone = zone
         self.name = name
         self.leaves = leaves

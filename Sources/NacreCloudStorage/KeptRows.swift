@@ -1,4 +1,4 @@
-/// The tables of a store, for a check of all of it. Callers hold the numbers in a `CheckPlace`: never reuse one.
+/// The tables of a store, for a check of all of it. Callers hold the numbers in a `CheckCursor`: never reuse one.
 package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 1
     case zones = 2
@@ -12,7 +12,7 @@ package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The key of a row in its table: its parts, in their order. The first is the database.
-package struct KeptPlace: Hashable, Sendable {
+package struct RowKey: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         case number(Int64)
         case text(String)
@@ -25,12 +25,12 @@ package struct KeptPlace: Hashable, Sendable {
         self.parts = parts
     }
 
-    package static func zone(_ zone: ZoneAddress, _ rest: Part...) -> KeptPlace {
-        KeptPlace([.number(zone.database.rawValue), .number(zone.zone)] + rest)
+    package static func zone(_ zone: ZoneAddress, _ rest: Part...) -> RowKey {
+        RowKey([.number(zone.database.rawValue), .number(zone.zone)] + rest)
     }
 
-    package static func database(_ database: DatabaseID, _ rest: Part...) -> KeptPlace {
-        KeptPlace([.number(database.rawValue)] + rest)
+    package static func database(_ database: DatabaseID, _ rest: Part...) -> RowKey {
+        RowKey([.number(database.rawValue)] + rest)
     }
 }
 
@@ -49,11 +49,11 @@ package struct KeptRow: Hashable, Sendable {
         indirect case unreadable(StoreError, mended: Value?)
     }
 
-    package var place: KeptPlace
+    package var key: RowKey
     package var value: Value
 
-    package init(_ place: KeptPlace, _ value: Value) {
-        self.place = place
+    package init(_ key: RowKey, _ value: Value) {
+        self.key = key
         self.value = value
     }
 }

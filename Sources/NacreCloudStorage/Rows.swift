@@ -36,7 +36,7 @@ package struct ChangeNumber: Hashable, Sendable, Comparable {
     }
 }
 
-/// A place in a view of a zone's feed. Rows of one commit are ordered by name; a name of nil is after all of them.
+/// A position in a view of a zone's feed. Rows of one commit are ordered by name; a name of nil is after all of them.
 package struct FeedPosition: Hashable, Sendable {
     package var number: ChangeNumber
     package var name: String?
@@ -72,7 +72,7 @@ package struct FeedView: RawRepresentable, Hashable, Sendable {
 package struct DatabaseRow: Hashable, Sendable {
     package var id: DatabaseID
     package var key: DatabaseKey
-    /// The run of its newest place in the feed of zones, or the run in which it was made.
+    /// The run of its newest position in the feed of zones, or the run in which it was made.
     package var run: Int64
     /// The newest place in the database's feed of zones.
     package var lastSeq: Int64
@@ -206,7 +206,7 @@ package struct ZoneChange: Hashable, Sendable {
 package struct RecordRow: Hashable, Sendable {
     package var name: String
     package var type: String
-    /// The change number of its last change, which is also its place in the feed.
+    /// The change number of its last change, which is also its position in the feed.
     package var number: ChangeNumber
     package var isTombstone: Bool
     /// The name of its parent record.
@@ -229,7 +229,7 @@ package struct RecordPut: Hashable, Sendable {
     package var zone: ZoneAddress
     package var row: RecordRow
     /// The earlier places of the record in the feed of each view, which are removed.
-    package var leaves: [FeedPlace]
+    package var leaves: [ViewNumber]
     /// The new places of the record.
     package var enters: [FeedRow]
     /// No row of this name existed before, live or not: an engine may insert without looking.
@@ -246,7 +246,7 @@ package struct RecordPut: Hashable, Sendable {
     package var unlinked: [ReferenceLink] = []
     package var linked: [ReferenceLink] = []
 
-    package init(zone: ZoneAddress, row: RecordRow, leaves: [FeedPlace], enters: [FeedRow], isNew: Bool) {
+    package init(zone: ZoneAddress, row: RecordRow, leaves: [ViewNumber], enters: [FeedRow], isNew: Bool) {
         self.zone = zone
         self.row = row
         self.leaves = leaves
@@ -258,7 +258,7 @@ package struct RecordPut: Hashable, Sendable {
     package var growth: Int { (row.isTombstone ? 0 : row.body.count + assetBytes) - replacedBytes }
 }
 
-package struct FeedPlace: Hashable, Sendable {
+package struct ViewNumber: Hashable, Sendable {
     package var view: FeedView
     package var number: ChangeNumber
 
@@ -270,14 +270,14 @@ package struct FeedPlace: Hashable, Sendable {
 
 /// The one row of a record in a view of its zone's feed.
 package struct FeedRow: Hashable, Sendable {
-    package var place: FeedPlace
+    package var position: ViewNumber
     /// The change number with which the record entered the view.
     package var entered: ChangeNumber
     /// The record left the view (deleted, or no longer shared): the reader of the view gets a deletion.
     package var isDeparture: Bool
 
-    package init(place: FeedPlace, entered: ChangeNumber, isDeparture: Bool) {
-        self.place = place
+    package init(position: ViewNumber, entered: ChangeNumber, isDeparture: Bool) {
+        self.position = position
         self.entered = entered
         self.isDeparture = isDeparture
     }

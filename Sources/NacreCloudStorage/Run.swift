@@ -27,7 +27,7 @@ package enum Run {
 }
 
 /// A zone or a database, each of which has change numbers of its own.
-package enum NumberedPlace: Hashable, Sendable {
+package enum FeedAddress: Hashable, Sendable {
     /// The database's feed of zones.
     case database(DatabaseID)
     case zone(ZoneAddress)
@@ -47,7 +47,7 @@ extension ReadTransaction {
         try knows(number, of: .database(database.id), at: database.number)
     }
 
-    private func knows(_ number: ChangeNumber, of place: NumberedPlace, at newest: ChangeNumber) throws -> Bool {
+    private func knows(_ number: ChangeNumber, of place: FeedAddress, at newest: ChangeNumber) throws -> Bool {
         if number == .zero { return true }
         if number.run == newest.run { return number.seq <= newest.seq }
         return try ends(of: [number.run], in: place).contains { number.seq <= $0.seq }

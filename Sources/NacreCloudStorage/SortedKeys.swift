@@ -21,8 +21,8 @@ package struct SortedKeys: Hashable, Sendable {
         }
         let sorted = keys.sorted { ByteOrder.compare($0, $1) < 0 }
         reserve(keys: sorted.count, bytes: sorted.reduce(0) { $0 + $1.count })
-        for place in sorted.indices where place == 0 || sorted[place] != sorted[place - 1] {
-            sorted[place].withUnsafeBufferPointer { append($0) }
+        for index in sorted.indices where index == 0 || sorted[index] != sorted[index - 1] {
+            sorted[index].withUnsafeBufferPointer { append($0) }
         }
     }
 
@@ -34,7 +34,7 @@ package struct SortedKeys: Hashable, Sendable {
     /// Passes the keys in their order. A key is valid only during its call.
     package func each(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) rethrows {
         try withUnsafeKeys { keys in
-            for place in 0..<keys.count { try body(keys[place]) }
+            for index in 0..<keys.count { try body(keys[index]) }
         }
     }
 
@@ -51,10 +51,10 @@ package struct SortedKeys: Hashable, Sendable {
         left.reserve(keys: count, bytes: bytes.count)
         withUnsafeKeys { keys in
             others.withUnsafeKeys { others in
-                var place = 0
+                var index = 0
                 for key in (0..<keys.count).lazy.map({ keys[$0] }) {
-                    while place < others.count, ByteOrder.compare(others[place], key) < 0 { place += 1 }
-                    if place == others.count || ByteOrder.compare(others[place], key) != 0 { left.append(key) }
+                    while index < others.count, ByteOrder.compare(others[index], key) < 0 { index += 1 }
+                    if index == others.count || ByteOrder.compare(others[index], key) != 0 { left.append(key) }
                 }
             }
         }

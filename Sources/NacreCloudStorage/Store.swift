@@ -64,7 +64,7 @@ package protocol ReadTransaction {
 
     /// Returns the last change numbers of these runs in a zone or a database, in no order. It covers runs before the
     /// newest one that changed it. The newest `Run.endsKept` are kept of each.
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber]
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber]
 
     /// Returns the records of these names, live ones and tombstones, in the names' order, each once. Reading ends with
     /// the record whose body brings the sum to `bytesMax`. If the bodies take less, none is missing.
@@ -120,7 +120,7 @@ package protocol ReadTransaction {
     /// Returns the next rows of a whole table, of all databases, in the order of their keys, after `place`. An
     /// unreadable row comes as `KeptRow.Value.unreadable` and does not fail the others. If rows are large, fewer than
     /// `limit` may come: only an empty answer is the end.
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow]
 
     /// Returns the rows that are not kept, or not exactly like this, in their order.
     func missing(_ rows: [DerivedRow]) throws -> [DerivedRow]
@@ -268,9 +268,9 @@ package struct WritePlan: Sendable {
         guard let first = records.first?.zone else { return [:] }
         // Nearly always all records are of one zone.
         var (ofFirst, ofOthers) = (Int64(0), [ZoneAddress: Int64]())
-        for place in records.indices {
-            let growth = Int64(records[place].growth)
-            if records[place].zone == first { ofFirst += growth } else { ofOthers[records[place].zone, default: 0] += growth }
+        for index in records.indices {
+            let growth = Int64(records[index].growth)
+            if records[index].zone == first { ofFirst += growth } else { ofOthers[records[index].zone, default: 0] += growth }
         }
         ofOthers[first] = ofFirst
         return ofOthers.filter { $0.value != 0 }
@@ -281,8 +281,8 @@ package struct WritePlan: Sendable {
         var count = databases.count + databaseChanges.count + zoneChanges.count + zones.count + zonesForgotten.count + recordsRemoved.count
         count += operations.count + entries.count + entriesRemoved.count + tasks.count + tasksFinished.count + zonesChanged.count
         count += derivedRemoved.count + derived.count
-        for place in records.indices {
-            count += 1 + records[place].unlinked.count + records[place].linked.count
+        for index in records.indices {
+            count += 1 + records[index].unlinked.count + records[index].linked.count
         }
         return count
     }

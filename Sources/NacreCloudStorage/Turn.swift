@@ -2,7 +2,7 @@
 /// A turn travels with the task (`current`), because each request is one. A task without it is the server itself.
 package struct Turn: Hashable, Sendable {
     /// The kinds of reads. The reads of one lane take about the same time.
-    package enum Lane: Int, Hashable, Sendable, CaseIterable {
+    package enum Kind: Int, Hashable, Sendable, CaseIterable {
         /// Lookups, and feeds of devices that are up to date.
         case short
         case query
@@ -12,7 +12,7 @@ package struct Turn: Hashable, Sendable {
 
     /// A user, or a peer's address if its user is not known. Empty for the server itself.
     package var asker: String
-    package var lane = Lane.short
+    package var kind = Kind.short
     /// The number of records that the request names.
     package var rows = 1
     /// The number of index rows written with those records, as far as it is known beforehand.
@@ -25,9 +25,9 @@ package struct Turn: Hashable, Sendable {
     /// waits for no sync of the disk. The next write that must not be lost syncs this one too.
     package var isDoneAgain = false
 
-    package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0, isAmongMany: Bool = false) {
+    package init(asker: String, kind: Kind = .short, rows: Int = 1, bytes: Int = 0, isAmongMany: Bool = false) {
         self.asker = asker
-        self.lane = lane
+        self.kind = kind
         self.rows = rows
         self.bytes = bytes
         self.isAmongMany = isAmongMany
@@ -35,7 +35,7 @@ package struct Turn: Hashable, Sendable {
 
     @TaskLocal package static var current = Turn(asker: "")
 
-    /// Runs `body` in this turn.
+    /// Runs `body` under this turn.
     package func doing<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         try await Self.$current.withValue(self, operation: body)
     }
@@ -49,7 +49,7 @@ package struct Turn: Hashable, Sendable {
 
     /// Whether a request is so small that another thread would mostly cost the way there and back. False for the
     /// server's own work, for which no request waits.
-    package var isSmall: Bool { lane == .short && rows <= Self.fewRows && !asker.isEmpty }
+    package var isSmall: Bool { kind == .short && rows <= Self.fewRows && !asker.isEmpty }
 
     /// On this server: the number of records of common size that a loop can serve without other requests noticing.
     private static let fewRows = 8

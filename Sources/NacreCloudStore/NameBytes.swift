@@ -43,7 +43,7 @@ extension [EntryKey] {
     /// The keys without repetitions.
     var distinct: [EntryKey] {
         if count <= Self.few {
-            return indices.filter { place in !self[..<place].contains { NamedKey($0) == NamedKey(self[place]) } }.map { self[$0] }
+            return indices.filter { index in !self[..<index].contains { NamedKey($0) == NamedKey(self[index]) } }.map { self[$0] }
         }
         var seen: Set<NamedKey> = []
         return filter { seen.insert(NamedKey($0)).inserted }

@@ -186,8 +186,8 @@ package struct Torture: Sendable {
         for token in options.accountTokens {
             let asker = Asker(web: web, root: root, token: token)
             let user = try await asked { () async throws(AskFault) in try await asker.ask("users/caller", nil, as: UserIdentity.self) }
-            if let place = accounts.firstIndex(where: { $0.user == user.userRecordName }) {
-                accounts[place].devices.append(asker)
+            if let index = accounts.firstIndex(where: { $0.user == user.userRecordName }) {
+                accounts[index].devices.append(asker)
             } else {
                 accounts.append(Account(user: user.userRecordName, devices: [asker]))
             }
@@ -225,17 +225,17 @@ package struct Torture: Sendable {
         let closures = IndexClosures()
         // Alternately, because a listening guest is notified of everything that is shared with them.
         let isTelling = options.goal.map { $0.guestTellings > 0 } ?? number.isMultiple(of: 2)
-        let arenas = accounts.enumerated().map { place, account in
+        let arenas = accounts.enumerated().map { index, account in
             // The next two accounts, cyclically.
-            let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(place + $0) % accounts.count] }
+            let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(index + $0) % accounts.count] }
             var goal = options.goal
-            if place > 0 { goal?.guestTellings = 0 }
+            if index > 0 { goal?.guestTellings = 0 }
             return Arena(
                 zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared, heardZoneID: heard,
-                sharing: guests.isEmpty ? .nothing : !isTelling ? .allAtOnce : place == 0 ? .telling : .nothing,
-                askedZoneID: asked, askers: options.askers, notes: options.notes, indexes: place == 0 ? options.indexes : nil, closures: closures,
-                tellingPatience: .seconds(options.tellingSeconds), signIn: place == 0 ? options.signIn : nil,
-                stranger: place == 0 ? stranger : nil, mayDie: options.restarts != nil, place: place, user: account.user,
+                sharing: guests.isEmpty ? .nothing : !isTelling ? .allAtOnce : index == 0 ? .telling : .nothing,
+                askedZoneID: asked, askers: options.askers, notes: options.notes, indexes: index == 0 ? options.indexes : nil, closures: closures,
+                tellingPatience: .seconds(options.tellingSeconds), signIn: index == 0 ? options.signIn : nil,
+                stranger: index == 0 ? stranger : nil, mayDie: options.restarts != nil, place: index, user: account.user,
                 guests: guests.map { Arena.Guest(user: $0.user, asker: $0.devices[0]) }, devices: account.devices,
                 board: Board(goal: goal), run: "\(name)-\(number)")
         }

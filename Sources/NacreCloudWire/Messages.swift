@@ -75,7 +75,7 @@ extension AnswerMessage {
 
 extension ServerError {
     fileprivate init(_ error: JSONError, _ sentence: String, in bytes: UnsafeRawBufferPointer, code: ServerErrorCode) {
-        let place = JSONPlace(of: error.offset, in: bytes)
+        let place = JSONPosition(of: error.offset, in: bytes)
         let path = [place.path, error.missingKey].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ".")
         self.init(
             code, "\(sentence) at [line: \(place.line), column: \(place.column)]", field: path.isEmpty ? nil : path,

@@ -251,8 +251,8 @@ final class TransferLoop: @unchecked Sendable {
             transfer.tearDown()
             handles -= 1
             host.running -= 1
-        } else if let place = host.queue.firstIndex(where: { $0 === transfer }) {
-            host.queue.remove(at: place)
+        } else if let index = host.queue.firstIndex(where: { $0 === transfer }) {
+            host.queue.remove(at: index)
         } else {
             return
         }

@@ -76,13 +76,13 @@ package struct Logger: Sendable {
 
     /// Reports lines that were left out, if their span is over. Call it now and then, because after a storm no line may
     /// come.
-    package func tellFolded() {
+    package func writeFolded() {
         guard let folding else { return }
         let time = now()
-        tell(folding.due(time), time)
+        write(folding.due(time), time)
     }
 
-    private func tell(_ folded: [LogFolding.Folded], _ time: LogTime) {
+    private func write(_ folded: [LogFolding.Folded], _ time: LogTime) {
         for line in folded {
             write(time, line.kind.level, "Lines were left out of the log", [(.name, .string(line.kind.message)), (.count, .int(line.count))])
         }
@@ -95,7 +95,7 @@ package struct Logger: Sendable {
         let time = now()
         if let folding, level >= .notice {
             let (isWritten, folded) = folding.admit(level, message, time)
-            tell(folded, time)
+            write(folded, time)
             guard isWritten else { return }
         }
         write(time, level, message, self.values + values().map { ($0.key, $0.value) })

@@ -62,7 +62,7 @@ package final class OverloadLog: Sendable {
 
     package static let silent = OverloadLog(.silent)
 
-    package func tell(_ kind: Overload, count: Int = 1) {
+    package func report(_ kind: Overload, count: Int = 1) {
         counters[kind]?.add(UInt64(max(count, 0)))
         let now = logger.now().milliseconds / 1000
         let total = told.withLock { told -> Int? in

@@ -72,8 +72,8 @@ package final class RecentLog: Sendable {
             // A number above the count comes from an earlier run of the server: start at the first line.
             let from = number.map { $0 > state.count ? 0 : $0 } ?? oldest
             let first = max(from, oldest)
-            let lines = (first..<state.count).map { place in
-                let bytes = state.lines[(state.start + place - oldest) % state.lines.count]
+            let lines = (first..<state.count).map { index in
+                let bytes = state.lines[(state.start + index - oldest) % state.lines.count]
                 return String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
             }
             return Page(lines: lines, last: state.count, missed: first - from)

@@ -75,7 +75,7 @@ import Testing
             #expect(try await test.store.read { try $0.rows(of: .records, after: nil, limit: 100) }.count == 8)
             #expect(try await test.user(bobsName).lookup(["note"], zone: "Bob")[0].record != nil)
             #expect(try await schemas.roleHolders(of: container, .development, after: nil).page.map(\.user) == [bobsName])
-            #expect(try await registry.places(of: ada.id).isEmpty)
+            #expect(try await registry.appUsers(of: ada.id).isEmpty)
             #expect(try await registry.accounts(after: nil).page.map(\.id) == [bob.id])
             #expect(try await test.check().isEmpty)
         }

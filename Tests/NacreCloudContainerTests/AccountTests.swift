@@ -33,8 +33,8 @@ import Testing
     @Test(arguments: Engine.ofRules) func `of many that sign up with one address at once, one gets the account`(engine: Engine) async throws {
         let cloud = try await TestCloud(engine).cloud
         let made = await withTaskGroup(of: AccountEntry?.self) { group in
-            for place in 0..<16 {
-                group.addTask { try? await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "h\(place)") }
+            for index in 0..<16 {
+                group.addTask { try? await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "h\(index)") }
             }
             return await group.reduce(into: [AccountEntry]()) { made, entry in
                 if let entry { made.append(entry) }

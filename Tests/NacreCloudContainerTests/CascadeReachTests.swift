@@ -33,10 +33,10 @@ import Testing
         try await ann.makeZone("Z")
         var world = [RecordOperation.create("r"), .holder("keeper", parent: "r")] + holders("a", 6, of: "r")
         // At three names per request, these are complete: they are requested again, or wait.
-        for place in 0..<4 { world += holders("a\(place).", 3, of: "a\(place)") }
-        for place in 4..<6 { world += holders("b\(place).", 2, of: "a\(place)") }
-        for place in 4..<6 {
-            for second in 0..<2 { world += holders("c\(place).\(second).", 3, of: "b\(place).\(second)") }
+        for index in 0..<4 { world += holders("a\(index).", 3, of: "a\(index)") }
+        for index in 4..<6 { world += holders("b\(index).", 2, of: "a\(index)") }
+        for index in 4..<6 {
+            for second in 0..<2 { world += holders("c\(index).\(second).", 3, of: "b\(index).\(second)") }
         }
         try await ann.save(world, zone: "Z")
         for room in 0...40 {
@@ -79,11 +79,11 @@ import Testing
 
     /// Returns few owners for many records, which gives wide levels; later ones too, which gives circles.
     private func world(_ random: inout SeededRandom) -> [RecordOperation] {
-        (0..<Int.random(in: 5...60, using: &random)).map { place in
+        (0..<Int.random(in: 5...60, using: &random)).map { index in
             let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
             let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...place, using: &random))"] : []
             let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...place, using: &random))" : nil
-            return .holder("r\(place)", of: owners.sorted(), validates: validates, parent: parent)
+            return .holder("r\(index)", of: owners.sorted(), validates: validates, parent: parent)
         }
     }
 

@@ -22,9 +22,9 @@ import Testing
 
     private static func orders<Element>(of elements: [Element]) -> [[Element]] {
         guard elements.count > 1 else { return [elements] }
-        return elements.indices.flatMap { place in
+        return elements.indices.flatMap { index in
             var rest = elements
-            let first = rest.remove(at: place)
+            let first = rest.remove(at: index)
             return orders(of: rest).map { [first] + $0 }
         }
     }
@@ -87,8 +87,8 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `a cloud does with each batch what the rules say`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
-        for (place, row) in CascadeRow.rows.enumerated() {
-            for (zone, batch) in [("\(place).f", row.batch), ("\(place).b", row.batch.reversed())] {
+        for (index, row) in CascadeRow.rows.enumerated() {
+            for (zone, batch) in [("\(index).f", row.batch), ("\(index).b", row.batch.reversed())] {
                 try await ann.makeZone(zone)
                 try await ann.save(row.world, zone: zone)
                 let answers = try await ann.modify(batch.map(\.operation), zone: zone, atomic: false)
@@ -100,8 +100,8 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `an atomic batch is done whole, or leaves everything as it was`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
-        for (place, row) in CascadeRow.rows.enumerated() {
-            let zone = "\(place)"
+        for (index, row) in CascadeRow.rows.enumerated() {
+            let zone = "\(index)"
             try await ann.makeZone(zone)
             try await ann.save(row.world, zone: zone)
             let answers = try await ann.modify(row.batch.map(\.operation), zone: zone, atomic: true)

@@ -140,7 +140,7 @@ import Testing
             let zone = try #require(try transaction.zones(in: database, named: ["Z"]).first)
             let feed = try transaction.feed(
                 of: zone.address, view: .owner, after: FeedPosition(start), through: nil, baseline: .zero, limit: 10_000)
-            return feed.map(\.feed.place.number.seq)
+            return feed.map(\.feed.position.number.seq)
         }
         let commits = Dictionary(grouping: seqs, by: { $0 }).mapValues(\.count)
         #expect(seqs.count == 2104 && commits.values.allSatisfy { $0 <= Limits.owningReferences + Limits.cascadeChunk })

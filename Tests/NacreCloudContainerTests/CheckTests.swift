@@ -137,8 +137,8 @@ import Testing
         #expect(derived.count > 10)
         let number = ChangeNumber(run: 1, seq: 1_000)
         let strays: [DerivedRow] = [
-            .feed(zone, FeedRow(place: FeedPlace(view: .owner, number: number), entered: number, isDeparture: false), name: "a"),
-            .feed(zone, FeedRow(place: FeedPlace(view: .owner, number: number), entered: number, isDeparture: true), name: "nobody"),
+            .feed(zone, FeedRow(position: ViewNumber(view: .owner, number: number), entered: number, isDeparture: false), name: "a"),
+            .feed(zone, FeedRow(position: ViewNumber(view: .owner, number: number), entered: number, isDeparture: true), name: "nobody"),
             .link(zone, ReferenceLink(target: "b", kind: .deleteSelf), name: "c"),
             .link(zone, ReferenceLink(target: "b", kind: .validate), name: "d"),
             .index(zone, IndexEntry(index: IndexID(rawValue: 1), key: [2, 9]), name: "a"),
@@ -287,7 +287,7 @@ import Testing
             try transaction.apply(plan)
             return .commit(())
         }
-        let places = CheckPlace(table: .records, row: .start(of: .records))
+        let places = CheckCursor(table: .records, row: .start(of: .records))
         failing.fail(atCall: call)
         _ = try? await test.cloud.check(from: places, .repair)
         failing.fail(atCall: nil)
@@ -299,11 +299,11 @@ import Testing
     @Test func `a place is given back as it was, and other bytes are none`() {
         let zone = ZoneAddress(database: DatabaseID(rawValue: -5), zone: 7)
         for table in KeptTable.allCases {
-            let places = [CheckPlace(table: table, row: nil), CheckPlace(table: table, row: .start(of: table))]
-            for place in places { #expect(CheckPlace(place.bytes) == place) }
+            let places = [CheckCursor(table: table, row: nil), CheckCursor(table: table, row: .start(of: table))]
+            for place in places { #expect(CheckCursor(place.bytes) == place) }
         }
-        let deep = CheckPlace(table: .index, row: .zone(zone, .number(3), .bytes([0, 255]), .text("é")))
-        #expect(CheckPlace(deep.bytes) == deep)
-        for bytes in [[], [0], [99], [1, 9], [3, 1, 2], [1, 2, 1, 65]] as [[UInt8]] { #expect(CheckPlace(bytes) == nil) }
+        let deep = CheckCursor(table: .index, row: .zone(zone, .number(3), .bytes([0, 255]), .text("é")))
+        #expect(CheckCursor(deep.bytes) == deep)
+        for bytes in [[], [0], [99], [1, 9], [3, 1, 2], [1, 2, 1, 65]] as [[UInt8]] { #expect(CheckCursor(bytes) == nil) }
     }
 }

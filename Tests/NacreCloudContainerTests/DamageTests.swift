@@ -13,7 +13,7 @@ import Testing
 
     private func notes(_ engine: Engine, _ count: Int = 5) async throws -> DamagedCloud {
         let cloud = try await DamagedCloud(engine)
-        for place in 0..<count { _ = try await cloud.modify(.create("r\(place)", ["stars": .int64(Int64(place))])) }
+        for index in 0..<count { _ = try await cloud.modify(.create("r\(index)", ["stars": .int64(Int64(index))])) }
         try await cloud.ann.makeIndexes()
         return cloud
     }

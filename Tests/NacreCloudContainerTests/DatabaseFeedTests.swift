@@ -76,7 +76,7 @@ import Testing
         engine: Engine
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
-        for place in 0..<6 { try await ann.makeZone("z\(place)") }
+        for index in 0..<6 { try await ann.makeZone("z\(index)") }
         try await ann.deleteZone("z1", "z4")
         let first = try await ann.databaseChanges(limit: 2)
         #expect(names(first) == ["z0", "z2"] && first.moreComing)

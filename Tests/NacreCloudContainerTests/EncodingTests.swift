@@ -123,10 +123,10 @@ import Testing
         let error = ServerError(
             .conflict, "client oplock error", native: .serverRecordChanged, internalCode: 2004, field: "f", remedy: "r")
         let result = OperationResult(
-            number: ChangeNumber(run: 1, seq: 99), madeNames: [.init(place: 0, name: "A"), .init(place: 399, name: "B")],
+            number: ChangeNumber(run: 1, seq: 99), madeNames: [.init(index: 0, name: "A"), .init(index: 399, name: "B")],
             failures: [
-                .init(place: 1, error: error), .init(place: 2, error: .recordNotFound),
-                .init(place: 3, error: .tooManyItems(3, limit: 2, field: "x")),
+                .init(index: 1, error: error), .init(index: 2, error: .recordNotFound),
+                .init(index: 3, error: .tooManyItems(3, limit: 2, field: "x")),
             ])
         #expect(try OperationResult(result.bytes) == result)
         for length in 0..<result.bytes.count {
@@ -141,10 +141,10 @@ import Testing
 
     @Test func `failures of one kind are kept once, and texts beyond their bound not at all`() throws {
         func kept(_ error: (Int) -> ServerError) throws -> (bytes: Int, read: [ServerError], places: [Int]) {
-            let failures = (1..<400).map { OperationResult.Failure(place: $0, error: error($0)) }
+            let failures = (1..<400).map { OperationResult.Failure(index: $0, error: error($0)) }
             let bytes = OperationResult(number: ChangeNumber(run: 1, seq: 1), madeNames: [], failures: failures).bytes
             let read = try OperationResult(bytes).failures
-            return (bytes.count, read.map(\.error), read.map(\.place))
+            return (bytes.count, read.map(\.error), read.map(\.index))
         }
         let wrong = ServerError(.badRequest, "not so", internalCode: 2006, field: "f", remedy: "Otherwise.")
         let alike = try kept { _ in wrong }

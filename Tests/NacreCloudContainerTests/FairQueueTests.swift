@@ -6,7 +6,7 @@ import Testing
 
 extension FairQueue {
     fileprivate mutating func add(_ number: Int, _ turn: Turn) {
-        add(Lanes.Ticket(number: number, turn: turn))
+        add(TurnQueue.Ticket(number: number, turn: turn))
     }
 }
 
@@ -138,23 +138,23 @@ extension FairQueue {
     }
 }
 
-@Suite struct LanesTests {
-    private static let places = LanePlaces(all: 4, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
+@Suite struct TurnQueueTests {
+    private static let places = TurnLimits(all: 4, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
 
-    private func lanes(_ turns: [Turn], _ places: LanePlaces = places, room: LaneRoom = .unbounded) -> Lanes {
-        var lanes = Lanes(places, room: room)
+    private func lanes(_ turns: [Turn], _ places: TurnLimits = places, room: TurnRoom = .unbounded) -> TurnQueue {
+        var lanes = TurnQueue(places, room: room)
         for turn in turns { _ = lanes.add(turn) }
         return lanes
     }
 
-    private func taken(_ lanes: inout Lanes) -> [Turn] {
+    private func taken(_ lanes: inout TurnQueue) -> [Turn] {
         var taken: [Turn] = []
         while let next = lanes.next() { taken.append(next.turn) }
         return taken
     }
 
     @Test func `whatever waits, a place is left for short work`() {
-        let long = (0..<20).flatMap { [Turn(asker: "\($0)", lane: .query), Turn(asker: "\($0)", lane: .bulk)] }
+        let long = (0..<20).flatMap { [Turn(asker: "\($0)", kind: .query), Turn(asker: "\($0)", kind: .bulk)] }
         var lanes = lanes(long)
         #expect(taken(&lanes).count == 3)
         #expect(!lanes.hasNext)
@@ -163,29 +163,29 @@ extension FairQueue {
     }
 
     @Test func `one kind of long work leaves a place to the other`() {
-        var lanes = lanes((0..<20).map { Turn(asker: "\($0)", lane: .query) })
+        var lanes = lanes((0..<20).map { Turn(asker: "\($0)", kind: .query) })
         #expect(taken(&lanes).count == 2)
-        let added = lanes.add(Turn(asker: "a", lane: .bulk))
+        let added = lanes.add(Turn(asker: "a", kind: .bulk))
         #expect(added != nil && lanes.next() == added)
     }
 
-    @Test(arguments: Turn.Lane.allCases)
-    func `one asker never has all places`(lane: Turn.Lane) {
-        var lanes = lanes((0..<20).map { _ in Turn(asker: "a", lane: lane) })
-        #expect(taken(&lanes).count == (lane == .short ? 3 : 2))
+    @Test(arguments: Turn.Kind.allCases)
+    func `one asker never has all places`(kind: Turn.Kind) {
+        var lanes = lanes((0..<20).map { _ in Turn(asker: "a", kind: kind) })
+        #expect(taken(&lanes).count == (kind == .short ? 3 : 2))
         let added = lanes.add(Turn(asker: "b"))
         #expect(added != nil && lanes.next() == added)
     }
 
     @Test func `one asker has its share of both long lanes together, and the next goes when one of them is done`() {
-        let turns = (0..<5).flatMap { _ in [Turn(asker: "a", lane: .query), Turn(asker: "a", lane: .bulk)] }
-        var lanes = lanes(turns, LanePlaces(all: 4, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2))
+        let turns = (0..<5).flatMap { _ in [Turn(asker: "a", kind: .query), Turn(asker: "a", kind: .bulk)] }
+        var lanes = lanes(turns, TurnLimits(all: 4, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2))
         let mine = taken(&lanes)
-        #expect(mine.count == 2 && !lanes.hasNext && !lanes.beginNow(Turn(asker: "a", lane: .bulk)))
-        for lane in [Turn.Lane.query, .bulk] {
-            let others = lanes.add(Turn(asker: "b", lane: lane))
+        #expect(mine.count == 2 && !lanes.hasNext && !lanes.beginNow(Turn(asker: "a", kind: .bulk)))
+        for kind in [Turn.Kind.query, .bulk] {
+            let others = lanes.add(Turn(asker: "b", kind: kind))
             #expect(others != nil && lanes.next() == others, "whatever another one wants")
-            lanes.end(Turn(asker: "b", lane: lane))
+            lanes.end(Turn(asker: "b", kind: kind))
         }
         var done = 0
         var underWay = mine
@@ -199,8 +199,8 @@ extension FairQueue {
     }
 
     @Test func `bulk may have a smaller share of an asker's places, in which its queries count`() {
-        let places = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
-        let (query, bulk) = (Turn(asker: "a", lane: .query), Turn(asker: "a", lane: .bulk))
+        let places = TurnLimits(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
+        let (query, bulk) = (Turn(asker: "a", kind: .query), Turn(asker: "a", kind: .bulk))
         for (turns, most) in [
             ([bulk, bulk, bulk], 2), ([query, query, query, query, query], 4), ([query, query, bulk], 2), ([query, bulk, bulk], 2),
         ] {
@@ -210,34 +210,34 @@ extension FairQueue {
     }
 
     @Test func `lanes take turns for a place that any may have`() {
-        let turns = (0..<5).flatMap { _ in Turn.Lane.allCases.map { Turn(asker: "a", lane: $0) } }
-        var lanes = lanes(turns, LanePlaces(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
-        var order: [Turn.Lane] = []
+        let turns = (0..<5).flatMap { _ in Turn.Kind.allCases.map { Turn(asker: "a", kind: $0) } }
+        var lanes = lanes(turns, TurnLimits(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
+        var order: [Turn.Kind] = []
         while let next = lanes.next() {
             #expect(lanes.next() == nil)
-            order.append(next.turn.lane)
+            order.append(next.turn.kind)
             lanes.end(next.turn)
         }
-        #expect(order == (0..<5).flatMap { _ in Turn.Lane.allCases })
+        #expect(order == (0..<5).flatMap { _ in Turn.Kind.allCases })
     }
 
     @Test func `who finds nobody before it begins at once, in its place`() {
         var lanes = lanes([])
-        let turn = Turn(asker: "a", lane: .bulk)
+        let turn = Turn(asker: "a", kind: .bulk)
         #expect(lanes.beginNow(turn) && lanes.beginNow(turn) && !lanes.beginNow(turn))
         let added = lanes.add(turn)
         #expect(added != nil && lanes.next() == nil)
         lanes.end(turn)
-        #expect(lanes.beginNow(Turn(asker: "b", lane: .bulk)) == false, "somebody waits")
+        #expect(lanes.beginNow(Turn(asker: "b", kind: .bulk)) == false, "somebody waits")
         #expect(lanes.next() == added)
     }
 
     @Test(arguments: [
-        (LaneRoom(count: 10, rows: .max, bytes: .max), Turn(asker: "a"), 5),
-        (LaneRoom(count: .max, rows: 1000, bytes: .max), Turn(asker: "a", rows: 100), 5),
-        (LaneRoom(count: .max, rows: .max, bytes: 80), Turn(asker: "a", bytes: 8), 5),
+        (TurnRoom(count: 10, rows: .max, bytes: .max), Turn(asker: "a"), 5),
+        (TurnRoom(count: .max, rows: 1000, bytes: .max), Turn(asker: "a", rows: 100), 5),
+        (TurnRoom(count: .max, rows: .max, bytes: 80), Turn(asker: "a", bytes: 8), 5),
     ])
-    func `one asker has half of the room in number, rows and bytes, and another one finds the rest`(room: LaneRoom, turn: Turn, most: Int) {
+    func `one asker has half of the room in number, rows and bytes, and another one finds the rest`(room: TurnRoom, turn: Turn, most: Int) {
         var lanes = lanes([], .unbounded, room: room)
         let mine = (0..<10).count { _ in lanes.add(turn) != nil }
         #expect(mine == most)
@@ -251,7 +251,7 @@ extension FairQueue {
     }
 
     @Test func `what went is room again`() {
-        var lanes = lanes([], .unbounded, room: LaneRoom(count: 4, rows: 4, bytes: 4))
+        var lanes = lanes([], .unbounded, room: TurnRoom(count: 4, rows: 4, bytes: 4))
         for _ in 0..<100 {
             let added = lanes.add(Turn(asker: "a", bytes: 2))
             let next = lanes.next()

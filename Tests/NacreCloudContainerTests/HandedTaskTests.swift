@@ -50,7 +50,7 @@ import Testing
 
     @Test func `the database comes next for which least was done, and one that comes has no more than its turn`() {
         let handed = HandedTasks()
-        func place(_ database: Int64) -> HandedTasks.Place { HandedTasks.Place(lane: .push, database: DatabaseID(rawValue: database)) }
+        func place(_ database: Int64) -> HandedTasks.LineKey { HandedTasks.LineKey(lane: .push, database: DatabaseID(rawValue: database)) }
         _ = handed.take(over: ["a", "b", "c"].map { Self.task($0) })
         _ = handed.take(over: (1...6).map { Self.task("x\($0)", in: 8) })
         #expect(handed.next(in: [.push])?.key.name == "a")
@@ -80,12 +80,12 @@ import Testing
         #expect(handed.passed(in: [.push]) == nil, "those in memory come first")
         #expect(Self.names(handed) == ["a", "b"])
         let passed = handed.passed(in: [.push])
-        #expect(passed?.places == [HandedTasks.Place(lane: .push, database: DatabaseID(rawValue: 7))])
+        #expect(passed?.lineKeys == [HandedTasks.LineKey(lane: .push, database: DatabaseID(rawValue: 7))])
         _ = handed.take(over: [Self.task("d", bytes: size)])
         #expect(Self.names(handed) == [], "it would overtake c")
         if let passed { handed.found(passed) }
         #expect(handed.passed(in: [.push]) != nil, "another one came meanwhile")
-        if let passed = handed.passed(in: [.push]) { handed.found(passed, but: passed.places) }
+        if let passed = handed.passed(in: [.push]) { handed.found(passed, but: passed.lineKeys) }
         #expect(handed.passed(in: [.push]) != nil, "not all were taken up")
         if let passed = handed.passed(in: [.push]) { handed.found(passed) }
         _ = handed.take(over: [Self.task("e", bytes: size)])
@@ -101,11 +101,11 @@ import Testing
         // Both have the same usage by now.
         _ = handed.take(over: [Self.task("z", in: 8, bytes: size)])
         #expect((0..<3).map { _ in handed.next(in: [.push])?.key.name } == ["a", "x", "b"])
-        let passed = handed.passed(in: [.push])?.places.map(\.database.rawValue)
+        let passed = handed.passed(in: [.push])?.lineKeys.map(\.database.rawValue)
         #expect(passed == [7], "what it has left is looked for while others wait")
         _ = handed.take(over: [Self.task("f", bytes: size)])
         #expect(Self.names(handed) == ["y"], "f comes behind c")
-        #expect(Set(handed.passed(in: [.push])?.places.map(\.database.rawValue) ?? []) == [7, 8])
+        #expect(Set(handed.passed(in: [.push])?.lineKeys.map(\.database.rawValue) ?? []) == [7, 8])
     }
 
     @Test func `what was taken up from the store stays in memory`() {
@@ -200,8 +200,8 @@ import Testing
         let scene = try await Scene(try await engine.makeStore())
         try await scene.scene.subscribe(scene.device, .query("once", once: true))
         try await scene.scene.test.runAllTasks()
-        for (place, device) in [scene.author, scene.device, scene.author, scene.device, scene.author].enumerated() {
-            try await scene.scene.user(device).modify([.create("\(place)")])
+        for (index, device) in [scene.author, scene.device, scene.author, scene.device, scene.author].enumerated() {
+            try await scene.scene.user(device).modify([.create("\(index)")])
         }
         try await scene.scene.test.runAllTasks()
         #expect(Set(try await scene.told().prefix(2)) == ["once 0 1", "q 0 1"])
@@ -245,7 +245,7 @@ import Testing
         #expect(try await cloud.runDueTasks(limit: 1).counts == (1, 0))
         try await scene.save("f")
         var told: [[String]] = []
-        var turns: TaskTurns
+        var turns: WorkerRound
         repeat {
             turns = try await cloud.runDueTasks(limit: 2)
             told.append(try await scene.told())

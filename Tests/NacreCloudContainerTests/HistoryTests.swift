@@ -58,17 +58,17 @@ import Testing
     /// Runs writers and followers, all at once.
     private func run(_ cloud: HistoryCloud, _ book: HistoryBook, seed: UInt64) async throws -> [HistoryFollower] {
         try await withThrowingTaskGroup(of: HistoryFollower?.self) { group in
-            for place in 0..<Self.writers {
+            for index in 0..<Self.writers {
                 var writer = HistoryWriter(
-                    cloud: cloud, book: book, random: SeededRandom(seed: seed &+ UInt64(place)), operations: Self.operations / Self.writers)
+                    cloud: cloud, book: book, random: SeededRandom(seed: seed &+ UInt64(index)), operations: Self.operations / Self.writers)
                 group.addTask {
                     try await writer.run()
                     return nil
                 }
             }
-            for place in 0..<Self.followers {
-                let reader = HistoryWriter(cloud: cloud, book: book, random: SeededRandom(seed: seed &- UInt64(place)), operations: 0)
-                var follower = HistoryFollower(reader, limit: [3, 10, 200][place % 3])
+            for index in 0..<Self.followers {
+                let reader = HistoryWriter(cloud: cloud, book: book, random: SeededRandom(seed: seed &- UInt64(index)), operations: 0)
+                var follower = HistoryFollower(reader, limit: [3, 10, 200][index % 3])
                 group.addTask {
                     for _ in 0..<100 { try await follower.catchUp() }
                     return follower
@@ -135,7 +135,7 @@ import Testing
 
     /// Checks that the counts of zones and databases are the bytes of their records.
     private func checkCounts(_ cloud: HistoryCloud, context: String) async throws {
-        var place: CheckPlace? = .start
+        var place: CheckCursor? = .start
         while let here = place, [.databases, .zones].contains(here.table) {
             let slice = try await repeating { try await cloud.user.cloud.check(from: here, .look) }
             #expect(slice.findings.isEmpty, "\(context): \(slice.findings)")

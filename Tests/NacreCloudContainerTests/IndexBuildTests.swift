@@ -314,9 +314,9 @@ import Testing
                 zone: row.address, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: "_ann", deviceID: nil),
                 hasFeed: true, isPublic: false, schema: Schema())
             var plan = WritePlan()
-            plan.records = (0..<count).map { place in
-                let save = RecordVerdict.Save(type: "Note", parent: nil, fields: ["n": .int64(Int64(place))], over: nil)
-                return rows.put(save, named: "r\(place)", links: ([], []), at: .hidden).put
+            plan.records = (0..<count).map { index in
+                let save = RecordVerdict.Save(type: "Note", parent: nil, fields: ["n": .int64(Int64(index))], over: nil)
+                return rows.put(save, named: "r\(index)", links: ([], []), at: .hidden).put
             }
             plan.zonesChanged = [row.address]
             try transaction.apply(plan)

@@ -55,7 +55,7 @@ struct IndexCensus {
                 }
                 for index in known.schema.types.values.flatMap(\.fields.values).flatMap(\.indexes).map(\.index) {
                     for hit in try transaction.search(IndexScan(zone: zone.address, index: index, limit: .max)) {
-                        found.insert(Row(zone: zone.address.zone, entry: IndexEntry(index: index, key: hit.place.key), name: hit.place.name))
+                        found.insert(Row(zone: zone.address.zone, entry: IndexEntry(index: index, key: hit.position.key), name: hit.position.name))
                     }
                 }
             }

@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: Engine.ofRules) func `a new type costs what it has, however many types there are`(engine: Engine) async throws {
         let store = CountingStore(try await engine.makeStore())
         let ann = TestCloud(store).user("_ann")
-        for place in 0..<20 { try await ann.modify([.make(.create, "r\(place)", type: "T\(place)", ["f": .int64(1)])]) }
+        for index in 0..<20 { try await ann.modify([.make(.create, "r\(index)", type: "T\(index)", ["f": .int64(1)])]) }
         store.reset()
         let meter = WorkMeter()
         let fields = RecordFields((0..<200).map { RecordFields.Field("f\($0)", .int64(1)) })
@@ -103,10 +103,10 @@ import Testing
         let values: [FieldValue] = [.string("x"), .bytes([1]), .location(Location(latitude: 1, longitude: 2))]
         let users = (0..<12).map { test.user("_u\($0)") }
         let results = try await withThrowingTaskGroup(of: (Int, [RecordResult]).self) { group in
-            for (place, user) in users.enumerated() {
+            for (index, user) in users.enumerated() {
                 group.addTask {
-                    let own = "own\(place)"
-                    return (place, try await user.modify([.create("a", ["f": values[place % 3], own: .int64(1)]), .create("b", [own: .int64(2)])]))
+                    let own = "own\(index)"
+                    return (index, try await user.modify([.create("a", ["f": values[index % 3], own: .int64(1)]), .create("b", [own: .int64(2)])]))
                 }
             }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }

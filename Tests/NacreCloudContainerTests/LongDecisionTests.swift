@@ -43,7 +43,7 @@ import Testing
         }
 
         func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-            guard Turn.current.lane == .bulk else { return try await below.read(body) }
+            guard Turn.current.kind == .bulk else { return try await below.read(body) }
             try await happen(.before)
             let value = try await below.read(body)
             try await happen(.after)
@@ -79,12 +79,12 @@ import Testing
         tally.reset()
         let results = try await ann.modify(Self.notes(stale), zone: "Z", atomic: atomic)
         #expect(tally.mostOfOneWrite <= Self.mostOfOneWrite, "\(tally.mostOfOneWrite)")
-        for (place, result) in results.enumerated() {
+        for (index, result) in results.enumerated() {
             let server = result.error?.serverRecord?.value
-            if atomic, place > 0 {
+            if atomic, index > 0 {
                 #expect(result.error?.code == .atomicError && server == nil)
             } else {
-                #expect(result.error?.code == .conflict && server?.fields["text"] == Self.text && server?.recordChangeTag == tags["r\(place)"])
+                #expect(result.error?.code == .conflict && server?.fields["text"] == Self.text && server?.recordChangeTag == tags["r\(index)"])
             }
         }
     }

@@ -92,10 +92,10 @@ import Testing
         let done = test.clock.now + -secondsAgo
         try await test.store.write { transaction in
             var plan = WritePlan()
-            plan.operations = (0..<count).map { place in
+            plan.operations = (0..<count).map { index in
                 OperationRow(
-                    database: database, id: "\(caller)/flood\(place)", caller: caller, digest: [], result: Array(repeating: 1, count: bytes),
-                    expires: done + Limits.operationSeconds + Double(place) / 1e6)
+                    database: database, id: "\(caller)/flood\(index)", caller: caller, digest: [], result: Array(repeating: 1, count: bytes),
+                    expires: done + Limits.operationSeconds + Double(index) / 1e6)
             }
             try transaction.apply(plan)
             return .commit(())

@@ -101,12 +101,12 @@ import Testing
         let (row, _) = row(&values, fields: 20)
         let names = FieldNames(names)
         #expect(!isCorrupt(row, only: names))
-        for place in row.body.indices {
+        for index in row.body.indices {
             var damaged = row
-            damaged.body[place] ^= 1 << UInt8(place % 8)
-            #expect(isCorrupt(damaged, only: names), "byte \(place)")
-            damaged.body = Array(row.body.prefix(place))
-            #expect(isCorrupt(damaged, only: names), "cut to \(place)")
+            damaged.body[index] ^= 1 << UInt8(index % 8)
+            #expect(isCorrupt(damaged, only: names), "byte \(index)")
+            damaged.body = Array(row.body.prefix(index))
+            #expect(isCorrupt(damaged, only: names), "cut to \(index)")
         }
     }
 
@@ -127,11 +127,11 @@ import Testing
     @Test func `every flipped bit of a body is found`() {
         var values = RandomValues(seed: 42)
         let (row, _) = row(&values, fields: 20)
-        for place in row.body.indices {
+        for index in row.body.indices {
             for bit in 0..<8 {
                 var damaged = row
-                damaged.body[place] ^= 1 << UInt8(bit)
-                #expect(isCorrupt(damaged), "byte \(place), bit \(bit)")
+                damaged.body[index] ^= 1 << UInt8(bit)
+                #expect(isCorrupt(damaged), "byte \(index), bit \(bit)")
             }
         }
     }
@@ -160,17 +160,17 @@ import Testing
             damaged.number.run ^= 1 << Int64(bit)
             #expect(isCorrupt(damaged), "run, bit \(bit)")
         }
-        for place in 0..<4 {
+        for index in 0..<4 {
             for bit in 0..<7 {
                 var damaged = row
-                damaged.name = row.name.flipping(bit, at: place)
-                #expect(isCorrupt(damaged), "name, byte \(place), bit \(bit)")
+                damaged.name = row.name.flipping(bit, at: index)
+                #expect(isCorrupt(damaged), "name, byte \(index), bit \(bit)")
                 damaged = row
-                damaged.type = row.type.flipping(bit, at: place)
-                #expect(isCorrupt(damaged), "type, byte \(place), bit \(bit)")
+                damaged.type = row.type.flipping(bit, at: index)
+                #expect(isCorrupt(damaged), "type, byte \(index), bit \(bit)")
                 damaged = row
-                damaged.parent = row.parent?.flipping(bit, at: place)
-                #expect(isCorrupt(damaged), "parent, byte \(place), bit \(bit)")
+                damaged.parent = row.parent?.flipping(bit, at: index)
+                #expect(isCorrupt(damaged), "parent, byte \(index), bit \(bit)")
             }
         }
         var damaged = row
@@ -299,9 +299,9 @@ import Testing
 
 extension String {
     /// Returns the bytes with one bit flipped.
-    func flipping(_ bit: Int, at place: Int) -> String {
+    func flipping(_ bit: Int, at index: Int) -> String {
         var bytes = Array(utf8)
-        bytes[place] ^= 1 << UInt8(bit)
+        bytes[index] ^= 1 << UInt8(bit)
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -150,7 +150,7 @@ import Testing
         schema.add(additions)
         #expect(schema.types["Note"]?.fields.count == Limits.fieldsPerRecordType)
         #expect(schema.lacking(of: "Note", with: ["b": .int64(1)]) == nil)
-        for place in 1..<Limits.recordTypesPerSchema { schema.types["T\(place)"] = RecordTypeDefinition(name: "T\(place)") }
+        for index in 1..<Limits.recordTypesPerSchema { schema.types["T\(index)"] = RecordTypeDefinition(name: "T\(index)") }
         #expect(reason(schema.verdict(on: [:], of: "More", in: .development)) == "number of record types exceeds the limit")
         let before = schema
         var type = SchemaAdditions()
@@ -162,8 +162,8 @@ import Testing
     @Test func `saves bring so many fields to all types together`() {
         var schema = Schema()
         let full = Dictionary(uniqueKeysWithValues: (0..<Limits.fieldsPerRecordType).map { ("f\($0)", FieldDefinition(type: .int64)) })
-        for place in 0..<Limits.fieldsJustInTime / Limits.fieldsPerRecordType - 1 {
-            schema.types["T\(place)"] = RecordTypeDefinition(name: "T\(place)", fields: full)
+        for index in 0..<Limits.fieldsJustInTime / Limits.fieldsPerRecordType - 1 {
+            schema.types["T\(index)"] = RecordTypeDefinition(name: "T\(index)", fields: full)
         }
         schema.types["Note"] = RecordTypeDefinition(name: "Note", fields: full.filter { $0.key != "f0" })
         #expect(schema.verdict(on: ["a": .int64(1)], of: "Note", in: .development) == .adds(["a": .int64(1)]))

@@ -98,7 +98,7 @@ import Testing
             try await ann.modify([.create(name, ["l": .referenceList([link]), "r": .reference(link)])], zone: "Z")
         }
         let spellings: [ZoneID?] = [nil, ZoneID(zoneName: "Z"), ZoneID(zoneName: "Z", ownerRecordName: "_ann")]
-        for (place, zone) in spellings.enumerated() { try await save("r\(place)", zone) }
+        for (index, zone) in spellings.enumerated() { try await save("r\(index)", zone) }
         let id = try await ann.cloud.databaseID(databaseVerdict(ann.target, for: .read, by: ann.caller).get())
         let fields = try await ann.cloud.store.read { transaction in
             let zone = try #require(try transaction.zones(in: id, named: ["Z"]).first)

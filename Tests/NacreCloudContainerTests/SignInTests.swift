@@ -43,7 +43,7 @@ import Testing
         }
 
         /// Returns all sessions and devices, in pages.
-        func all(in place: SignIn.Place? = nil) async throws -> [String] {
+        func all(in place: SignIn.Audience? = nil) async throws -> [String] {
             var found: [String] = []
             var next: SignIn.Position?
             repeat {
@@ -55,13 +55,13 @@ import Testing
         }
     }
 
-    private static func place(_ containers: Set<String>, _ environment: String = "development") -> SignIn.Place {
-        SignIn.Place(containers: containers, environment: environment)
+    private static func place(_ containers: Set<String>, _ environment: String = "development") -> SignIn.Audience {
+        SignIn.Audience(containers: containers, environment: environment)
     }
 
     @Test func `who is signed in hears of what allows no more than that`() {
         let both = Self.place([Self.notes, Self.games])
-        let table: [(SignIn.Place, SignIn.Place, Bool)] = [
+        let table: [(SignIn.Audience, SignIn.Audience, Bool)] = [
             (Self.place([Self.notes]), Self.place([Self.notes]), true),
             (Self.place([Self.notes]), Self.place([Self.games]), false),
             (Self.place([Self.notes]), Self.place([Self.notes], "production"), false),

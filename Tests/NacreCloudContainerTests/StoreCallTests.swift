@@ -12,23 +12,23 @@ import Testing
     enum Batch: CaseIterable { case creates, updates, deletes, setParents, keptParents, setOwners, validates, mixed }
 
     private func operations(_ batch: Batch, _ count: Int) -> [RecordOperation] {
-        (0..<count).map { place in
-            let name = "r\(place)"
-            let parent = RecordChange.ParentChange.set(Reference(recordName: "p\(place % 7)", action: .none))
+        (0..<count).map { index in
+            let name = "r\(index)"
+            let parent = RecordChange.ParentChange.set(Reference(recordName: "p\(index % 7)", action: .none))
             switch batch {
-            case .creates: return .create("new\(place)")
+            case .creates: return .create("new\(index)")
             case .updates: return .update(name)
             case .deletes: return .delete(name)
             case .setParents: return .make(.forceUpdate, name, parent: parent)
-            case .keptParents: return .update("c\(place)")
-            case .setOwners: return .make(.forceUpdate, name, .holding(["p\(place % 7)", "p\((place + 1) % 7)"]))
-            case .validates: return .make(.forceUpdate, name, .holding([], validates: ["p\(place % 7)"]))
+            case .keptParents: return .update("c\(index)")
+            case .setOwners: return .make(.forceUpdate, name, .holding(["p\(index % 7)", "p\((index + 1) % 7)"]))
+            case .validates: return .make(.forceUpdate, name, .holding([], validates: ["p\(index % 7)"]))
             case .mixed:
                 let all: [RecordOperation] = [
-                    .create("new\(place)"), .update("c\(place)"), .delete(name), .make(.forceUpdate, "m\(place)", parent: parent),
-                    .delete("c\(place)"), .holder("h\(place)", of: ["p\(place % 7)"], parent: "p0"),
+                    .create("new\(index)"), .update("c\(index)"), .delete(name), .make(.forceUpdate, "m\(index)", parent: parent),
+                    .delete("c\(index)"), .holder("h\(index)", of: ["p\(index % 7)"], parent: "p0"),
                 ]
-                return all[place % all.count]
+                return all[index % all.count]
             }
         }
     }

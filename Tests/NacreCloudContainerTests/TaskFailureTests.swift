@@ -72,7 +72,7 @@ import Testing
         for attempts in [1, 5] as [Int64] {
             var leased = Self.task(.settleSubtree, attempts, due: Limits.taskLeaseSeconds, from: now)
             leased.payload = [1]
-            let rest = TaskTurn(cloud: test.cloud, task: leased).rest([2])
+            let rest = LeasedTask(cloud: test.cloud, task: leased).rest([2])
             #expect(rest.due == leased.due && rest.payload == [2], "the turn keeps its lease")
             #expect(rest.withoutLease(at: now)?.due == now)
         }

@@ -76,8 +76,8 @@ import Testing
 
     @Test(arguments: Engine.ofRules) func `tasks of many databases are all taken, a few at a time`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
-        for place in 0..<10 {
-            let user = test.user("_u\(place)")
+        for index in 0..<10 {
+            let user = test.user("_u\(index)")
             try await user.makeZone("Z")
             try await user.deleteZone("Z")
         }

@@ -66,7 +66,7 @@ import Testing
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
         let empty = try await ann.changes("Z").syncToken
-        for place in 0..<5 { try await ann.modify([.create("r\(place)")], zone: "Z") }
+        for index in 0..<5 { try await ann.modify([.create("r\(index)")], zone: "Z") }
         let whole = try await ann.changes("Z").syncToken
         #expect(try await ann.changes("Z", after: empty).syncToken == whole)
         var token: String?

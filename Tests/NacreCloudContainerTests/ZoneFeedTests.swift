@@ -82,17 +82,17 @@ import Testing
         try await ann.makeZone("Z")
         try await ann.modify([.create("r")], zone: "Z")
         let first = try #require(try await row(of: "r"))
-        #expect(first.entered == first.place.number && !first.isDeparture)
+        #expect(first.entered == first.position.number && !first.isDeparture)
         try await ann.modify([.update("r")], zone: "Z")
         try await ann.modify([.create("c", parent: "r")], zone: "Z")
         let touched = try #require(try await row(of: "r"))
-        #expect(touched.entered == first.entered && touched.place.number > first.place.number)
+        #expect(touched.entered == first.entered && touched.position.number > first.position.number)
         try await ann.modify([.delete("r"), .delete("c")], zone: "Z")
         let gone = try #require(try await row(of: "r"))
         #expect(gone.entered == first.entered && gone.isDeparture)
         try await ann.modify([.create("r")], zone: "Z")
         let again = try #require(try await row(of: "r"))
-        #expect(again.entered == again.place.number && !again.isDeparture)
+        #expect(again.entered == again.position.number && !again.isDeparture)
     }
 
     @Test(arguments: Engine.ofRules) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
@@ -170,7 +170,7 @@ import Testing
         var token = try await ann.changes("Z").syncToken
         try await ann.modify([.delete("n")], zone: "Z")
         try await ann.modify([.make(.create, "n", type: "Other")], zone: "Z")
-        for place in 0..<7 { try await ann.modify([.create("r\(place)")], zone: "Z") }
+        for index in 0..<7 { try await ann.modify([.create("r\(index)")], zone: "Z") }
         try await ann.modify([.make(.forceUpdate, "n", type: "Other")], zone: "Z")
         var gone: [String] = []
         while true {
@@ -227,7 +227,7 @@ import Testing
         try await web.makeZone("Z")
         func large(_ name: String) -> RecordOperation { .update(name, ["b": .bytes([UInt8](repeating: 7, count: 900_000))]) }
         try await web.modify([.create("a0")] + (0..<20).map { large("c\(10 + $0)") }, zone: "Z")
-        for place in 0..<10 { try await web.modify([large("d\(place)")], zone: "Z") }
+        for index in 0..<10 { try await web.modify([large("d\(index)")], zone: "Z") }
         try await web.modify([.create("e0")], zone: "Z")
         let names = ["a0"] + (0..<20).map { "c\(10 + $0)" } + (0..<10).map { "d\($0)" } + ["e0"]
         for limit in [1, 5, 200] {
@@ -288,11 +288,11 @@ import Testing
         try await test.store.write { transaction in
             let zone = try #require(try transaction.advance(zoneNamed: "Z", in: id, operation: nil).zone)
             var plan = WritePlan()
-            plan.records = (0..<count).map { place in
-                let record = StoredRecord.sample("r\(10_000 + place)", seq: zone.lastSeq, in: zone.address)
-                let place = FeedPlace(view: .owner, number: zone.number)
+            plan.records = (0..<count).map { index in
+                let record = StoredRecord.sample("r\(10_000 + index)", seq: zone.lastSeq, in: zone.address)
+                let index = ViewNumber(view: .owner, number: zone.number)
                 return RecordPut(
-                    zone: zone.address, row: record.row, leaves: [], enters: [FeedRow(place: place, entered: zone.number, isDeparture: false)],
+                    zone: zone.address, row: record.row, leaves: [], enters: [FeedRow(position: index, entered: zone.number, isDeparture: false)],
                     isNew: true)
             }
             plan.zonesChanged = [zone.address]
@@ -339,7 +339,7 @@ import Testing
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
-        for place in 0..<9 { try await ann.modify([.create("r\(place)")], zone: "Z") }
+        for index in 0..<9 { try await ann.modify([.create("r\(index)")], zone: "Z") }
         try await ann.modify([.delete("r2"), .delete("r5")], zone: "Z")
         let first = try await ann.changes("Z", limit: 3)
         #expect(first.records.map(\.recordName) == ["r0", "r1", "r3"] && first.moreComing)
@@ -368,7 +368,7 @@ import Testing
     {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
-        for place in 0..<6 { try await ann.modify([.make(.create, "o\(place)", type: "Other")], zone: "Z") }
+        for index in 0..<6 { try await ann.modify([.make(.create, "o\(index)", type: "Other")], zone: "Z") }
         try await ann.modify([.create("n")], zone: "Z")
         var (pages, token) = ([ChangesZoneResponse.Page](), nil as String?)
         repeat {

@@ -179,8 +179,8 @@ import Testing
         let database = try await cloud.signIn("alice").privateCloudDatabase
         let root = note("root", "")
         _ = try await database.save(root)
-        let leaves = (0..<30).map { place in
-            let leaf = note("leaf\(place)", "")
+        let leaves = (0..<30).map { index in
+            let leaf = note("leaf\(index)", "")
             leaf["root"] = CKRecord.Reference(record: root, action: .deleteSelf)
             return leaf
         }

@@ -13,8 +13,8 @@ import Testing
         private let place: Int
         private let state = Locked((count: 0, hasStopped: false))
 
-        init(_ cloud: PretendCloud, stopsAt place: Int) {
-            (self.cloud, self.place) = (cloud, place)
+        init(_ cloud: PretendCloud, stopsAt index: Int) {
+            (self.cloud, self.place) = (cloud, index)
         }
 
         var count: Int { state.withLock(\.count) }
@@ -169,7 +169,7 @@ import Testing
 
     /// Runs an operation.
     /// - Returns: The number of requests and transfers before the end, and the ends that the app was told.
-    private func run(_ kind: Kind, stopsAt place: Int) async throws -> (requests: Int, stopped: Bool, ends: [String]) {
+    private func run(_ kind: Kind, stopsAt index: Int) async throws -> (requests: Int, stopped: Bool, ends: [String]) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-\(UUID().uuidString)")
         try Data("picture".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -177,7 +177,7 @@ import Testing
         let setting = Setting(
             isKnown: false,
             through: { cloud in
-                let transport = StoppingTransport(cloud, stopsAt: place)
+                let transport = StoppingTransport(cloud, stopsAt: index)
                 stopping.withLock { $0 = transport }
                 return transport
             })
@@ -204,11 +204,11 @@ import Testing
     ) async throws {
         let whole = try await run(kind, stopsAt: .max)
         #expect(!whole.stopped && whole.requests >= kind.requests && whole.ends == ["end ok"])
-        for place in 0..<whole.requests {
-            let (requests, stopped, ends) = try await run(kind, stopsAt: place)
-            #expect(stopped && ends == ["end operationCancelled"], "at \(place)")
+        for index in 0..<whole.requests {
+            let (requests, stopped, ends) = try await run(kind, stopsAt: index)
+            #expect(stopped && ends == ["end operationCancelled"], "at \(index)")
             // The next page of a feed is requested while the one before is held.
-            #expect(requests <= place + 2, "at \(place)")
+            #expect(requests <= index + 2, "at \(index)")
         }
     }
 }

@@ -241,8 +241,8 @@ actor PretendCloud: Transport {
                     if !zones.contains(id) { zones.append(id) }
                     return .zone(zone(id))
                 case .delete:
-                    guard let place = zones.firstIndex(of: id) else { return .failure(id, ServerError(.zoneNotFound, "Zone does not exist")) }
-                    zones.remove(at: place)
+                    guard let index = zones.firstIndex(of: id) else { return .failure(id, ServerError(.zoneNotFound, "Zone does not exist")) }
+                    zones.remove(at: index)
                     return .deleted(id)
                 }
             })

@@ -23,15 +23,15 @@ extension PretendCloud {
     }
 
     private func apply(_ operation: SubscriptionOperation) -> SubscriptionResult {
-        let place = subscriptions.firstIndex { $0.subscriptionID == operation.subscriptionID }
+        let index = subscriptions.firstIndex { $0.subscriptionID == operation.subscriptionID }
         switch operation {
         case .create(let subscription), .update(let subscription):
             if subscription.subscriptionID == "refused" { return .failure("refused", ServerError(.badRequest, "no")) }
-            if let place { subscriptions[place] = subscription } else { subscriptions.append(subscription) }
+            if let index { subscriptions[index] = subscription } else { subscriptions.append(subscription) }
             return .subscription(subscription)
         case .delete(let id):
-            guard let place else { return Self.missing(id) }
-            subscriptions.remove(at: place)
+            guard let index else { return Self.missing(id) }
+            subscriptions.remove(at: index)
             return .deleted(id)
         }
     }

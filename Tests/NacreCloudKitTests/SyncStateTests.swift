@@ -66,8 +66,8 @@ import Testing
 
     @Test func `a long list that is taken off and added to keeps its order`() {
         var list = PendingList<Change>()
-        for place in 0..<1000 { _ = list.add(.saveRecord(id("\(place)"))) }
-        for place in 0..<990 { _ = list.remove(.saveRecord(id("\(place)"))) }
+        for index in 0..<1000 { _ = list.add(.saveRecord(id("\(index)"))) }
+        for index in 0..<990 { _ = list.remove(.saveRecord(id("\(index)"))) }
         _ = list.add(.saveRecord(id("3")))
         _ = list.add(.deleteRecord(id("995")))
         #expect(words(list.changes) == "+990 +991 +992 +993 +994 +996 +997 +998 +999 +3 -995" && list.count == 11)
@@ -133,9 +133,9 @@ import Testing
         let text = try #require(object["state"] as? String)
         let state = try #require(Data(base64Encoded: text))
         // Damage of any byte is detected.
-        for place in [0, state.count / 2, state.count - 1] {
+        for index in [0, state.count / 2, state.count - 1] {
             var damaged = state
-            damaged[place] ^= 1
+            damaged[index] ^= 1
             object["state"] = damaged.base64EncodedString()
             #expect(refusal(try JSONSerialization.data(withJSONObject: object)).contains("damaged"))
         }

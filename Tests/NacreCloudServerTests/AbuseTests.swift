@@ -46,11 +46,11 @@ import Testing
         }
 
         let below: any Store = MemoryStore()
-        private let lane: Turn.Lane
+        private let kind: Turn.Kind
         private let state = Locked(State())
 
-        init(_ lane: Turn.Lane) {
-            self.lane = lane
+        init(_ kind: Turn.Kind) {
+            self.kind = kind
         }
 
         /// The most reads held at the same time.
@@ -66,7 +66,7 @@ import Testing
         }
 
         func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-            guard Turn.current.lane == lane else { return try await below.read(body) }
+            guard Turn.current.kind == kind else { return try await below.read(body) }
             state.withLock { state in
                 state.inside += 1
                 state.most = max(state.most, state.inside)
@@ -186,7 +186,7 @@ import Testing
         let part = 1_000_000
         let budgets = Budgets(answers: Budget.Parts(stranger: part, guest: part, user: part))
         func modify(_ body: String) async -> Answer {
-            let account = RequestAccount(budgets, Holder(.stranger, ""))
+            let account = RequestLedger(budgets, Holder(.stranger, ""))
             defer { account.endAnswer() }
             return await Self.answer(server, Self.question(server, "private/records/modify", body, "ada"), account)
         }
@@ -216,20 +216,20 @@ import Testing
 
     /// Sends a request.
     /// - Parameter account: Is charged for the answer's bytes until `endAnswer`, as if the client had then read it.
-    private static func answer(_ server: TestServer, _ question: Question, _ account: RequestAccount) async -> Answer {
+    private static func answer(_ server: TestServer, _ question: Question, _ account: RequestLedger) async -> Answer {
         Answer(
             await server.router.respond(
                 to: HTTPRequest(
                     head: question.inProcess.head, body: HTTPBody(question.body), peer: PeerAddress(), identity: RequestID.random(),
-                    account: account, proxies: TrustedProxies())))
+                    ledger: ledger, proxies: TrustedProxies())))
     }
 
     @Test func `30 guests who do not read large public records have their part of the room for answers, and a user is answered`() async throws {
         let server = try await TestServer(requestRate: nil)
         let part = 8_000_000
         let budgets = Budgets(answers: Budget.Parts(stranger: part, guest: part, user: part))
-        func ask(_ path: String, _ body: String, _ user: String?) async -> (answer: Answer, account: RequestAccount) {
-            let account = RequestAccount(budgets, Holder(.stranger, ""))
+        func ask(_ path: String, _ body: String, _ user: String?) async -> (answer: Answer, account: RequestLedger) {
+            let account = RequestLedger(budgets, Holder(.stranger, ""))
             return (await Self.answer(server, Self.question(server, path, body, user), account), account)
         }
         let names = (0..<4).map { "big\($0)" }
@@ -239,7 +239,7 @@ import Testing
             saved.account.endAnswer()
         }
         var statuses: [Int: Int] = [:]
-        var deaf: [RequestAccount] = []
+        var deaf: [RequestLedger] = []
         for _ in 0..<30 {
             let (answer, account) = await ask("public/records/lookup", Body.lookup(names[0], names[1], names[2], names[3]), nil)
             statuses[answer.status, default: 0] += 1

@@ -7,11 +7,11 @@ import Testing
 
 struct GateTests {
     @Test func `no more are inside than there are places, and everybody gets in`() async {
-        let gate = Gate(LanePlaces(all: 3, long: 2, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 1))
+        let gate = Gate(TurnLimits(all: 3, long: 2, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 1))
         let count = Locked((inside: 0, most: 0, done: 0))
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<200 {
-                let turn = Turn(asker: "\(index % 7)", lane: Turn.Lane.allCases[index % 3])
+                let turn = Turn(asker: "\(index % 7)", kind: Turn.Kind.allCases[index % 3])
                 group.addTask {
                     await gate.pass(turn) {
                         count.withLock {
@@ -32,7 +32,7 @@ struct GateTests {
 
     @Test func `who fails inside leaves its place to the next`() async {
         struct Fault: Error {}
-        let gate = Gate(LanePlaces(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
+        let gate = Gate(TurnLimits(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
         await #expect(throws: Fault.self) { try await gate.pass { throw Fault() } }
         #expect(await gate.pass { true })
     }

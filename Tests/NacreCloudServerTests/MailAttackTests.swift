@@ -131,13 +131,13 @@ import Testing
                 let mail = try #require(sink.mails.first { $0.text.contains(path) })
                 let text = try #require(mail.link?.dropFirst("?link=".count).removingPercentEncoding)
                 let bytes = Array(text.utf8)
-                for place in stride(from: 0, to: bytes.count, by: 7) {
+                for index in stride(from: 0, to: bytes.count, by: 7) {
                     var changed = bytes
-                    changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+                    changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
                     let link = String(decoding: changed, as: UTF8.self)
                     let answer = await browser.post(fields.merging(["link": link]) { $1 }, path: path)
-                    #expect(answer.status == 401, "\(path) \(place)")
-                    #expect(await browser.post(fields.merging(["link": String(text.prefix(place))]) { $1 }, path: path).status == 401)
+                    #expect(answer.status == 401, "\(path) \(index)")
+                    #expect(await browser.post(fields.merging(["link": String(text.prefix(index))]) { $1 }, path: path).status == 401)
                 }
             }
             let eve = try #require(try await server.cloud.registry.account(email: "eve@example.com"))

@@ -65,9 +65,9 @@ struct ManagementTokenTests {
             ("POST", "/admin/1/tokens", #"{"container":"\#(TestServer.container)","kind":"management"}"#),
             ("POST", "/admin/1/query/explain", #"{"container":"\#(TestServer.container)"}"#), ("GET", "/admin/1/nothing", ""),
         ] { #expect(await server.administrate(method, target, body, by: token).status == 403, "\(method) \(target) \(body)") }
-        for place in Array(token.indices) {
+        for index in Array(token.indices) {
             var altered = token
-            altered.replaceSubrange(place...place, with: token[place] == "0" ? "1" : "0")
+            altered.replaceSubrange(index...index, with: token[index] == "0" ? "1" : "0")
             #expect(await server.administrate("GET", "/admin/1/schema?\(Self.here)", by: altered).status == 401, "\(altered)")
         }
         for text in ["", token.prefix(32) + ".", "." + token.suffix(64), token + "0", String(token.prefix(32))] {

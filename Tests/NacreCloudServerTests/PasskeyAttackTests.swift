@@ -35,9 +35,9 @@ import Testing
             attestation + [0], Array(attestation.dropLast()),
         ]
         // Each byte changed; the attestation's signature is not checked, so some are still accepted.
-        for place in stride(from: 0, to: attestation.count, by: 3) {
+        for index in stride(from: 0, to: attestation.count, by: 3) {
             var changed = attestation
-            changed[place] ^= 0xff
+            changed[index] ^= 0xff
             tried.append(changed)
         }
         for bytes in tried {
@@ -125,11 +125,11 @@ import Testing
         var fields = try authenticator.assertion(form.challenge)
         // The data with a higher counter, or with another flag, under the old signature.
         let data = try #require(Base64URL.decode(fields["data"] ?? ""))
-        for place in [32, 33, 36] {
+        for index in [32, 33, 36] {
             var changed = data
-            changed[place] ^= 0x80
+            changed[index] ^= 0x80
             browser = form
-            #expect(await browser.send(fields.merging(["data": Base64URL.encode(changed)]) { $1 }).status == 401, "\(place)")
+            #expect(await browser.send(fields.merging(["data": Base64URL.encode(changed)]) { $1 }).status == 401, "\(index)")
         }
         // Another encoding of the signature, and one with trailing bytes.
         let signature = try #require(Base64URL.decode(fields["signature"] ?? ""))

@@ -225,7 +225,7 @@ import Testing
             await server.router.respond(
                 to: HTTPRequest(
                     head: question.inProcess.head, body: HTTPBody(question.body), peer: peer, identity: RequestID.random(),
-                    account: RequestAccount(nil, Holder(.stranger, address)), proxies: TrustedProxies())))
+                    ledger: RequestLedger(nil, Holder(.stranger, address)), proxies: TrustedProxies())))
     }
 
     /// Looks records up, as a guest with an API token, and as a user where one is named.

@@ -32,7 +32,7 @@ import Testing
     ]
 
     /// A server with a user and a place.
-    private struct Teller {
+    private struct Notifier {
         let server: TestServer
         let place: Place
         var port: Int?
@@ -100,7 +100,7 @@ import Testing
 
     private func saveBack(_ seed: UInt64, _ place: Place, _ credential: Credential, overSocket: Bool) async throws {
         var random = SeededRandom(seed: seed)
-        var teller = Teller(server: try await TestServer(), place: place)
+        var teller = Notifier(server: try await TestServer(), place: place)
         if overSocket { teller.port = try await teller.server.startListening() }
         if place.hasFeed {
             _ = try await teller.post(
@@ -143,7 +143,7 @@ import Testing
 
     @Test func `who may only read is asked to sign in, and not told that the record was wrong`() async throws {
         let server = try await TestServer()
-        let teller = Teller(server: server, place: Self.places[2])
+        let teller = Notifier(server: server, place: Self.places[2])
         var random = SeededRandom(seed: 1)
         let target = #"{"operationType":"create","record":{"recordName":"target","recordType":"Target","fields":{}}}"#
         let made = #"{"operationType":"create","record":{\#(Self.record(&random, in: teller.place))}}"#

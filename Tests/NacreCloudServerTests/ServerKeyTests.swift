@@ -116,15 +116,15 @@ import Testing
             func refuse(_ label: String, _ change: (inout Question, [UInt8]) -> Void) async throws {
                 expectRefused(await signer.ask(try signer.question("records/modify", Self.creation, change: change)), label)
             }
-            for place in 0..<Self.creation.utf8.count {
-                try await refuse("body \(place)") { question, _ in question.body[place] ^= 1 }
+            for index in 0..<Self.creation.utf8.count {
+                try await refuse("body \(index)") { question, _ in question.body[index] ^= 1 }
             }
             let signatureHeader = "X-Apple-CloudKit-Request-SignatureV1"
             let bytes = try signer.key.sign([1]).count - 4
-            for place in 0..<bytes {
-                try await refuse("signature \(place)") { question, signature in
+            for index in 0..<bytes {
+                try await refuse("signature \(index)") { question, signature in
                     var other = signature
-                    other[place] ^= 1
+                    other[index] ^= 1
                     question.headers[signatureHeader] = Data(other).base64EncodedString()
                 }
             }

@@ -32,11 +32,11 @@ import Testing
         let sealer = try TokenSealer(keys: [("1", old)])
         let text = try sealer.seal(Array("a token of some length".utf8), for: .change)
         let bytes = Array(text.utf8)
-        for place in bytes.indices {
-            for other in [bytes[place] ^ 1, UInt8(ascii: "A"), UInt8(ascii: "="), UInt8(ascii: "."), 0] where other != bytes[place] {
+        for index in bytes.indices {
+            for other in [bytes[index] ^ 1, UInt8(ascii: "A"), UInt8(ascii: "="), UInt8(ascii: "."), 0] where other != bytes[index] {
                 var changed = bytes
-                changed[place] = other
-                #expect(sealer.open(String(decoding: changed, as: UTF8.self), for: .change) == nil, "byte \(place) as \(other)")
+                changed[index] = other
+                #expect(sealer.open(String(decoding: changed, as: UTF8.self), for: .change) == nil, "byte \(index) as \(other)")
             }
         }
         #expect(sealer.open(text, for: .change) != nil)

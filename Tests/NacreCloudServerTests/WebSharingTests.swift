@@ -72,7 +72,7 @@ import Testing
             #","customRole":"x","isApprovedRequester":false,"orgUser":false,"publicKeyVersion":1,"outOfNetworkKeyType":0,"protectionInfo":{"bytes":"AQ=="}"#
         let saved = try await share(server, #","participants":[\#(participant(bob, "PENDING", extras)),\#(participant("_new", "INVITED"))]"#)
         #expect(saved.at("records[0].participants")?.count == 3)
-        for place in 1...2 { #expect(saved.at("records[0].participants[\(place)].acceptanceStatus")?.text == "INVITED") }
+        for index in 1...2 { #expect(saved.at("records[0].participants[\(index)].acceptanceStatus")?.text == "INVITED") }
         for extra in ["customRole", "orgUser", "protectionInfo"] { #expect(saved.at("records[0].participants[1].\(extra)") == nil, "\(extra)") }
         let tag = try #require(saved.at("records[0].recordChangeTag")?.text)
         let removed = #""recordName":"s","recordType":"cloudkit.share","recordChangeTag":"\#(tag)","participants":[\#(participant(bob, "REMOVED"))]"#

@@ -33,8 +33,8 @@ struct Sample: Sendable {
         in zone: ZoneAddress = zone
     ) -> RecordPut {
         let row = record(name, seq, parent: parent, isTombstone: isTombstone, body: body)
-        let feed = FeedRow(place: FeedPlace(view: .owner, number: number(seq)), entered: number(before ?? seq), isDeparture: isTombstone)
-        let leaves = before.map { [FeedPlace(view: .owner, number: number($0))] } ?? []
+        let feed = FeedRow(position: ViewNumber(view: .owner, number: number(seq)), entered: number(before ?? seq), isDeparture: isTombstone)
+        let leaves = before.map { [ViewNumber(view: .owner, number: number($0))] } ?? []
         return RecordPut(zone: zone, row: row, leaves: leaves, enters: [feed], isNew: before == nil)
     }
 }

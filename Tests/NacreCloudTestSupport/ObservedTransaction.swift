@@ -65,7 +65,7 @@ class ObservedReads: ReadTransaction {
         return try reads.zoneFeed(in: database, after: position, limit: limit)
     }
 
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber] {
         try before(.ends)
         return try reads.ends(of: runs, in: place)
     }
@@ -139,7 +139,7 @@ class ObservedReads: ReadTransaction {
         return try reads.operation(in: database, id)
     }
 
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow] {
         try before(.rows)
         return try reads.rows(of: table, after: place, limit: limit)
     }

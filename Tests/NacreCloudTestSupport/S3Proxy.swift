@@ -78,9 +78,9 @@ package final class S3Proxy: Sendable {
         let asked = Asked(method: words[0], path: words[1])
         let fault = state.withLock { state -> Fault? in
             state.asked.append(asked)
-            guard let place = state.faults.firstIndex(where: { $0.count > 0 && $0.applies(asked) }) else { return nil }
-            state.faults[place].count -= 1
-            return state.faults[place].fault
+            guard let index = state.faults.firstIndex(where: { $0.count > 0 && $0.applies(asked) }) else { return nil }
+            state.faults[index].count -= 1
+            return state.faults[index].fault
         }
         switch fault {
         case .dead: return

@@ -183,7 +183,7 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(database).zoneFeed(in: database, after: position, limit: limit)
     }
 
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber] {
         try mine.ends(of: runs, in: place)
     }
 
@@ -241,7 +241,7 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(database).tasks(of: kind, in: database, namesFrom: prefix, limit: limit)
     }
 
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow] {
         try mine.rows(of: table, after: place, limit: limit)
     }
 
@@ -300,7 +300,7 @@ private final class SideBySideTransaction: WriteTransaction {
     func apply(_ plan: WritePlan) throws {
         var plan = plan
         if fault == .noIndexNumbers {
-            for place in plan.zoneChanges.indices { plan.zoneChanges[place].indexesBelow = 0 }
+            for index in plan.zoneChanges.indices { plan.zoneChanges[index].indexesBelow = 0 }
         }
         let missing = try plan.databases.map(\.id).filter { try mine.databases([$0]).isEmpty }
         let free = try plan.zones.filter { try mine.zones(in: $0.address.database, named: [$0.name]).isEmpty }

@@ -25,7 +25,7 @@ package final class StoppingStore: LayeredStore {
     package var calls: Int { state.withLock { $0.calls } }
 
     /// Runs due tasks in a Swift task of its own, which is cancelled from inside the store.
-    package func runDueTasks(of cloud: Cloud) async throws -> TaskTurns {
+    package func runDueTasks(of cloud: Cloud) async throws -> WorkerRound {
         let (begin, begun) = AsyncStream<Void>.makeStream()
         let worker = Task {
             for await _ in begin { break }

@@ -45,7 +45,7 @@ package final class TestCloud: Sendable {
     @discardableResult
     package func check(_ mode: CheckMode = .look, rows: Int = 50) async throws -> [CheckFinding] {
         var findings: [CheckFinding] = []
-        var place: CheckPlace? = .start
+        var place: CheckCursor? = .start
         while let here = place {
             let slice = try await cloud.check(from: here, mode, rows: rows)
             findings += slice.findings
@@ -112,7 +112,7 @@ private final class HeardHints: Hints {
     }
 }
 
-extension TaskTurns {
+extension WorkerRound {
     /// A tuple for comparisons.
     package var counts: (taken: Int, failed: Int) { (taken, failed) }
 }
@@ -143,8 +143,8 @@ package struct PlainTokens: TokenSealing {
         let digits = Array(text.utf8)
         guard digits.first == UInt8(ascii: "t"), digits.count % 2 == 1 else { return nil }
         var bytes: [UInt8] = []
-        for place in stride(from: 1, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else { return nil }
+        for index in stride(from: 1, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else { return nil }
             bytes.append(byte)
         }
         return bytes
@@ -161,13 +161,13 @@ package struct PlainTokens: TokenSealing {
     /// Returns a code as long as a real one; messages differ by its sum alone.
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
-        for (place, byte) in (key + message).enumerated() { code[place % 32] = code[place % 32] &* 31 &+ byte }
+        for (index, byte) in (key + message).enumerated() { code[index % 32] = code[index % 32] &* 31 &+ byte }
         // Each byte depends on the whole message.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in message { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        for place in code.indices {
-            hash = (hash ^ UInt64(code[place])) &* 0x0000_0100_0000_01b3
-            code[place] = UInt8(truncatingIfNeeded: hash >> 32)
+        for index in code.indices {
+            hash = (hash ^ UInt64(code[index])) &* 0x0000_0100_0000_01b3
+            code[index] = UInt8(truncatingIfNeeded: hash >> 32)
         }
         return code
     }

@@ -13,7 +13,7 @@ final class LostDepartureStore: BendingStore {
 
     func bent(_ plan: WritePlan) -> WritePlan {
         var plan = plan
-        for place in plan.records.indices { plan.records[place].enters.removeAll { $0.isDeparture && $0.place.view != .owner } }
+        for index in plan.records.indices { plan.records[index].enters.removeAll { $0.isDeparture && $0.position.view != .owner } }
         return plan
     }
 }

@@ -17,7 +17,7 @@ final class LostIndexStore: BendingStore {
     func bent(_ plan: WritePlan) -> WritePlan {
         guard plan.records.contains(where: { !$0.indexed.isEmpty }), isLost() else { return plan }
         var plan = plan
-        for place in plan.records.indices { plan.records[place].indexed = [] }
+        for index in plan.records.indices { plan.records[index].indexed = [] }
         return plan
     }
 

@@ -79,9 +79,9 @@ import Testing
 
     @Test func `each way to be wrong has its name`() {
         let right = [Self.a, Self.b, Self.e, Self.d]
-        for place in right.indices {
-            #expect(Self.kind(Self.byRank, (50...60, Array(right[..<place]) + Array(right[(place + 1)...]))) == .missed)
-            #expect(Self.kind(Self.byRank, (50...60, Array(right[...place]) + Array(right[place...]))) == .wrongAnswer)
+        for index in right.indices {
+            #expect(Self.kind(Self.byRank, (50...60, Array(right[..<index]) + Array(right[(index + 1)...]))) == .missed)
+            #expect(Self.kind(Self.byRank, (50...60, Array(right[...index]) + Array(right[index...]))) == .wrongAnswer)
         }
         #expect(Self.kind(Self.byRank, (50...60, [Self.b, Self.a, Self.e, Self.d])) == .wrongAnswer)
         #expect(Self.kind(Self.byRank, (50...60, [Self.a, Self.e, Self.b, Self.d])) == .wrongAnswer)

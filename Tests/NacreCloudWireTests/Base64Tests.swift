@@ -36,9 +36,9 @@ struct Base64Tests {
         let valid = Set(Base64.encode(Array(0...255) + [0xfb, 0xff, 0xbf, 0, 0x10, 0x83]).utf8)
         #expect(valid.count == 65)
         for character in (0...127 as ClosedRange<UInt8>).filter({ !valid.contains($0) }) {
-            for place in 0..<8 {
+            for index in 0..<8 {
                 var text = Array("AAAAAAAA".utf8)
-                text[place] = character
+                text[index] = character
                 #expect(Base64.decode(String(decoding: text, as: UTF8.self)) == nil)
             }
         }

@@ -8,8 +8,8 @@ struct RecordFieldsTests {
         var random = SeededRandom()
         for count in [0, 1, 2, 3, 8, 40, 300] {
             for _ in 0..<20 {
-                let fields = (0..<count).map { place in
-                    RecordFields.Field("f\(Int.random(in: 0...count / 2, using: &random))", .int64(Int64(place)))
+                let fields = (0..<count).map { index in
+                    RecordFields.Field("f\(Int.random(in: 0...count / 2, using: &random))", .int64(Int64(index)))
                 }
                 let last = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
                 let kept = RecordFields(fields).entries

@@ -37,9 +37,9 @@ struct JSONWebKeyTests {
         #expect(
             try !RSA.PublicKey(modulus: Self.modulus, exponent: [3]).isValid(
                 Self.signature, for: Self.message))
-        for place in stride(from: 0, to: 256, by: 5) {
+        for index in stride(from: 0, to: 256, by: 5) {
             var damaged = Self.signature
-            damaged[place] ^= 1
+            damaged[index] ^= 1
             #expect(try !key.isValid(damaged, for: Self.message))
         }
     }
@@ -84,10 +84,10 @@ struct JSONWebKeyTests {
 
     /// Returns a DER signature as two numbers of 32 bytes.
     private func pair(_ signature: [UInt8]) -> [UInt8] {
-        func number(at place: Int) -> (bytes: [UInt8], next: Int) {
-            let count = Int(signature[place + 1])
-            let digits = Array(signature[(place + 2)..<(place + 2 + count)].drop { $0 == 0 })
-            return ([UInt8](repeating: 0, count: 32 - digits.count) + digits, place + 2 + count)
+        func number(at index: Int) -> (bytes: [UInt8], next: Int) {
+            let count = Int(signature[index + 1])
+            let digits = Array(signature[(index + 2)..<(index + 2 + count)].drop { $0 == 0 })
+            return ([UInt8](repeating: 0, count: 32 - digits.count) + digits, index + 2 + count)
         }
         let first = number(at: 2)
         return first.bytes + number(at: first.next).bytes

@@ -58,9 +58,9 @@ struct P256Tests {
     @Test func `a private key whose halves do not belong together is no key`() throws {
         let key = try P256.PrivateKey(pem: Self.pem(secret: Self.secret))
         #expect(try key.publicKey().pem() == P256.PublicKey(pem: Self.pem(point: Self.point)).pem())
-        for place in [0, 31] {
+        for index in [0, 31] {
             var other = Self.secret
-            other[place] ^= 1
+            other[index] ^= 1
             let error = #expect(throws: CryptoError.self) { try P256.PrivateKey(pem: Self.pem(secret: other)) }
             #expect(error?.code == .malformedKey)
         }

@@ -17,19 +17,19 @@ import Testing
         routing { router in
             router.post("/count") { request, _ in
                 guard request.header("Credential") != nil else { throw HTTPError(.unauthorized, "no") }
-                try request.account.belong(
+                try request.ledger.belong(
                     to: Holder(request.header("Credential") == "guest" ? .guest : .user, request.header("Credential") ?? ""))
                 return .text("\(try await request.body.collect().count)")
             }
             router.get("/large") { request, _ in
-                try request.account.belong(to: Holder(.user, request.header("Credential") ?? ""))
-                try request.account.requireAnswerRoom()
+                try request.ledger.belong(to: Holder(.user, request.header("Credential") ?? ""))
+                try request.ledger.requireAnswerRoom()
                 var response = HTTPResponse.text(String(repeating: "x", count: 2 * Self.megabyte))
                 response.mayCompress = false
                 return response
             }
             router.post("/read") { request, _ in
-                if let user = request.header("Credential") { try request.account.belong(to: Holder(.user, user)) }
+                if let user = request.header("Credential") { try request.ledger.belong(to: Holder(.user, user)) }
                 return .text("\(try await request.body.collect().count)")
             }
             router.get("/stream") { _, _ in
@@ -71,22 +71,22 @@ import Testing
 
     @Test func `room for answers is taken before they are made, and what they did not need is given back`() throws {
         let budgets = Budgets(bodies: Self.small, answers: Self.small)
-        let ann = (0..<16).map { _ in RequestAccount(budgets, Holder(.user, "ann")) }
+        let ann = (0..<16).map { _ in RequestLedger(budgets, Holder(.user, "ann")) }
         let taken = ann.filter { (try? $0.takeAnswer(Self.megabyte)) != nil }
         #expect(taken.count == 4, "half of the part, whatever comes together")
         #expect(budgets.answers.taken == 4 * Self.megabyte)
-        try RequestAccount(budgets, Holder(.user, "bob")).takeAnswer(Self.megabyte)
+        try RequestLedger(budgets, Holder(.user, "bob")).takeAnswer(Self.megabyte)
         taken.first?.countAnswer(Self.megabyte / 2)
         #expect(budgets.answers.taken == 4 * Self.megabyte + Self.megabyte / 2)
         #expect(throws: HTTPError.self) { try ann.last?.takeAnswer(Self.megabyte) }
         for account in ann { account.endAnswer() }
         #expect(budgets.answers.taken == Self.megabyte)
-        #expect(throws: Never.self) { try RequestAccount(budgets, Holder(.user, "ann")).takeAnswer(3 * Self.megabyte) }
+        #expect(throws: Never.self) { try RequestLedger(budgets, Holder(.user, "ann")).takeAnswer(3 * Self.megabyte) }
     }
 
     @Test func `an answer larger than all room is made alone`() throws {
         let budgets = Budgets(bodies: Self.small, answers: Self.small)
-        let (ann, bob) = (RequestAccount(budgets, Holder(.user, "ann")), RequestAccount(budgets, Holder(.user, "bob")))
+        let (ann, bob) = (RequestLedger(budgets, Holder(.user, "ann")), RequestLedger(budgets, Holder(.user, "bob")))
         try ann.takeAnswer(9 * Self.megabyte)
         let refusal = #expect(throws: HTTPError.self) { try bob.takeAnswer(8192) }
         #expect(refusal?.status == .serviceUnavailable && refusal?.headers["Retry-After"] == "1")
@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test func `requests whose bodies are awaited have no place among those under way, and all are answered when the rest comes`() async throws {
-        let budgets = Budgets(places: Self.few)
+        let budgets = Budgets(slots: Self.few)
         let telemetry = Telemetry()
         try await withServer(configured { $0.budgets = budgets }, telemetry: telemetry, routes: router()) { server in
             var silent: [RawClient] = []
@@ -271,7 +271,7 @@ import Testing
                 try await silent[silent.count - 1].send(Self.halfSent())
                 try await server.settle()
             }
-            #expect(telemetry.gauge(.httpWaiting).value == 12 && budgets.places.taken == 0)
+            #expect(telemetry.gauge(.httpWaiting).value == 12 && budgets.slots.taken == 0)
             #expect(try await server.get("/ping").text == "pong")
             #expect(try await server.exchange(Self.halfSent() + "0\r\n\r\n").text == "1")
             for client in silent {
@@ -279,27 +279,27 @@ import Testing
                 #expect(try await client.response().text == "1")
             }
             try await server.settle()
-            #expect(telemetry.gauge(.httpWaiting).value == 0 && budgets.places.taken == 0)
+            #expect(telemetry.gauge(.httpWaiting).value == 0 && budgets.slots.taken == 0)
         }
     }
 
     @Test func `a streamed answer that nobody reads has no place among those under way`() async throws {
-        let budgets = Budgets(places: Budget.Parts(stranger: 2, guest: 0, user: 0))
+        let budgets = Budgets(slots: Budget.Parts(stranger: 2, guest: 0, user: 0))
         let telemetry = Telemetry()
         try await withServer(configured { $0.budgets = budgets }, telemetry: telemetry, routes: router()) { server in
             let deaf = try await RawClient(port: server.port, receiveBuffer: 1)
             try await deaf.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
             while telemetry.gauge(.httpWaiting).value == 0 { try await server.settle() }
-            #expect(budgets.places.taken == 0)
+            #expect(budgets.slots.taken == 0)
             #expect(try await server.get("/ping").text == "pong")
             #expect(try await deaf.response().body.count == 64 * 64 * 1024)
         }
-        #expect(budgets.places.taken == 0)
+        #expect(budgets.slots.taken == 0)
     }
 
     @Test func `a user, or an address before a trusted proxy, has the places that leave as many for others`() async throws {
         let gate = Gate()
-        let budgets = Budgets(places: Self.few)
+        let budgets = Budgets(slots: Self.few)
         var proxies = TrustedProxies()
         let isProxy = proxies.add("127.0.0.1")
         #expect(isProxy)
@@ -307,7 +307,7 @@ import Testing
             configured { [proxies] in ($0.budgets, $0.trustedProxies) = (budgets, proxies) },
             routes: routing { router in
                 router.get("/work") { request, _ in
-                    if let user = request.header("Credential") { try request.account.belong(to: Holder(.user, user)) }
+                    if let user = request.header("Credential") { try request.ledger.belong(to: Holder(.user, user)) }
                     await gate.pass()
                     return .text("worked")
                 }
@@ -319,11 +319,11 @@ import Testing
                 ("X-Forwarded-For: 192.0.2.1", true), ("X-Forwarded-For: 192.0.2.1", true), ("X-Forwarded-For: 192.0.2.1", false),
                 ("X-Forwarded-For: 192.0.2.2", true),
             ] {
-                let before = budgets.places.taken
+                let before = budgets.slots.taken
                 let client = try await server.client()
                 try await client.send("GET /work HTTP/1.1\r\nHost: a\r\n\(header)\r\n\r\n")
                 if isLet {
-                    while budgets.places.taken == before { await Task.yield() }
+                    while budgets.slots.taken == before { await Task.yield() }
                     working.append(client)
                 } else {
                     #expect(try await client.response().status == 503, "\(header)")
@@ -332,7 +332,7 @@ import Testing
             await gate.open()
             for client in working { #expect(try await client.response().text == "worked") }
             try await server.settle()
-            #expect(budgets.places.taken == 0)
+            #expect(budgets.slots.taken == 0)
         }
     }
 
@@ -352,7 +352,7 @@ import Testing
     }
 
     @Test func `of requests that wait for their clients no more are kept than may be under way, and those of users go last`() async throws {
-        let budgets = Budgets(places: Self.few)
+        let budgets = Budgets(slots: Self.few)
         let telemetry = Telemetry()
         try await withServer(
             configured {
@@ -382,10 +382,10 @@ import Testing
         let busy = Gate()
         let telemetry = Telemetry()
         try await withServer(
-            configured { $0.budgets = Budgets(places: Budget.Parts(stranger: 1, guest: 0, user: 0)) }, telemetry: telemetry,
+            configured { $0.budgets = Budgets(slots: Budget.Parts(stranger: 1, guest: 0, user: 0)) }, telemetry: telemetry,
             routes: routing { router in
                 router.get("/wait") { request, _ in
-                    await request.account.whileWaiting { await gate.pass() }
+                    await request.ledger.whileWaiting { await gate.pass() }
                     return .text("waited")
                 }
                 router.get("/work") { _, _ in

@@ -11,14 +11,14 @@ struct ChunkReaderTests {
         let bytes = Array(text.utf8)
         var reader = ChunkReader()
         var body: [UInt8] = []
-        var place = 0
-        while place < bytes.count {
-            let piece = bytes[place..<min(place + size, bytes.count)]
+        var index = 0
+        while index < bytes.count {
+            let piece = bytes[index..<min(index + size, bytes.count)]
             let (count, outcome) = piece.withUnsafeBytes { reader.read($0, into: &body) }
-            place += count
-            if outcome != .unfinished { return (String(decoding: body, as: UTF8.self), outcome, place) }
+            index += count
+            if outcome != .unfinished { return (String(decoding: body, as: UTF8.self), outcome, index) }
         }
-        return (String(decoding: body, as: UTF8.self), .unfinished, place)
+        return (String(decoding: body, as: UTF8.self), .unfinished, index)
     }
 
     @Test func `a body in chunks is the same in any pieces, and what follows it is left`() {

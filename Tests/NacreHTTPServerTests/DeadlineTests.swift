@@ -74,7 +74,7 @@ import Testing
                     throw CancellationError()
                 }
                 router.get("/wait") { request, _ in
-                    await request.account.whileWaiting { await gate.pass() }
+                    await request.ledger.whileWaiting { await gate.pass() }
                     return .text("waited")
                 }
             }

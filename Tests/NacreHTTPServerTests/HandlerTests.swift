@@ -33,7 +33,7 @@ import Testing
 
     @Test func `refusals of the server itself pass through middleware and the error hook`() async throws {
         try await withServer(
-            configured { $0.budgets = Budgets(places: Budget.Parts(stranger: 0, guest: 0, user: 0)) },
+            configured { $0.budgets = Budgets(slots: Budget.Parts(stranger: 0, guest: 0, user: 0)) },
             routes: routing { router in
                 router.onError = { error, _ in .text("hook", status: (error as? HTTPError)?.status ?? 500) }
                 router.use { request, next in

@@ -109,7 +109,7 @@ import Testing
     @Test func `beyond the requests under way the answer is 503 with Retry-After`() async throws {
         let gate = Gate()
         try await withServer(
-            configured { $0.budgets = Budgets(places: Budget.Parts(stranger: 1, guest: 0, user: 0)) },
+            configured { $0.budgets = Budgets(slots: Budget.Parts(stranger: 1, guest: 0, user: 0)) },
             routes: routing { router in
                 router.get("/wait") { _, _ in
                     await gate.pass()

@@ -20,10 +20,10 @@ import Testing
         #expect(lines.all.count { $0.contains("\"msg\":\"again\"") } == LogFolding.linesPerSpan)
         #expect(lines.all.count == LogFolding.linesPerSpan + 1)
         second.withLock { $0 += LogFolding.spanSeconds }
-        logger.tellFolded()
+        logger.writeFolded()
         let told = lines.all.filter { $0.contains("Lines were left out") }
         #expect(told.count == 1 && told[0].contains("\"name\":\"again\",\"count\":\(87_000 - LogFolding.linesPerSpan)"), "\(told)")
-        logger.tellFolded()
+        logger.writeFolded()
         logger.log(.notice, "again")
         #expect(lines.all.count == LogFolding.linesPerSpan + 3)
     }
@@ -40,12 +40,12 @@ import Testing
     @Test func `an overload is told at once, and then once a minute with a count`() {
         let telemetry = Telemetry()
         let overload = OverloadLog(logger, telemetry)
-        for _ in 0..<1000 { overload.tell(.bodies) }
-        overload.tell(.answers)
+        for _ in 0..<1000 { overload.report(.bodies) }
+        overload.report(.answers)
         #expect(lines.all.count == 2)
         #expect(lines.all[0].contains("\"level\":\"notice\"") && lines.all[0].contains("\"count\":1,") && lines.all[0].contains("remedy"))
         second.withLock { $0 += 60 }
-        overload.tell(.bodies)
+        overload.report(.bodies)
         #expect(lines.all.count == 3 && lines.all[2].contains("\"count\":1000,"))
         #expect(telemetry.counter(.overloaded, "bodies").value == 1001)
     }

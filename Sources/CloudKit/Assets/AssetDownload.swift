@@ -42,24 +42,24 @@ extension Conversation {
     /// - Throws: `operationCancelled` alone.
     func withAssets<Item: Sendable>(
         _ items: [Item], record: (Item) -> (record: Record, id: CKRecord.ID)?, progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil,
-        tell: (Item, Result<CKRecord, CKError>?) -> Void
+        callBack: (Item, Result<CKRecord, CKError>?) -> Void
     ) async throws(CKError) {
         var arrivals: [Int: Arrivals] = [:]
         var jobs: [Job] = []
-        for (place, item) in items.enumerated() {
+        for (index, item) in items.enumerated() {
             guard let found = record(item) else { continue }
-            let own = Self.jobs(item: place, found.record, found.id, progress)
-            if !own.isEmpty { arrivals[place] = Arrivals(missing: own.count) }
+            let own = Self.jobs(item: index, found.record, found.id, progress)
+            if !own.isEmpty { arrivals[index] = Arrivals(missing: own.count) }
             jobs += own
         }
         var told = 0
-        func tellReady() {
+        func deliverReady() {
             while told < items.count, arrivals[told].map({ $0.missing == 0 }) ?? true {
                 let found = record(items[told])
                 if let failure = arrivals[told]?.failure {
-                    tell(items[told], .failure(failure))
+                    callBack(items[told], .failure(failure))
                 } else {
-                    tell(
+                    callBack(
                         items[told],
                         found.map {
                             .success(
@@ -71,7 +71,7 @@ extension Conversation {
                 told += 1
             }
         }
-        tellReady()
+        deliverReady()
         var end: CKError?
         await inParallel(jobs, atMost: Self.transfersMax) {
             await fetch($0)
@@ -85,17 +85,17 @@ extension Conversation {
                 arrivals[job.item]?.fail(error.code == .operationCancelled ? end ?? error : error)
             }
             if let arrived = arrivals[job.item], arrived.missing == 0, arrived.failure != nil { await AssetStaging.remove(arrived.allPaths) }
-            if end?.code != .operationCancelled, !Task.isCancelled { tellReady() }
+            if end?.code != .operationCancelled, !Task.isCancelled { deliverReady() }
             return end == nil && !Task.isCancelled
         }
         let isCancelled = Task.isCancelled || end?.code == .operationCancelled
-        for place in Array(arrivals.keys) where arrivals[place].map({ $0.missing > 0 }) ?? false {
-            arrivals[place]?.fail(end ?? .unexpectedAnswer)
-            arrivals[place]?.missing = 0
+        for index in Array(arrivals.keys) where arrivals[index].map({ $0.missing > 0 }) ?? false {
+            arrivals[index]?.fail(end ?? .unexpectedAnswer)
+            arrivals[index]?.missing = 0
         }
         await AssetStaging.remove(arrivals.values.filter { isCancelled || $0.failure != nil }.flatMap(\.allPaths))
         if isCancelled { throw .cancelled }
-        tellReady()
+        deliverReady()
     }
 
     private static func jobs(
@@ -115,8 +115,8 @@ extension Conversation {
         var result: [String: [CKAsset]] = [:]
         for field in record.fields.entries {
             guard let values = field.value.assets else { continue }
-            result[field.name] = values.enumerated().map { place, asset in
-                CKAsset(file: arrived?.paths[field.name]?[place].map { URL(fileURLWithPath: $0) }, known: asset)
+            result[field.name] = values.enumerated().map { index, asset in
+                CKAsset(file: arrived?.paths[field.name]?[index].map { URL(fileURLWithPath: $0) }, known: asset)
             }
         }
         return result

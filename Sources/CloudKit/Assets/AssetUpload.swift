@@ -46,8 +46,8 @@ extension ModifyPlan.Batch {
         saves.indices.flatMap { save in
             saves[save].change.set.entries.flatMap { field -> [AssetUpload] in
                 guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count else { return [] }
-                return values.indices.filter { values[$0].isUnsent }.map { place in
-                    AssetUpload(save: save, key: field.name, place: place, object: objects[place])
+                return values.indices.filter { values[$0].isUnsent }.map { index in
+                    AssetUpload(save: save, key: field.name, place: index, object: objects[index])
                 }
             }
         }

@@ -55,7 +55,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         var token = previousServerChangeToken?.wire
         while true {
             let page = try await conversation.changes(ChangesDatabaseRequest(syncToken: token, resultsLimit: limit))
-            for zone in page.zones { tell(zone, in: conversation.scope) }
+            for zone in page.zones { callBack(zone, in: conversation.scope) }
             let reached = CKServerChangeToken(wire: page.syncToken)
             let goesOn = page.moreComing && fetchAllChanges
             guard goesOn else {
@@ -69,7 +69,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         }
     }
 
-    private func tell(_ zone: ChangesDatabaseResponse.ChangedZone, in scope: CKDatabase.Scope) {
+    private func callBack(_ zone: ChangesDatabaseResponse.ChangedZone, in scope: CKDatabase.Scope) {
         let zoneID = CKRecordZone.ID(wire: zone.zoneID, in: scope)
         let reason = zone.deletion.map(CKDatabase.DatabaseChange.Deletion.Reason.init)
         report { [self] in

@@ -107,12 +107,12 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var seen: Set<CKRecordZone.ID> = []
         let zoneIDs = (recordZoneIDs ?? configured.sorted { $0.zoneName < $1.zoneName }).filter { seen.insert($0).inserted }
         for zoneID in zoneIDs {
-            if let fault = zoneID.fault { tell(zoneID, .failure(CKError(fault))) }
+            if let fault = zoneID.fault { callBack(zoneID, .failure(CKError(fault))) }
         }
         try await conversation.eachZone(zoneIDs.filter { $0.fault == nil }) { zoneID throws(CKError) in
             try await fetch(zoneID, over: conversation)
         } failed: { zoneID, error in
-            tell(zoneID, .failure(error))
+            callBack(zoneID, .failure(error))
         }
     }
 
@@ -132,17 +132,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             // No token inside a commit is safe to keep. A commit is therefore fetched to its end, even if one batch was
             // requested.
             guard page.moreComing, fetchAllChanges || page.isMidCommit else {
-                try await tell(page.records, of: zoneID)
-                tell(zoneID, .success((token, data, page.moreComing)))
+                try await callBack(page.records, of: zoneID)
+                callBack(zoneID, .success((token, data, page.moreComing)))
                 return
             }
             // A server that repeats its token would cause an endless loop.
             guard page.syncToken != asked.syncToken else {
-                try await tell(page.records, of: zoneID)
+                try await callBack(page.records, of: zoneID)
                 throw .unexpectedAnswer
             }
             async let late = conversation.changes(in: asked, after: hint == page.syncToken ? nil : page.syncToken)
-            try await tell(page.records, of: zoneID)
+            try await callBack(page.records, of: zoneID)
             if fetchAllChanges && !page.isMidCommit {
                 report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
             }
@@ -154,19 +154,19 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Reporting
 
-    private func tell(_ changes: [RecordResult], of zoneID: CKRecordZone.ID) async throws(CKError) {
+    private func callBack(_ changes: [RecordResult], of zoneID: CKRecordZone.ID) async throws(CKError) {
         try await conversation.withAssets(changes) { change in
             guard case .record(let record) = change else { return nil }
             return (record, CKRecord.ID(recordName: record.recordName, zoneID: zoneID))
-        } tell: { change, record in
-            tell(change, record, of: zoneID)
+        } callBack: { change, record in
+            callBack(change, record, of: zoneID)
         }
     }
 
-    private func tell(_ change: RecordResult, _ found: Result<CKRecord, CKError>?, of zoneID: CKRecordZone.ID) {
+    private func callBack(_ change: RecordResult, _ found: Result<CKRecord, CKError>?, of zoneID: CKRecordZone.ID) {
         switch change {
         case .record(let record):
-            tell(CKRecord.ID(recordName: record.recordName, zoneID: zoneID), found ?? .failure(.unexpectedAnswer))
+            callBack(CKRecord.ID(recordName: record.recordName, zoneID: zoneID), found ?? .failure(.unexpectedAnswer))
         case .deleted(let tombstone):
             let recordID = CKRecord.ID(recordName: tombstone.recordName, zoneID: zoneID)
             let deletion = CKDatabase.RecordZoneChange.Deletion(recordID: recordID, recordType: tombstone.recordType ?? "")
@@ -175,11 +175,11 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 recordWithIDWasDeletedBlock?(recordID, deletion.recordType)
             }
         case .failure(let recordName, let error):
-            tell(CKRecord.ID(recordName: recordName ?? "", zoneID: zoneID), .failure(CKError(error)))
+            callBack(CKRecord.ID(recordName: recordName ?? "", zoneID: zoneID), .failure(CKError(error)))
         }
     }
 
-    private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
+    private func callBack(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             // Successful records are not collected for an app with a block for each record.
@@ -194,7 +194,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, _ result: Result<ZoneEnd, CKError>) {
+    private func callBack(_ zoneID: CKRecordZone.ID, _ result: Result<ZoneEnd, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.ends[zoneID] = result

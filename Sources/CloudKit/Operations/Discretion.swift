@@ -69,8 +69,8 @@ final class Discretion: Sendable {
         }
     }
 
-    private func goOn(_ place: Int) {
-        if let waiter = state.withLock({ $0.waiters.removeValue(forKey: place) }) { Self.resume(waiter) }
+    private func goOn(_ index: Int) {
+        if let waiter = state.withLock({ $0.waiters.removeValue(forKey: index) }) { Self.resume(waiter) }
     }
 
     private static func resume(_ waiter: Waiter) {

@@ -8,7 +8,7 @@ struct PredicateParser {
     private let bytes: [UInt8]
     private let tokens: [PredicateToken]
     private let arguments: [PredicateOperand]
-    private var place = 0
+    private var position = 0
     private var depth = 0
     /// The number of arithmetic operators so far, since each makes the tree deeper.
     private var operators = 0
@@ -39,10 +39,10 @@ struct PredicateParser {
     // MARK: Tokens
 
     /// The current token. The last token is an end, which is never passed.
-    private var token: PredicateToken { tokens[place] }
+    private var token: PredicateToken { tokens[position] }
 
     private mutating func advance() {
-        if place < tokens.count - 1 { place += 1 }
+        if position < tokens.count - 1 { position += 1 }
     }
 
     private mutating func take(_ sign: String) -> Bool {
@@ -103,7 +103,7 @@ struct PredicateParser {
         if take(keyword: "FALSEPREDICATE") { return .constant(false) }
         guard token.kind == .sign("(") else { return try comparison() }
         // A parenthesis opens a predicate or, rarely, the left side of a comparison.
-        let start = place
+        let start = position
         let inner: PredicateFault
         do throws(PredicateFault) {
             advance()
@@ -114,12 +114,12 @@ struct PredicateParser {
         } catch {
             inner = error
         }
-        let reached = place
-        place = start
+        let reached = position
+        position = start
         do throws(PredicateFault) {
             return try comparison()
         } catch {
-            throw place > reached ? error : inner
+            throw position > reached ? error : inner
         }
     }
 
@@ -323,7 +323,7 @@ struct PredicateParser {
     // MARK: Arguments
 
     private func argument(_ kind: PredicateToken.Argument) throws(PredicateFault) -> PredicateOperand {
-        let index = argumentPlaces[place] ?? 0
+        let index = argumentPlaces[position] ?? 0
         guard index < arguments.count else { throw fault("The format has more placeholders than arguments") }
         let argument = arguments[index]
         switch (kind, argument) {

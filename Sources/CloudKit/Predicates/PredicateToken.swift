@@ -220,7 +220,7 @@ extension PredicateFault {
         while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
         let before = String(decoding: bytes[..<range.lowerBound], as: UTF8.self)
         let part = String(decoding: bytes[range.lowerBound..<end], as: UTF8.self)
-        self.init(problem: problem, part: part, place: before.unicodeScalars.count + 1)
+        self.init(problem: problem, part: part, position: before.unicodeScalars.count + 1)
     }
 }
 

@@ -66,11 +66,11 @@ struct PredicateFault: Error, Equatable, Sendable, Codable {
     /// The part, as it is written or as `predicateFormat` prints it.
     var part: String
     /// The position in the format, counted from 1; nil if the format could be parsed.
-    var place: Int?
+    var position: Int?
 
     var text: String {
         if part.isEmpty { return "Invalid predicate: \(problem) at the end" }
-        return "Invalid predicate: \(problem)\(place.map { " at character \($0)" } ?? ""): '\(part)'"
+        return "Invalid predicate: \(problem)\(position.map { " at character \($0)" } ?? ""): '\(part)'"
     }
 }
 

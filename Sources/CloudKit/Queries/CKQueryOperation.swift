@@ -84,8 +84,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         request.desiredKeys = desiredKeys
         while true {
             let page = try await conversation.query(request)
-            try await tell(page.records, conversation)
-            for failure in page.failures { tell(failure, in: conversation.scope) }
+            try await callBack(page.records, conversation)
+            for failure in page.failures { callBack(failure, in: conversation.scope) }
             // A server that repeats its marker would cause an endless loop.
             guard page.continuationMarker == nil || page.continuationMarker != request.continuationMarker else { throw .unexpectedAnswer }
             request.continuationMarker = page.continuationMarker
@@ -108,7 +108,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// Reports a matching record that the server could not return. The old block receives only records.
-    private func tell(_ failure: RecordsQueryResponse.Failure, in scope: CKDatabase.Scope) {
+    private func callBack(_ failure: RecordsQueryResponse.Failure, in scope: CKDatabase.Scope) {
         let recordID = CKRecord.ID(recordName: failure.recordName, zoneID: zone(failure.zoneID, in: scope))
         let error = CKError(failure.error)
         report { [self] in
@@ -117,16 +117,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    private func tell(_ records: [Record], _ conversation: Conversation) async throws(CKError) {
+    private func callBack(_ records: [Record], _ conversation: Conversation) async throws(CKError) {
         let found = records.map { ($0, CKRecord.ID(recordName: $0.recordName, zoneID: zone($0.zoneID, in: conversation.scope))) }
         try await conversation.withAssets(found) {
             $0
-        } tell: { item, record in
-            tell(item.1, record ?? .failure(.unexpectedAnswer))
+        } callBack: { item, record in
+            callBack(item.1, record ?? .failure(.unexpectedAnswer))
         }
     }
 
-    private func tell(_ recordID: CKRecord.ID, _ record: Result<CKRecord, CKError>) {
+    private func callBack(_ recordID: CKRecord.ID, _ record: Result<CKRecord, CKError>) {
         report { [self] in
             let result = record.mapError { $0 as any Error }
             results.matches.append((recordID, result))

@@ -82,29 +82,29 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var seen: Set<CKRecord.ID> = []
         let asked = fetchesCurrentUser ? [try await currentUser()] : (recordIDs ?? []).filter { seen.insert($0).inserted }
         for recordID in asked {
-            if let fault = recordID.fault { tell(recordID, .failure(CKError(fault))) }
+            if let fault = recordID.fault { callBack(recordID, .failure(CKError(fault))) }
         }
         let desiredKeys = desiredKeys
         try await conversation.eachZone(batches(asked.filter { $0.fault == nil })) { batch throws(CKError) in
-            try await tell(Array(zip(batch.recordIDs, conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys))))
+            try await callBack(Array(zip(batch.recordIDs, conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys))))
         } failed: { batch, error in
-            for recordID in batch.recordIDs { tell(recordID, .failure(error)) }
+            for recordID in batch.recordIDs { callBack(recordID, .failure(error)) }
         }
     }
 
-    private func tell(_ answers: [(CKRecord.ID, RecordResult)]) async throws(CKError) {
+    private func callBack(_ answers: [(CKRecord.ID, RecordResult)]) async throws(CKError) {
         try await conversation.withAssets(answers) { recordID, answer in
             guard case .record(let record) = answer, record.recordName == recordID.recordName else { return nil }
             return (record, recordID)
         } progress: { [self] recordID, fraction in
             report { self.perRecordProgressBlock?(recordID, fraction) }
-        } tell: { answer, found in
+        } callBack: { answer, found in
             if let found {
-                tell(answer.0, found)
+                callBack(answer.0, found)
             } else if case .failure(_, let error) = answer.1 {
-                tell(answer.0, .failure(CKError(error)))
+                callBack(answer.0, .failure(CKError(error)))
             } else {
-                tell(answer.0, .failure(.unexpectedAnswer))
+                callBack(answer.0, .failure(.unexpectedAnswer))
             }
         }
     }
@@ -115,7 +115,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return CKRecord.ID(recordName: try await conversation.caller().userRecordName)
     }
 
-    private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
+    private func callBack(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results[recordID] = result

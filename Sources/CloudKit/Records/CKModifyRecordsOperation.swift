@@ -79,15 +79,15 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         if plan.isEmpty { try conversation.checkAccess() }
         for refusal in plan.refusals {
             switch refusal {
-            case .save(let record, let error): tell(record, .failure(error))
-            case .deletion(let recordID, let error): tell(recordID, .failure(error))
+            case .save(let record, let error): callBack(record, .failure(error))
+            case .deletion(let recordID, let error): callBack(recordID, .failure(error))
             }
         }
         let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
         try await conversation.eachZone(plan.batches) { batch throws(CKError) in
             try await sendWithFiles(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
         } failed: { batch, error in
-            tell(batch, error)
+            callBack(batch, error)
         }
     }
 
@@ -100,13 +100,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             report { self.perRecordProgressBlock?(record, fraction) }
         }
         guard failures.isEmpty || !isAtomic else {
-            for (place, save) in batch.saves.enumerated() { tell(save.record, .failure(failures[place] ?? .failedWithItsBatch)) }
-            for recordID in batch.deletions { tell(recordID, .failure(.failedWithItsBatch)) }
+            for (index, save) in batch.saves.enumerated() { callBack(save.record, .failure(failures[index] ?? .failedWithItsBatch)) }
+            for recordID in batch.deletions { callBack(recordID, .failure(.failedWithItsBatch)) }
             return
         }
         ready.saves = ready.saves.enumerated().filter { failures[$0.offset] == nil }.map(\.element)
         if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, makeRequest) }
-        for (place, error) in failures.sorted(by: { $0.key < $1.key }) { tell(batch.saves[place].record, .failure(error)) }
+        for (index, error) in failures.sorted(by: { $0.key < $1.key }) { callBack(batch.saves[index].record, .failure(error)) }
     }
 
     /// Sends a batch, in halves if it is too large and not atomic.
@@ -116,8 +116,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         do throws(CKError) {
             let response = try await conversation.modify(request)
             guard response.records.count == batch.saves.count + batch.deletions.count else { throw .unexpectedAnswer }
-            for (save, answer) in zip(batch.saves, response.records) { tell(save, answer) }
-            for (recordID, answer) in zip(batch.deletions, response.records.dropFirst(batch.saves.count)) { tell(recordID, answer) }
+            for (save, answer) in zip(batch.saves, response.records) { callBack(save, answer) }
+            for (recordID, answer) in zip(batch.deletions, response.records.dropFirst(batch.saves.count)) { callBack(recordID, answer) }
         } catch {
             guard error.code == .limitExceeded, request.atomic != true, let halves = batch.halves else { throw error }
             try await send(halves.first, makeRequest)
@@ -125,37 +125,37 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
                 try await send(halves.second, makeRequest)
             } catch {
                 guard error.code != .operationCancelled else { throw error }
-                tell(halves.second, error)
+                callBack(halves.second, error)
             }
         }
     }
 
-    private func tell(_ batch: ModifyPlan.Batch, _ error: CKError) {
-        for save in batch.saves { tell(save.record, .failure(error)) }
-        for recordID in batch.deletions { tell(recordID, .failure(error)) }
+    private func callBack(_ batch: ModifyPlan.Batch, _ error: CKError) {
+        for save in batch.saves { callBack(save.record, .failure(error)) }
+        for recordID in batch.deletions { callBack(recordID, .failure(error)) }
     }
 
-    private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {
+    private func callBack(_ save: ModifyPlan.Save, _ answer: RecordResult) {
         switch answer {
         case .record(let saved) where saved.recordName == save.record.recordID.recordName:
             let server = conversation.serverURL
             save.record.adopt(saved, sent: save.change, assets: save.assets, server: server)
             let assets = RecordState.assets(of: saved.fields, sent: save.assets, over: save.record.snapshot.assets)
-            tell(save.record, .success(CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, server: server)))
-        case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record, server: conversation.serverURL)))
-        case .record, .deleted: tell(save.record, .failure(.unexpectedAnswer))
+            callBack(save.record, .success(CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, server: server)))
+        case .failure(_, let error): callBack(save.record, .failure(CKError(error, saving: save.record, server: conversation.serverURL)))
+        case .record, .deleted: callBack(save.record, .failure(.unexpectedAnswer))
         }
     }
 
-    private func tell(_ recordID: CKRecord.ID, _ answer: RecordResult) {
+    private func callBack(_ recordID: CKRecord.ID, _ answer: RecordResult) {
         switch answer {
-        case .deleted: tell(recordID, .success(()))
-        case .failure(_, let error): tell(recordID, .failure(CKError(error)))
-        case .record: tell(recordID, .failure(.unexpectedAnswer))
+        case .deleted: callBack(recordID, .success(()))
+        case .failure(_, let error): callBack(recordID, .failure(CKError(error)))
+        case .record: callBack(recordID, .failure(.unexpectedAnswer))
         }
     }
 
-    private func tell(_ record: CKRecord, _ result: Result<CKRecord, CKError>) {
+    private func callBack(_ record: CKRecord, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let recordID = record.recordID
             let result = result.mapError { $0 as any Error }
@@ -169,7 +169,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    private func tell(_ recordID: CKRecord.ID, _ result: Result<Void, CKError>) {
+    private func callBack(_ recordID: CKRecord.ID, _ result: Result<Void, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.add(recordID, deleted: result)

@@ -38,7 +38,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         var seen: Set<CKShare.Metadata> = []
         var asked: [CKShare.Metadata] = []
         for metadata in shareMetadatas ?? [] where seen.insert(metadata).inserted {
-            if metadata.containerIdentifier == container { asked.append(metadata) } else { tell(metadata, .failure(.otherContainer)) }
+            if metadata.containerIdentifier == container { asked.append(metadata) } else { callBack(metadata, .failure(.otherContainer)) }
         }
         var rest = asked[...]
         while !rest.isEmpty {
@@ -46,12 +46,12 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
             rest = rest.dropFirst(some.count)
             let request = SharesRequest(shortGUIDs: some.map { SharesRequest.Item(value: $0.shortGUID) })
             for (metadata, result) in zip(some, try await conversation.accept(request).results) {
-                tell(metadata, Result { () throws(CKError) in try conversation.metadata(result).share })
+                callBack(metadata, Result { () throws(CKError) in try conversation.metadata(result).share })
             }
         }
     }
 
-    private func tell(_ metadata: CKShare.Metadata, _ result: Result<CKShare, CKError>) {
+    private func callBack(_ metadata: CKShare.Metadata, _ result: Result<CKShare, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results[metadata] = result

@@ -43,7 +43,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let conversation = try userConversation()
         let (named, others) = ShareURL.sorted(shareURLs)
-        for url in others { tell(url, .failure(.notShareURL)) }
+        for url in others { callBack(url, .failure(.notShareURL)) }
         var rest = named[...]
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
@@ -55,12 +55,12 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
                         rootRecordDesiredKeys: shouldFetchRootRecord ? rootRecordDesiredKeys : nil)
                 })
             for (url, result) in zip(asked.map { $0.url }, try await conversation.resolve(request).results) {
-                tell(url, Result { () throws(CKError) in try conversation.metadata(result) })
+                callBack(url, Result { () throws(CKError) in try conversation.metadata(result) })
             }
         }
     }
 
-    private func tell(_ url: URL, _ result: Result<CKShare.Metadata, CKError>) {
+    private func callBack(_ url: URL, _ result: Result<CKShare.Metadata, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results[url] = result

@@ -44,14 +44,14 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         try await conversation.discover(infos) { found[$1] = $0 }
         for info in infos {
             if let number = info.phoneNumber, PhoneNumber.normalised(number) == nil {
-                tell(info, .failure(.phoneNeedsCountry))
+                callBack(info, .failure(.phoneNeedsCountry))
             } else {
-                tell(info, .success(CKShareParticipant(inviting: found[info] ?? CKUserIdentity(invitedBy: info))))
+                callBack(info, .success(CKShareParticipant(inviting: found[info] ?? CKUserIdentity(invitedBy: info))))
             }
         }
     }
 
-    private func tell(_ info: CKUserIdentity.LookupInfo, _ result: Result<CKShare.Participant, CKError>) {
+    private func callBack(_ info: CKUserIdentity.LookupInfo, _ result: Result<CKShare.Participant, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results[info] = result

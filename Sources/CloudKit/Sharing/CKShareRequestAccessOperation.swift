@@ -37,19 +37,19 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let conversation = try userConversation()
         let (named, others) = ShareURL.sorted(shareURLs)
-        for url in others { tell(url, .notShareURL) }
+        for url in others { callBack(url, .notShareURL) }
         var rest = named[...]
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
             rest = rest.dropFirst(asked.count)
             let request = SharesRequest(shortGUIDs: asked.map { SharesRequest.Item(value: $0.guid) })
             for (url, result) in zip(asked.map { $0.url }, try await conversation.requestAccess(request).results) {
-                tell(url, result.error.map { CKError($0) })
+                callBack(url, result.error.map { CKError($0) })
             }
         }
     }
 
-    private func tell(_ url: URL, _ error: CKError?) {
+    private func callBack(_ url: URL, _ error: CKError?) {
         report { [self] in
             let result: Result<Void, any Error> = Result(error)
             results[url] = result

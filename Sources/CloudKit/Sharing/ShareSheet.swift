@@ -125,9 +125,9 @@ struct ShareSheet: Sendable {
     }
 
     mutating func remove(_ participant: CKShareParticipant) throws(ValueFault.Reason) {
-        guard let place = participants.firstIndex(where: { $0.isSame(as: participant) }) else { throw .participantNotThere }
-        if participants[place].role == .owner { throw .shareOwner }
-        participants.remove(at: place)
+        guard let index = participants.firstIndex(where: { $0.isSame(as: participant) }) else { throw .participantNotThere }
+        if participants[index].role == .owner { throw .shareOwner }
+        participants.remove(at: index)
     }
 
     /// Whether the current user may decide over requests for access. CloudKit: the owner and administrators may.

@@ -49,7 +49,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         let conversation = conversation
         if fetchesAll {
             for answer in try await conversation.listSubscriptions().subscriptions {
-                tell(answer.subscriptionID, answer, in: conversation.scope)
+                callBack(answer.subscriptionID, answer, in: conversation.scope)
             }
             return
         }
@@ -61,19 +61,19 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
             rest = rest.dropFirst(ids.count)
             let response = try await conversation.lookup(SubscriptionsLookupRequest(subscriptionIDs: Array(ids)))
             guard response.subscriptions.map(\.subscriptionID) == Array(ids) else { throw .unexpectedAnswer }
-            for (id, answer) in zip(ids, response.subscriptions) { tell(id, answer, in: conversation.scope) }
+            for (id, answer) in zip(ids, response.subscriptions) { callBack(id, answer, in: conversation.scope) }
         }
     }
 
-    private func tell(_ id: CKSubscription.ID, _ answer: SubscriptionResult, in scope: CKDatabase.Scope) {
+    private func callBack(_ id: CKSubscription.ID, _ answer: SubscriptionResult, in scope: CKDatabase.Scope) {
         switch answer {
-        case .subscription(let subscription): tell(id, .success(.make(subscription, in: scope)))
-        case .failure(_, let error): tell(id, .failure(CKError(error)))
-        case .deleted: tell(id, .failure(.unexpectedAnswer))
+        case .subscription(let subscription): callBack(id, .success(.make(subscription, in: scope)))
+        case .failure(_, let error): callBack(id, .failure(CKError(error)))
+        case .deleted: callBack(id, .failure(.unexpectedAnswer))
         }
     }
 
-    private func tell(_ id: CKSubscription.ID, _ result: Result<CKSubscription, CKError>) {
+    private func callBack(_ id: CKSubscription.ID, _ result: Result<CKSubscription, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.byID[id] = result

@@ -60,9 +60,9 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             SubscriptionsModifyRequest(operations: saves.map(SubscriptionOperation.create) + deletions.map(SubscriptionOperation.delete)))
         guard response.subscriptions.count == saves.count + deletions.count else { throw .unexpectedAnswer }
         for (sent, answer) in zip(saves, response.subscriptions) {
-            tell(sent.subscriptionID, saved: Self.save(answer, in: conversation.scope))
+            callBack(sent.subscriptionID, saved: Self.save(answer, in: conversation.scope))
         }
-        for (id, answer) in zip(deletions, response.subscriptions.dropFirst(saves.count)) { tell(id, deleted: Self.deletion(answer)) }
+        for (id, answer) in zip(deletions, response.subscriptions.dropFirst(saves.count)) { callBack(id, deleted: Self.deletion(answer)) }
     }
 
     /// Returns the subscriptions that can be sent, and reports the faults of the others.
@@ -72,7 +72,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             do throws(CKError) {
                 return try subscription.wire(now: now)
             } catch {
-                tell(subscription.subscriptionID, saved: .failure(error))
+                callBack(subscription.subscriptionID, saved: .failure(error))
                 return nil
             }
         }
@@ -94,7 +94,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         }
     }
 
-    private func tell(_ id: CKSubscription.ID, saved result: Result<CKSubscription, CKError>) {
+    private func callBack(_ id: CKSubscription.ID, saved result: Result<CKSubscription, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.add(id, saved: result)
@@ -102,7 +102,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         }
     }
 
-    private func tell(_ id: CKSubscription.ID, deleted result: Result<Void, CKError>) {
+    private func callBack(_ id: CKSubscription.ID, deleted result: Result<Void, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.add(id, deleted: result)

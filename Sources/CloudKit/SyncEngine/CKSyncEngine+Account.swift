@@ -9,11 +9,11 @@ extension CKSyncEngine {
     ///
     /// - Throws: the reason why nothing can be synced now: no account, an account that cannot be used, or no answer.
     func settleAccount(_ run: SyncRun) async throws(CKError) {
-        if let fault = turns.fault { throw fault }
+        if let fault = activity.fault { throw fault }
         let line = database.line
         let settings = try line.settings()
         let isKnown = state.held.withLock { $0.user != nil }
-        let isSettled = turns.inner.withLock { inner in
+        let isSettled = activity.inner.withLock { inner in
             if isKnown && !inner.mustCheckAccount && inner.checkedSettings == settings { return true }
             // A notification that arrives from here on is handled by the next turn.
             inner.mustCheckAccount = false
@@ -25,10 +25,10 @@ extension CKSyncEngine {
             guard settings.accountToken != nil else { throw .needsAccount }
             let conversation = Conversation(line: line, scope: .public, patience: Patience(.init(), quality: .default))
             let user = try await run.call { () async throws(CKError) in try await conversation.caller() }
-            turns.inner.withLock { $0.checkedSettings = settings }
+            activity.inner.withLock { $0.checkedSettings = settings }
             try await signedIn(user.userRecordName)
         } catch {
-            turns.inner.withLock { $0.mustCheckAccount = true }
+            activity.inner.withLock { $0.mustCheckAccount = true }
             switch error.code {
             case .notAuthenticated:
                 try await signedOut()
@@ -53,14 +53,14 @@ extension CKSyncEngine {
         let change =
             previous.map { Event.AccountChange.ChangeType.switchAccounts(previousUser: CKRecord.ID(recordName: $0), currentUser: current) }
             ?? .signIn(currentUser: current)
-        try await tell(.accountChange(Event.AccountChange(changeType: change)))
-        try await tellState()
+        try await post(.accountChange(Event.AccountChange(changeType: change)))
+        try await postState()
     }
 
     private func signedOut() async throws(CKError) {
         guard let previous = state.held.withLock(\.user) else { return }
         state.held.withLock { $0.reset(user: nil) }
-        try await tell(.accountChange(Event.AccountChange(changeType: .signOut(previousUser: CKRecord.ID(recordName: previous)))))
-        try await tellState()
+        try await post(.accountChange(Event.AccountChange(changeType: .signOut(previousUser: CKRecord.ID(recordName: previous)))))
+        try await postState()
     }
 }

@@ -28,7 +28,7 @@ extension CKSyncEngine {
     /// changes before it.
     func fetch(_ context: FetchChangesContext, in run: SyncRun) async throws(CKError) {
         await keepSubscription(run)
-        try await tell(.willFetchChanges(Event.WillFetchChanges(context: context)))
+        try await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
         let result: Result<[AnyHashable: any Error], CKError>
         do throws(CKError) {
             try await fetchDatabase(context.options.operationGroup, in: run)
@@ -36,7 +36,7 @@ extension CKSyncEngine {
         } catch {
             result = .failure(error)
         }
-        try await tell(.didFetchChanges(Event.DidFetchChanges(context: context)))
+        try await post(.didFetchChanges(Event.DidFetchChanges(context: context)))
         if let error = CKError.partial("Failed to fetch some changes", of: try result.get()) { throw error }
     }
 
@@ -65,11 +65,11 @@ extension CKSyncEngine {
                 page.deletions += missing.sorted { $0.zoneName < $1.zoneName }.map { .init(zoneID: $0, reason: .deleted) }
             }
             if !page.isEmpty {
-                try await tell(.fetchedDatabaseChanges(Event.FetchedDatabaseChanges(modifications: page.modifications, deletions: page.deletions)))
+                try await post(.fetchedDatabaseChanges(Event.FetchedDatabaseChanges(modifications: page.modifications, deletions: page.deletions)))
             }
             let reached = page
             state.held.withLock { $0.took(reached) }
-            try await tellState()
+            try await postState()
             if !page.moreComing { return }
         }
     }
@@ -100,12 +100,12 @@ extension CKSyncEngine {
         while true {
             try run.check()
             guard state.held.withLock({ state in state.unfetched.contains { !done.contains($0) } }) else { return failures }
-            let options = try await turns.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
+            let options = try await activity.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
             guard let zoneID = state.held.withLock({ $0.nextZone(options, done: done) }) else { return failures }
             done.insert(zoneID)
-            try await tell(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
+            try await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
             let error = await fetchZone(zoneID, options.operationGroup, in: run)
-            try await tell(.didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zoneID, error: error)))
+            try await post(.didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zoneID, error: error)))
             guard let error else { continue }
             if error.code.endsOperation { throw error }
             failures[zoneID] = error
@@ -135,11 +135,11 @@ extension CKSyncEngine {
                 token = page.token
                 if page.moreComing { next = zonePage(of: zoneID, after: token, group, in: run) }
                 if !page.isEmpty {
-                    try await tell(
+                    try await post(
                         .fetchedRecordZoneChanges(Event.FetchedRecordZoneChanges(modifications: page.modifications, deletions: page.deletions)))
                 }
                 state.held.withLock { $0.took(page, of: zoneID) }
-                try await tellState()
+                try await postState()
                 if !page.moreComing { return CKError.partial("Failed to fetch some records", of: failures) }
             }
         } catch {
@@ -200,7 +200,7 @@ extension CKSyncEngine {
     /// the next fetch tries again.
     private func keepSubscription(_ run: SyncRun) async {
         let kept = state.held.withLock(\.subscriptionID)
-        let wanted = turns.subscriptionID
+        let wanted = activity.subscriptionID
         guard kept == nil || (wanted != nil && wanted != kept) else { return }
         let database = database
         let found = Locked<CKSubscription.ID?>(nil)

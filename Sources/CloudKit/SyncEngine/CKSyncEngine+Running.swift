@@ -9,16 +9,16 @@ extension CKSyncEngine {
 
     /// Runs `body` in its turn, then tells the delegate the newest state.
     func perform(_ due: SyncSchedule.Due, _ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async throws {
-        guard !turns.isInsideDelegate else {
+        guard !activity.isInsideDelegate else {
             throw CKError(
                 .invalidArguments, text: "fetchChanges and sendChanges cannot be called inside the delegate of the engine", internalCode: 1017,
                 details: [.remedy: "Call them in a task of their own"])
         }
         let run = SyncRun()
-        turns.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        activity.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
         let error: CKError? = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                turns.queue.add {
+                activity.queue.add {
                     let error = await self.ended(run, body)
                     continuation.resume(returning: error)
                 }
@@ -46,9 +46,9 @@ extension CKSyncEngine {
         } catch let thrown {
             error = thrown
         }
-        _ = turns.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
+        _ = activity.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
         if isAccountSettled, let error { await lookAgain(at: error) }
-        _ = await outcome { () async throws(CKError) in try await tellState() }
+        _ = await outcome { () async throws(CKError) in try await postState() }
         return error
     }
 
@@ -64,7 +64,7 @@ extension CKSyncEngine {
     /// Checks the account again in the same turn if an error suggests that the account is gone.
     private func lookAgain(at error: CKError) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
-        turns.inner.withLock { $0.mustCheckAccount = true }
+        activity.inner.withLock { $0.mustCheckAccount = true }
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 
@@ -72,35 +72,35 @@ extension CKSyncEngine {
 
     /// Sends an event to the delegate, and returns when the delegate has handled it. Throws `operationCancelled` if the
     /// delegate is gone.
-    func tell(_ event: Event) async throws(CKError) {
-        try await turns.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
+    func post(_ event: Event) async throws(CKError) {
+        try await activity.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
     }
 
     /// Tells the delegate the state, if it differs from the last one that it was told.
-    func tellState() async throws(CKError) {
+    func postState() async throws(CKError) {
         let known = state.held.withLock { $0 }
-        let isNew = turns.inner.withLock { inner in
-            guard inner.toldRevision ?? 0 != known.revision else { return false }
-            inner.toldRevision = known.revision
+        let isNew = activity.inner.withLock { inner in
+            guard inner.postedRevision ?? 0 != known.revision else { return false }
+            inner.postedRevision = known.revision
             return true
         }
         guard isNew else { return }
-        try await tell(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: turns.home))))
+        try await post(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: activity.home))))
     }
 
     // MARK: Changes by the app
 
     func appChanged(_ change: SyncState.AppChange) {
-        let begins = turns.inner.withLock { inner in
+        let begins = activity.inner.withLock { inner in
             defer { inner.isFlushQueued = true }
             return !inner.isFlushQueued
         }
         if begins {
-            turns.queue.add { [self] in
-                turns.inner.withLock { $0.isFlushQueued = false }
+            activity.queue.add { [self] in
+                activity.inner.withLock { $0.isFlushQueued = false }
                 _ = await outcome { () async throws(CKError) in
                     await greet()
-                    try await tellState()
+                    try await postState()
                 }
             }
         }
@@ -111,13 +111,13 @@ extension CKSyncEngine {
     /// here.
     private func greet() async {
         let isKnown = state.held.withLock { $0.user != nil }
-        let hasAsked = turns.inner.withLock { $0.hasAskedForAccount }
-        guard !isKnown, !hasAsked, turns.fault == nil else { return }
+        let hasAsked = activity.inner.withLock { $0.hasAskedForAccount }
+        guard !isKnown, !hasAsked, activity.fault == nil else { return }
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 
     func accountMayHaveChanged() {
-        turns.inner.withLock { inner in
+        activity.inner.withLock { inner in
             inner.mustCheckAccount = true
             inner.schedule.retryNow()
         }
@@ -128,15 +128,15 @@ extension CKSyncEngine {
 
     /// Schedules work to be done as soon as the schedule allows, with `automaticallySync`.
     func want(_ due: SyncSchedule.Due) {
-        guard automaticallySync, turns.fault == nil else { return }
-        turns.inner.withLock { $0.schedule.want(due) }
+        guard automaticallySync, activity.fault == nil else { return }
+        activity.inner.withLock { $0.schedule.want(due) }
         schedule()
     }
 
     private func schedule() {
         let now = database.line.timekeeper.now()
         let pause = database.line.timekeeper.pause
-        let due: SyncSchedule.Due? = turns.inner.withLock { inner in
+        let due: SyncSchedule.Due? = activity.inner.withLock { inner in
             guard !inner.isScheduledQueued else { return nil }
             inner.timer?.cancel()
             inner.timer = nil
@@ -153,12 +153,12 @@ extension CKSyncEngine {
                 return nil
             }
         }
-        if let due { turns.queue.add { [self] in await runScheduled(due) } }
+        if let due { activity.queue.add { [self] in await runScheduled(due) } }
     }
 
     /// Runs scheduled work. It fetches first, so that the app can merge changes of other devices before it sends.
     private func runScheduled(_ due: SyncSchedule.Due) async {
-        turns.inner.withLock { $0.schedule.begin(due) }
+        activity.inner.withLock { $0.schedule.begin(due) }
         var error: CKError?
         if due.fetch {
             error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run)
@@ -174,14 +174,14 @@ extension CKSyncEngine {
             }
             finish(SyncSchedule.Due(send: true), error)
         }
-        turns.inner.withLock { $0.isScheduledQueued = false }
+        activity.inner.withLock { $0.isScheduledQueued = false }
         schedule()
         waitForChanges()
     }
 
     private func scheduled(_ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async -> CKError? {
         let run = SyncRun()
-        turns.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        activity.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
         return await ended(run, body)
     }
 
@@ -189,7 +189,7 @@ extension CKSyncEngine {
     private func finish(_ done: SyncSchedule.Due, _ error: CKError?) {
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
         let passing = error?.each.filter(\.mayPass) ?? []
-        turns.inner.withLock {
+        activity.inner.withLock {
             $0.schedule.end(done, mayPass: !passing.isEmpty, retryAfter: passing.compactMap(\.retryAfterSeconds).max(), now: now, spread: spread)
         }
     }
@@ -219,7 +219,7 @@ extension CKSyncEngine {
     private func waitForChanges() {
         guard let token = state.held.withLock(\.databaseToken) else { return }
         let (line, scope) = (database.line, database.databaseScope)
-        turns.inner.withLock { inner in
+        activity.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
                 if await Self.hasChanged(line, scope, since: token) { self?.want(SyncSchedule.Due(fetch: true)) }

@@ -53,7 +53,7 @@ extension CKSyncEngine {
 
     /// Sends zones before records, also when the delegate adds zones between batches.
     func send(_ context: SendChangesContext, in run: SyncRun) async throws(CKError) {
-        try await tell(.willSendChanges(Event.WillSendChanges(context: context)))
+        try await post(.willSendChanges(Event.WillSendChanges(context: context)))
         var failures: [AnyHashable: any Error] = [:]
         var end: CKError?
         do throws(CKError) {
@@ -65,7 +65,7 @@ extension CKSyncEngine {
                     continue
                 }
                 let serial = state.held.withLock(\.records.serial)
-                let batch = try await turns.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
+                let batch = try await activity.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
                 if let batch, batch.count > 0 {
                     fruitless = try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run) ? 0 : fruitless + 1
                 } else if !hasZonesToSend(context.options.scope) {
@@ -75,7 +75,7 @@ extension CKSyncEngine {
         } catch {
             end = error
         }
-        try await tell(.didSendChanges(Event.DidSendChanges(context: context)))
+        try await post(.didSendChanges(Event.DidSendChanges(context: context)))
         if let error = end ?? CKError.partial("Failed to send some changes", of: failures) { throw error }
     }
 
@@ -122,11 +122,11 @@ extension CKSyncEngine {
                 }
             }
         }
-        try await tell(
+        try await post(
             .sentDatabaseChanges(
                 Event.SentDatabaseChanges(
                     savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: deleted, failedZoneDeletes: failedDeletes)))
-        try await tellState()
+        try await postState()
         for (zoneID, error) in errors { failures[zoneID] = error }
         try Self.goOn(after: Array(errors.values), ending, failures)
         return !saved.isEmpty || !deleted.isEmpty
@@ -190,12 +190,12 @@ extension CKSyncEngine {
                 return isChanged
             }
         }
-        try await tell(
+        try await post(
             .sentRecordZoneChanges(
                 Event.SentRecordZoneChanges(
                     savedRecords: sent.saved, failedRecordSaves: sent.failedSaves, deletedRecordIDs: sent.deleted,
                     failedRecordDeletes: sent.failedDeletes)))
-        try await tellState()
+        try await postState()
         for (change, error) in failed { failures[change.itemID] = error }
         try Self.goOn(after: failed.map(\.error), sent.error, failures)
         return sent.isFruitful

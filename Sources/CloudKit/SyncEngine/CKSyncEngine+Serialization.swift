@@ -158,7 +158,7 @@ private struct ArchivedSyncState: Codable {
         state.subscriptionID = subscriptionID
         state.databaseToken = databaseToken
         for (zoneID, zone) in zip(zoneIDs, zones) { state.zoneTokens[zoneID] = zone.token }
-        for place in unfetched { state.noteUnfetched(zoneIDs[place]) }
+        for index in unfetched { state.noteUnfetched(zoneIDs[index]) }
         for pending in pendingZones {
             let zone = CKRecordZone(zoneID: zoneIDs[pending.zone])
             if let scope = pending.encryptionScope.flatMap(CKRecordZone.EncryptionScope.init) { zone.encryptionScope = scope }

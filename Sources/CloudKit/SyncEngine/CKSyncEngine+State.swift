@@ -67,7 +67,7 @@ extension CKSyncEngine {
                     state.hasPendingUntrackedChanges = newValue
                     state.revision += 1
                 }
-                tell(SyncState.AppChange(wantsSend: newValue))
+                post(SyncState.AppChange(wantsSend: newValue))
             }
         }
 
@@ -78,29 +78,29 @@ extension CKSyncEngine {
         /// same record, the later one wins.
         public func add(pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange]) {
             held.withLock { $0.change { state in pendingRecordZoneChanges.reduce(false) { state.records.add($1) || $0 } } }
-            tell(SyncState.AppChange(wantsSend: !pendingRecordZoneChanges.isEmpty))
+            post(SyncState.AppChange(wantsSend: !pendingRecordZoneChanges.isEmpty))
         }
 
         /// Removes changes of records; those that are not pending are ignored.
         public func remove(pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange]) {
             held.withLock { $0.change { state in pendingRecordZoneChanges.reduce(false) { state.records.remove($1) || $0 } } }
-            tell(SyncState.AppChange(wantsSend: false))
+            post(SyncState.AppChange(wantsSend: false))
         }
 
         /// Adds changes of zones. A change that is pending already keeps its place. If a save and a deletion name the
         /// same zone, the later one wins.
         public func add(pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange]) {
             held.withLock { $0.change { state in pendingDatabaseChanges.reduce(false) { state.zones.add($1) || $0 } } }
-            tell(SyncState.AppChange(wantsSend: !pendingDatabaseChanges.isEmpty))
+            post(SyncState.AppChange(wantsSend: !pendingDatabaseChanges.isEmpty))
         }
 
         /// Removes changes of zones; those that are not pending are ignored.
         public func remove(pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange]) {
             held.withLock { $0.change { state in pendingDatabaseChanges.reduce(false) { state.zones.remove($1) || $0 } } }
-            tell(SyncState.AppChange(wantsSend: false))
+            post(SyncState.AppChange(wantsSend: false))
         }
 
-        private func tell(_ change: SyncState.AppChange) {
+        private func post(_ change: SyncState.AppChange) {
             let told = changed.withLock { $0 }
             told?(change)
         }

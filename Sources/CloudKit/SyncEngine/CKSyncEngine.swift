@@ -21,7 +21,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// The pending changes, and the engine's knowledge of the server.
     public let state: CKSyncEngine.State
     let automaticallySync: Bool
-    let turns: SyncTurns
+    let activity: SyncActivity
 
     /// Makes an engine and returns at once. With `automaticallySync` the engine begins to fetch and to send by itself.
     ///
@@ -34,10 +34,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         let home = SyncHome(configuration.database)
         let fault = home.fault(of: kept)
         state = State(fault == nil ? kept?.state ?? SyncState() : SyncState())
-        turns = SyncTurns(home: home, fault: fault, delegate: configuration.delegate, subscriptionID: configuration.subscriptionID)
+        activity = SyncActivity(home: home, fault: fault, delegate: configuration.delegate, subscriptionID: configuration.subscriptionID)
         let told: @Sendable (SyncState.AppChange) -> Void = { [weak self] in self?.appChanged($0) }
         state.changed.withLock { $0 = told }
-        turns.watchAccount { [weak self] in self?.accountMayHaveChanged() }
+        activity.watchAccount { [weak self] in self?.accountMayHaveChanged() }
         SyncEngines.shared.add(self)
         guard automaticallySync else { return }
         if let fault {
@@ -48,7 +48,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     deinit {
-        turns.end()
+        activity.end()
     }
 
     /// Fetches changes of other devices, and returns when the delegate has handled them all.
@@ -76,7 +76,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// Asks all fetches and sends, also queued ones, to end with `operationCancelled`, and does not wait for them. A
     /// request under way may still succeed, and its results are reported. Pending changes stay pending.
     public func cancelOperations() async {
-        turns.cancelRuns()
+        activity.cancelRuns()
     }
 
     public var description: String { "<CKSyncEngine: \(database.databaseScope.wire), automaticallySync=\(automaticallySync)>" }

@@ -31,12 +31,12 @@ struct PendingList<Change: PendingChange>: Sendable {
     /// - Returns: whether the list changed.
     mutating func add(_ change: Change) -> Bool {
         serial += 1
-        if let place = places[change.itemID], let entry = entries[place] {
+        if let index = places[change.itemID], let entry = entries[index] {
             if entry.change == change {
-                entries[place] = Entry(change: change, serial: serial)
+                entries[index] = Entry(change: change, serial: serial)
                 return false
             }
-            entries[place] = nil
+            entries[index] = nil
         }
         places[change.itemID] = entries.count
         entries.append(Entry(change: change, serial: serial))
@@ -47,8 +47,8 @@ struct PendingList<Change: PendingChange>: Sendable {
     /// - Parameter last: an addition with a higher serial stays in the list.
     /// - Returns: whether the list changed.
     mutating func remove(_ change: Change, addedUpTo last: Int = .max) -> Bool {
-        guard let place = places[change.itemID], let entry = entries[place], entry.change == change, entry.serial <= last else { return false }
-        entries[place] = nil
+        guard let index = places[change.itemID], let entry = entries[index], entry.change == change, entry.serial <= last else { return false }
+        entries[index] = nil
         places[change.itemID] = nil
         compact()
         return true
@@ -58,8 +58,8 @@ struct PendingList<Change: PendingChange>: Sendable {
     private mutating func compact() {
         guard entries.count > 2 * places.count + 32 else { return }
         entries = entries.filter { $0 != nil }
-        for (place, entry) in entries.enumerated() {
-            if let entry { places[entry.change.itemID] = place }
+        for (index, entry) in entries.enumerated() {
+            if let entry { places[entry.change.itemID] = index }
         }
     }
 }

@@ -26,7 +26,7 @@ final class SyncEngines: Sendable {
 
 extension CKContainer {
     /// Makes the engines of a database fetch, after a notification came for this container's user.
-    package func toldOfChange(by userInfo: [AnyHashable: Any]) {
+    package func notifiedOfChange(by userInfo: [AnyHashable: Any]) {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else { return }
         let zone = notification as? CKRecordZoneNotification
         let scope = zone?.databaseScope ?? (notification as? CKDatabaseNotification)?.databaseScope

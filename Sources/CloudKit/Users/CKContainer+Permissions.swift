@@ -50,7 +50,7 @@ extension CKContainer {
         asking(applicationPermission) { conversation throws(CKError) in
             try await conversation.permission()
         } completion: {
-            Self.tell($0, completionHandler)
+            Self.callBack($0, completionHandler)
         }.start()
     }
 
@@ -77,7 +77,7 @@ extension CKContainer {
         _ applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
     ) {
-        requesting(applicationPermission) { Self.tell($0, completionHandler) }.start()
+        requesting(applicationPermission) { Self.callBack($0, completionHandler) }.start()
     }
 
     /// Asks the user, once for all devices: a user who has answered is not asked again.
@@ -116,7 +116,7 @@ extension CKContainer {
             }, completion: completion)
     }
 
-    private static func tell(_ result: Result<Discoverability, CKError>, _ handler: ApplicationPermissionBlock) {
+    private static func callBack(_ result: Result<Discoverability, CKError>, _ handler: ApplicationPermissionBlock) {
         switch result {
         case .success(let status): handler(CKContainer.ApplicationPermissionStatus(status), nil)
         case .failure(let error): handler(.couldNotComplete, error)

@@ -33,10 +33,10 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     override func run() async throws(CKError) {
         let conversation = try userConversation()
-        try await conversation.discover(userIdentityLookupInfos) { tell($0, $1) }
+        try await conversation.discover(userIdentityLookupInfos) { callBack($0, $1) }
     }
 
-    private func tell(_ identity: CKUserIdentity, _ info: CKUserIdentity.LookupInfo) {
+    private func callBack(_ identity: CKUserIdentity, _ info: CKUserIdentity.LookupInfo) {
         report { [self] in
             found[info] = identity
             userIdentityDiscoveredBlock?(identity, info)

@@ -47,14 +47,14 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         let conversation = conversation
         if fetchesAll {
             for answer in try await conversation.listZones().zones {
-                tell(CKRecordZone.ID(wire: answer.zoneID, in: conversation.scope), answer, in: conversation.scope)
+                callBack(CKRecordZone.ID(wire: answer.zoneID, in: conversation.scope), answer, in: conversation.scope)
             }
             return
         }
         var seen: Set<CKRecordZone.ID> = []
         let asked = (recordZoneIDs ?? []).filter { seen.insert($0).inserted }
         for zoneID in asked {
-            if let fault = zoneID.fault { tell(zoneID, .failure(CKError(fault))) }
+            if let fault = zoneID.fault { callBack(zoneID, .failure(CKError(fault))) }
         }
         var rest = asked.filter { $0.fault == nil }[...]
         while !rest.isEmpty {
@@ -62,19 +62,19 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
             rest = rest.dropFirst(zoneIDs.count)
             let response = try await conversation.lookup(ZonesLookupRequest(zones: zoneIDs.map(\.wire)))
             guard response.zones.count == zoneIDs.count else { throw .unexpectedAnswer }
-            for (zoneID, answer) in zip(zoneIDs, response.zones) { tell(zoneID, answer, in: conversation.scope) }
+            for (zoneID, answer) in zip(zoneIDs, response.zones) { callBack(zoneID, answer, in: conversation.scope) }
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, _ answer: ZoneResult, in scope: CKDatabase.Scope) {
+    private func callBack(_ zoneID: CKRecordZone.ID, _ answer: ZoneResult, in scope: CKDatabase.Scope) {
         switch answer {
-        case .zone(let zone): tell(zoneID, .success(CKRecordZone(wire: zone, id: zoneID, in: scope)))
-        case .failure(_, let error): tell(zoneID, .failure(CKError(error)))
-        case .deleted: tell(zoneID, .failure(.unexpectedAnswer))
+        case .zone(let zone): callBack(zoneID, .success(CKRecordZone(wire: zone, id: zoneID, in: scope)))
+        case .failure(_, let error): callBack(zoneID, .failure(CKError(error)))
+        case .deleted: callBack(zoneID, .failure(.unexpectedAnswer))
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, _ result: Result<CKRecordZone, CKError>) {
+    private func callBack(_ zoneID: CKRecordZone.ID, _ result: Result<CKRecordZone, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.byID[zoneID] = result

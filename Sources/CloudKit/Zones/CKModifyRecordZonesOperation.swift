@@ -51,12 +51,12 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         }
         let saves = zones.filter { zone in
             guard let error = Self.refusal(of: zone, in: conversation.scope) else { return true }
-            tell(zone.zoneID, saved: .failure(error))
+            callBack(zone.zoneID, saved: .failure(error))
             return false
         }
         let deletions = zoneIDs.filter { zoneID in
             guard let fault = zoneID.fault else { return true }
-            tell(zoneID, deleted: .failure(CKError(fault)))
+            callBack(zoneID, deleted: .failure(CKError(fault)))
             return false
         }
         guard !saves.isEmpty || !deletions.isEmpty else { return }
@@ -64,8 +64,8 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             ZonesModifyRequest(
                 operations: saves.map { ZoneOperation(.create, $0.zoneID.wire) } + deletions.map { ZoneOperation(.delete, $0.wire) }))
         guard response.zones.count == saves.count + deletions.count else { throw .unexpectedAnswer }
-        for (zone, answer) in zip(saves, response.zones) { tell(zone.zoneID, saved: Self.save(zone, answer, in: conversation.scope)) }
-        for (zoneID, answer) in zip(deletions, response.zones.dropFirst(saves.count)) { tell(zoneID, deleted: Self.deletion(answer)) }
+        for (zone, answer) in zip(saves, response.zones) { callBack(zone.zoneID, saved: Self.save(zone, answer, in: conversation.scope)) }
+        for (zoneID, answer) in zip(deletions, response.zones.dropFirst(saves.count)) { callBack(zoneID, deleted: Self.deletion(answer)) }
     }
 
     /// Returns the fault of a zone that is known before anything is sent.
@@ -92,7 +92,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, saved result: Result<CKRecordZone, CKError>) {
+    private func callBack(_ zoneID: CKRecordZone.ID, saved result: Result<CKRecordZone, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.add(zoneID, saved: result)
@@ -100,7 +100,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, deleted result: Result<Void, CKError>) {
+    private func callBack(_ zoneID: CKRecordZone.ID, deleted result: Result<Void, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
             results.add(zoneID, deleted: result)

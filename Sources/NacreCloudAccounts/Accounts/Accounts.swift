@@ -79,7 +79,7 @@ extension Registry {
     package func userRecordName(
         of account: String, container: String, environment: DatabaseKey.Environment
     ) async throws -> (name: String, isNew: Bool) {
-        let key = AccountPlace.key(container, environment)
+        let key = AppUser.key(container, environment)
         if let known = try await lookUp(UserEntry.self, key, in: .account(account)) { return (known.userRecordName, false) }
         let candidate = "_" + hex(2)
         return try await write(.account(account)) { database, now, transaction in

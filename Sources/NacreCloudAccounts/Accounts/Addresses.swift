@@ -47,9 +47,9 @@ extension Registry {
                 if verifies { letters.append(Letter(.verifyAddress, to: address, at: now)) }
                 return try transaction.changeAccount(account, in: database, at: now, letters) { entry in
                     // The claim is found only as it was added: `isGoing` is false.
-                    guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
+                    guard let index = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
                     let left = EmailClaim(address: entry.email, claim: entry.claim)
-                    entry.leaving?[place] = left
+                    entry.leaving?[index] = left
                     entry.email = address
                     entry.claim = claim.claim
                     entry.reset = nil

@@ -9,7 +9,7 @@ package struct AppCredential: Hashable, Sendable {
         case management
     }
 
-    package typealias Position = CredentialPosition<Kind>
+    package typealias Position = CredentialCursor<Kind>
 
     package var kind: Kind
     /// The API token itself, or the ID of a key or of a management token.

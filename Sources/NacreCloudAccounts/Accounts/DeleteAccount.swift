@@ -3,10 +3,10 @@ import NacreCloudWire
 
 extension Registry {
     /// The places of an account: one per container and environment that it signed in to.
-    package func places(of account: String) async throws -> [AccountPlace] {
+    package func appUsers(of account: String) async throws -> [AppUser] {
         let database = try await databaseID(Part.account(account).key)
         return try await stored {
-            try await self.store.read { try $0.allEntries(.user, in: database).compactMap { try AccountPlace($0) } }
+            try await self.store.read { try $0.allEntries(.user, in: database).compactMap { try AppUser($0) } }
         }
     }
 
@@ -32,9 +32,9 @@ extension Registry {
         }
     }
 
-    package func forget(_ place: AccountPlace, of account: String) async throws {
+    package func forget(_ appUser: AppUser, of account: String) async throws {
         try await write(.account(account)) { database, _, transaction in
-            try transaction.remove([EntryKey(database, .user, AccountPlace.key(place.container, place.environment))])
+            try transaction.remove([EntryKey(database, .user, AppUser.key(appUser.container, appUser.environment))])
             return .commit(())
         }
     }

@@ -101,10 +101,10 @@ extension Registry {
     ) async throws {
         try await write(.idempotency) { database, now, transaction in
             guard var all = try transaction.entry(KeptKeys.self, KeptKeys.place, in: database, at: now),
-                let place = all.keys.firstIndex(where: { $0.key == key })
+                let index = all.keys.firstIndex(where: { $0.key == key })
             else { return .rollback(()) }
             var plan = WritePlan()
-            if !change(&all.keys[place], database, &plan) { all.keys.remove(at: place) }
+            if !change(&all.keys[index], database, &plan) { all.keys.remove(at: index) }
             plan.entries.append(try all.row(KeptKeys.place, in: database))
             try transaction.apply(plan)
             return .commit(())

@@ -9,10 +9,10 @@ package struct SignIn: Hashable, Sendable {
         case account
     }
 
-    package typealias Position = CredentialPosition<Kind>
+    package typealias Position = CredentialCursor<Kind>
 
     /// The containers and the environment that a sign-in is good for.
-    package struct Place: Hashable, Sendable {
+    package struct Audience: Hashable, Sendable {
         package var containers: Set<String>
         package var environment: String
 
@@ -26,27 +26,27 @@ package struct SignIn: Hashable, Sendable {
         ///
         /// On this server: an app must not learn which other apps its users have. See
         /// `docs/decisions/accounts-sign-in.md`.
-        package func covers(_ other: Place) -> Bool {
+        package func covers(_ other: Audience) -> Bool {
             environment == other.environment && other.containers.isSubset(of: containers)
         }
     }
 
     package var kind: Kind
     package var id: String
-    package var place: Place
+    package var audience: Audience
     /// The name of the device; empty on the web.
     package var device: String
     package var created: Timestamp
 
     package init(_ session: SessionEntry) {
         (kind, id, device) = (.web, session.id, "")
-        place = Place(containers: [session.container], environment: session.environment)
+        audience = Audience(containers: [session.container], environment: session.environment)
         created = Timestamp(secondsSince2001: session.created)
     }
 
     package init(_ token: AccountTokenEntry) {
         (kind, id, device) = (.account, token.id, token.device)
-        place = Place(containers: Set(token.containers), environment: token.environment)
+        audience = Audience(containers: Set(token.containers), environment: token.environment)
         created = Timestamp(secondsSince2001: token.created)
     }
 }
@@ -185,7 +185,7 @@ extension Registry {
     /// - Returns: The page in the order of kinds and IDs, and the position of the next one; nil after the last. Only
     ///   nil marks the last page: any page may be empty.
     package func signIns(
-        of account: String, in place: SignIn.Place?, after last: SignIn.Position?
+        of account: String, in audience: SignIn.Audience?, after last: SignIn.Position?
     ) async throws -> (page: [SignIn], next: SignIn.Position?) {
         let database = try await databaseID(Part.account(account).key)
         let server = try await databaseID(Part.server.key)
@@ -199,12 +199,12 @@ extension Registry {
                     let rows = try transaction.entries(in: database, .session, after: last, limit: Limits.resultsPerPage)
                     let sessions = try rows.living(at: now).map { try SessionEntry($0) }
                     let tokens = try transaction.entries(in: server, .apiToken, keys: Set(sessions.map(\.apiToken)).sorted()).map(\.key.key)
-                    found = sessions.filter { tokens.contains($0.apiToken) }.map { SignIn($0) }.filter { place?.covers($0.place) ?? true }
+                    found = sessions.filter { tokens.contains($0.apiToken) }.map { SignIn($0) }.filter { audience?.covers($0.audience) ?? true }
                     if rows.count == Limits.resultsPerPage { return (found, SignIn.Position(kind: .web, id: rows.last?.key.key)) }
                     last = nil
                 }
                 let rows = try transaction.entries(in: database, .accountToken, after: last, limit: Limits.resultsPerPage)
-                found += try rows.map { SignIn(try AccountTokenEntry($0)) }.filter { place?.covers($0.place) ?? true }
+                found += try rows.map { SignIn(try AccountTokenEntry($0)) }.filter { audience?.covers($0.audience) ?? true }
                 return (found, rows.count < Limits.resultsPerPage ? nil : SignIn.Position(kind: .account, id: rows.last?.key.key))
             }
         }
@@ -232,10 +232,10 @@ extension Registry {
     /// Ends one sign-in of an account. It is refused once the credentials that servers remember expire, within seconds.
     /// - Parameter place: Ends the sign-in only if this place covers it; nil: in any place.
     /// - Returns: The ended sign-in.
-    /// - Throws: `NOT_FOUND` if the account has no such sign-in, or `place` does not cover it.
-    package func endSignIn(_ id: String, of account: String, in place: SignIn.Place?) async throws -> SignIn {
+    /// - Throws: `NOT_FOUND` if the account has no such sign-in, or `audience` does not cover it.
+    package func endSignIn(_ id: String, of account: String, in audience: SignIn.Audience?) async throws -> SignIn {
         try await write(.account(account)) { database, now, transaction in
-            guard let found = try transaction.signIn(id, in: database, at: now), place?.covers(found.place) ?? true else {
+            guard let found = try transaction.signIn(id, in: database, at: now), audience?.covers(found.audience) ?? true else {
                 throw ServerError.noSuchSignIn
             }
             try transaction.remove(
@@ -249,9 +249,9 @@ extension Registry {
     ///   - place: Ends only the sign-ins that it covers; nil: all.
     ///   - own: The ID of a sign-in that stays.
     /// - Returns: The number of sign-ins ended.
-    package func endSignIns(of account: String, in place: SignIn.Place?, except own: String? = nil) async throws -> Int {
+    package func endSignIns(of account: String, in audience: SignIn.Audience?, except own: String? = nil) async throws -> Int {
         try await write(.account(account)) { database, now, transaction in
-            let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && place?.covers($0.place) ?? true }
+            let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && audience?.covers($0.audience) ?? true }
             if ended.isEmpty { return .rollback(0) }
             let keys = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
             let sessions = try transaction.sessions(ofDevices: Set(ended.filter { $0.kind == .account }.map(\.id)), in: database, at: now)

@@ -104,9 +104,9 @@ struct AtlasPicture {
         let (width, height) = (Self.width * scale, Self.height * scale)
         var pixels = [UInt8](repeating: Self.sea, count: width * height)
         if var grain {
-            for place in pixels.indices {
+            for index in pixels.indices {
                 grain = grain &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                pixels[place] = Self.sea + UInt8(truncatingIfNeeded: grain >> 60)
+                pixels[index] = Self.sea + UInt8(truncatingIfNeeded: grain >> 60)
             }
         }
         let spots = places.map { place in

@@ -39,14 +39,14 @@ enum HeldValue: Equatable {
     case texts([String])
     case number(Double)
     case date(Date)
-    case place(HeldPlace)
+    case place(HeldLocation)
     /// A value of a kind that the demo does not write.
     case other(String)
 
     init?(_ value: (any __CKRecordObjCValue)?) {
         guard let value else { return nil }
         if let place = value as? CLLocation {
-            self = .place(HeldPlace(place))
+            self = .place(HeldLocation(place))
         } else if let text = value as? String {
             self = .text(text)
         } else if let texts = value as? [String] {
@@ -62,7 +62,7 @@ enum HeldValue: Equatable {
 }
 
 /// A location with all its properties.
-struct HeldPlace: Equatable {
+struct HeldLocation: Equatable {
     let coordinate: ISO6709
     /// Altitude, both accuracies, course and speed.
     let numbers: [Double]

@@ -39,7 +39,7 @@ struct RowOutput {
             + rows.map { row in
                 columns.map { column in row.first { $0.column == column }.map { shown($0.text) } ?? "" }
             }
-        let widths = columns.indices.map { place in lines.map { $0[place].count }.max() ?? 0 }
+        let widths = columns.indices.map { index in lines.map { $0[index].count }.max() ?? 0 }
         return lines.map { line in
             let padded = zip(line, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
             return String(padded.reversed().drop { $0 == " " }.reversed())

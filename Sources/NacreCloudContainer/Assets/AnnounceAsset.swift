@@ -22,25 +22,25 @@ extension Cloud {
     /// Costs a call of the store, and a read of the reused chunks.
     /// - Returns: nil where the file has to be sent without an announcement: nothing is kept about it then.
     package func announce(
-        _ file: AnnouncedFile, for place: StoredAsset.Place, zone: ZoneRow, of database: CallerDatabase, bytesMax: Int
+        _ file: AnnouncedFile, for destination: StoredAsset.Destination, zone: ZoneRow, of database: CallerDatabase, bytesMax: Int
     ) async throws -> (id: AnnouncedUploadID, awaited: AwaitedFile)? {
         if let fault = AssetShape.fault(of: file, bytesMax: bytesMax) { throw fault }
         for old in announcedUploads.takeOld(at: clock()) { await drop(old) }
         let storage = try assetStorage()
         let key = try await chunkKey(of: database.id)
         let chunks = file.chunks.map { AssetChunk(name: storage.name(ofDigest: $0.digest, under: key), size: $0.size) }
-        let purpose = AnnouncedUpload.Purpose(database: database.id, zone: zone.address.zone, place: place, chunks: chunks)
+        let purpose = AnnouncedUpload.Purpose(database: database.id, zone: zone.address.zone, destination: destination, chunks: chunks)
         let id = purpose.id { tokens.code(for: $0, key: key) }
         if let known = try await announced(id, in: database) {
             return (known.id, AwaitedFile(missing: known.missing, offset: await known.settledOffset()))
         }
-        let room = try await fileRoom(of: place.sender, in: database)
-        let sender = IncomingFiles.Sender(database: database.id, name: place.sender)
+        let room = try await fileRoom(of: destination.sender, in: database)
+        let sender = IncomingFiles.Sender(database: database.id, name: destination.sender)
         try incomingFiles.take(purpose.size, for: sender, within: room)
         // Once its row is written, the file counts in the store.
         defer { incomingFiles.end(purpose.size, for: sender) }
         let upload = try await taking(purpose, in: database) { receiver in
-            let own = try await self.chunksToReuse(of: chunks, at: place, in: database)
+            let own = try await self.chunksToReuse(of: chunks, at: destination, in: database)
             var seen: Set<ChunkName> = []
             let first = chunks.indices.filter { seen.insert(chunks[$0].name).inserted }
             let there = try await self.takenUp(first.filter { own.contains(chunks[$0].name) }, of: purpose, isNamed: true, by: receiver)
@@ -68,7 +68,7 @@ extension Cloud {
     package func taking(
         _ purpose: AnnouncedUpload.Purpose, in database: CallerDatabase, _ body: (any AssetReceiver) async throws -> AnnouncedUpload?
     ) async throws -> AnnouncedUpload? {
-        let sender = IncomingFiles.Sender(database: database.id, name: purpose.place.sender)
+        let sender = IncomingFiles.Sender(database: database.id, name: purpose.destination.sender)
         guard announcedUploads.hasRoom(for: purpose.chunks.count, of: sender) else { return nil }
         let receiver = try assetStorage().receiver(under: try await chunkKey(of: database.id))
         do {
@@ -91,14 +91,14 @@ extension Cloud {
             try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
                 var (rest, there) = (places[...], Set<Int>())
                 func begin() {
-                    guard let place = rest.popFirst() else { return }
-                    group.addTask { (place, try await receiver.takeUp(purpose.chunks[place], isNamed: isNamed)) }
+                    guard let index = rest.popFirst() else { return }
+                    group.addTask { (index, try await receiver.takeUp(purpose.chunks[index], isNamed: isNamed)) }
                 }
                 for _ in 0..<Limits.announcedReadsAtOnce { begin() }
-                for try await (place, isThere) in group {
+                for try await (index, isThere) in group {
                     if isThere {
-                        there.insert(place)
-                        meter?.add(bytes: purpose.chunks[place].size)
+                        there.insert(index)
+                        meter?.add(bytes: purpose.chunks[index].size)
                     }
                     begin()
                 }
@@ -110,7 +110,9 @@ extension Cloud {
     /// Returns the chunks that the sender may read already: their digests then tell a sender nothing about the files of
     /// others. In the sender's private database these are the chunks of all its assets. In a public database or a
     /// shared zone they are those of the field that the file is for.
-    private func chunksToReuse(of chunks: [AssetChunk], at place: StoredAsset.Place, in database: CallerDatabase) async throws -> Set<ChunkName> {
+    private func chunksToReuse(of chunks: [AssetChunk], at destination: StoredAsset.Destination, in database: CallerDatabase) async throws -> Set<
+        ChunkName
+    > {
         WorkMeter.current?.add(rows: chunks.count / 10)
         let names = Set(chunks.map(\.name))
         if database.key.scope == .private, !database.isOthers {
@@ -118,11 +120,11 @@ extension Cloud {
                 try await self.store.read { transaction in try names.filter { try transaction.isUsed($0, in: database.id) } }
             }
         }
-        return try await read(database, zone: ZoneID(zoneName: place.zoneName)) { database, transaction in
-            guard let zone = try transaction.zones(in: database.id, named: [place.zoneName]).first,
-                let row = try transaction.records(in: zone.address, named: [place.recordName]).first
+        return try await read(database, zone: ZoneID(zoneName: destination.zoneName)) { database, transaction in
+            guard let zone = try transaction.zones(in: database.id, named: [destination.zoneName]).first,
+                let row = try transaction.records(in: zone.address, named: [destination.recordName]).first
             else { return [] }
-            let record = StoredRecord(row, in: zone.address, only: FieldNames([place.fieldName]))
+            let record = StoredRecord(row, in: zone.address, only: FieldNames([destination.fieldName]))
             let found = try database.zone(database.key.zoneID(zone.name)).resolve(zone, transaction)
             guard record.isLive, found?.showing.shows(record) == true else { return [] }
             let keys = record.content.fields.assetIDs.map(\.key)
@@ -142,7 +144,7 @@ extension Cloud {
     private func announced(_ permit: UploadPermit, by caller: Caller) async throws -> (AnnouncedUpload, CallerDatabase) {
         let database = try await database(of: permit, by: caller)
         guard let id = permit.announced, let upload = try await announced(id, in: database), upload.purpose.database == database.id,
-            upload.purpose.place == permit.place
+            upload.purpose.destination == permit.destination
         else { throw ServerError.unknownUpload }
         return (upload, database)
     }
@@ -204,7 +206,7 @@ extension Cloud {
         try? await store.write { transaction in
             guard let row = try transaction.announced([upload.id.key], in: database).first else { return .rollback(()) }
             var plan = WritePlan()
-            try plan.removeUnsaved([(row.purpose.size, row.created)], of: row.purpose.place.sender, in: database, transaction)
+            try plan.removeUnsaved([(row.purpose.size, row.created)], of: row.purpose.destination.sender, in: database, transaction)
             plan.entriesRemoved.append(row.key)
             try transaction.apply(plan)
             return .commit(())

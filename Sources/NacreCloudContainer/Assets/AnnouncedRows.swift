@@ -26,14 +26,14 @@ package struct AnnouncedRow: Hashable, Sendable {
             guard try reader.byte() == Self.version else { throw damaged }
             created = Timestamp(secondsSince2001: try reader.double())
             let zone = try reader.signed()
-            let place = StoredAsset.Place(
+            let destination = StoredAsset.Destination(
                 zoneName: try reader.string(), recordName: try reader.string(), recordType: try reader.string(),
                 fieldName: try reader.string(), sender: try reader.string())
             var chunks: [AssetChunk] = []
             for _ in 0..<(try reader.count()) {
                 chunks.append(AssetChunk(name: ChunkName(try reader.block()), size: Int(clamping: try reader.number())))
             }
-            purpose = AnnouncedUpload.Purpose(database: row.key.database, zone: zone, place: place, chunks: chunks)
+            purpose = AnnouncedUpload.Purpose(database: row.key.database, zone: zone, destination: destination, chunks: chunks)
             var missing: [Int] = []
             for _ in 0..<(try reader.count()) { missing.append(Int(clamping: try reader.number())) }
             guard missing.allSatisfy(chunks.indices.contains) else { throw damaged }
@@ -49,7 +49,7 @@ package struct AnnouncedRow: Hashable, Sendable {
         writer.double(created.secondsSince2001)
         purpose.write(to: &writer)
         writer.number(UInt64(missing.count))
-        for place in missing { writer.number(UInt64(place)) }
+        for index in missing { writer.number(UInt64(index)) }
         return EntryRow(key: key, value: writer.bytes)
     }
 
@@ -60,7 +60,9 @@ package struct AnnouncedRow: Hashable, Sendable {
 extension AnnouncedUpload.Purpose {
     fileprivate func write(to writer: inout ByteWriter) {
         writer.signed(zone)
-        for text in [place.zoneName, place.recordName, place.recordType, place.fieldName, place.sender] { writer.string(text) }
+        for text in [destination.zoneName, destination.recordName, destination.recordType, destination.fieldName, destination.sender] {
+            writer.string(text)
+        }
         writer.number(UInt64(chunks.count))
         for chunk in chunks {
             writer.block(chunk.name.bytes)
@@ -85,7 +87,7 @@ extension Cloud {
     package func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
         let row = AnnouncedRow(upload, at: clock()).row
         let task = CollectAssets.task(for: upload.id, of: zone, due: clock() + Limits.assetGraceSeconds)
-        try await withAccount(of: upload.purpose.place.sender, in: database) { account in
+        try await withLedger(of: upload.purpose.destination.sender, in: database) { account in
             try await stored(of: database.key) {
                 try await self.store.write { transaction in
                     var plan = WritePlan(putting: task)
@@ -152,8 +154,8 @@ extension ReadTransaction {
             for row in page {
                 // Skip a damaged row: its chunks are sent again.
                 guard let announced = try? AnnouncedRow(row) else { continue }
-                for place in announced.missing where matches(announced.purpose.chunks[place].name) {
-                    names.insert(announced.purpose.chunks[place].name)
+                for index in announced.missing where matches(announced.purpose.chunks[index].name) {
+                    names.insert(announced.purpose.chunks[index].name)
                 }
             }
             guard let next = page.last?.key.key else { return names }

@@ -19,7 +19,7 @@ package final class AnnouncedUpload: Sendable {
     package struct Purpose: Hashable, Sendable {
         package var database: DatabaseID
         package var zone: Int64
-        package var place: StoredAsset.Place
+        package var destination: StoredAsset.Destination
         package var chunks: [AssetChunk]
 
         package var size: Int64 { chunks.reduce(0) { $0 + Int64($1.size) } }
@@ -53,7 +53,7 @@ package final class AnnouncedUpload: Sendable {
     }
 
     package var size: Int64 { purpose.size }
-    package var sender: IncomingFiles.Sender { IncomingFiles.Sender(database: purpose.database, name: purpose.place.sender) }
+    package var sender: IncomingFiles.Sender { IncomingFiles.Sender(database: purpose.database, name: purpose.destination.sender) }
     package var touched: Timestamp { state.withLock { $0.touched } }
     package var kept: StoredAsset? { state.withLock { $0.kept } }
 

@@ -18,7 +18,7 @@ package struct UploadPermit: Hashable, Sendable {
     package var database: DatabaseKey
     package var credential: Credential
     package var zone: Int64
-    package var place: StoredAsset.Place
+    package var destination: StoredAsset.Destination
     /// The most bytes that the file may have.
     package var bytesMax: Int
     package var expires: Timestamp
@@ -51,7 +51,10 @@ package struct AssetTokens: Sendable {
             writer.string(text)
         }
         writer.signed(permit.zone)
-        for text in [permit.place.zoneName, permit.place.recordName, permit.place.recordType, permit.place.fieldName, permit.place.sender] {
+        for text in [
+            permit.destination.zoneName, permit.destination.recordName, permit.destination.recordType, permit.destination.fieldName,
+            permit.destination.sender,
+        ] {
             writer.string(text)
         }
         writer.number(UInt64(permit.bytesMax))
@@ -95,7 +98,7 @@ package struct AssetTokens: Sendable {
         return UploadPermit(
             database: DatabaseKey(container: container, environment: environment, scope: scope, owner: owner), credential: credential,
             zone: zone,
-            place: StoredAsset.Place(
+            destination: StoredAsset.Destination(
                 zoneName: zoneName, recordName: recordName, recordType: recordType, fieldName: fieldName, sender: sender),
             bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires), announced: announced)
     }

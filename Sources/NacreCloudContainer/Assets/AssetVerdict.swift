@@ -19,9 +19,9 @@ package struct SentAssets: Hashable, Sendable {
     /// Notes that a save puts assets into its record. From here on they are for that field alone.
     package mutating func use(_ fields: RecordFields, of record: String, type: String) {
         guard !stored.isEmpty else { return }
-        for place in fields.entries.indices where fields.entries[place].value.holdsAssets {
-            for id in fields.entries[place].value.assets.compactMap({ $0.receipt.flatMap(AssetID.init(key:)) }) {
-                guard let asset = stored[id]?.used(in: fields.entries[place].name, of: record, type: type, at: now) else { continue }
+        for index in fields.entries.indices where fields.entries[index].value.holdsAssets {
+            for id in fields.entries[index].value.assets.compactMap({ $0.receipt.flatMap(AssetID.init(key:)) }) {
+                guard let asset = stored[id]?.used(in: fields.entries[index].name, of: record, type: type, at: now) else { continue }
                 if stored[id]?.used == nil { firstUsed.insert(id) }
                 stored[id] = asset
                 used[id] = asset
@@ -75,20 +75,21 @@ enum AssetVerdict: Equatable, Sendable {
         on asset: Asset, among there: inout [Asset], for use: AssetUse, in assets: SentAssets
     ) -> Result<Asset, ServerError> {
         guard let text = asset.receipt else {
-            guard let place = there.firstIndex(where: { $0.fileChecksum == asset.fileChecksum && $0.size == asset.size }) else {
+            guard let index = there.firstIndex(where: { $0.fileChecksum == asset.fileChecksum && $0.size == asset.size }) else {
                 return .failure(.assetWithoutReceipt(use.fieldName))
             }
-            return .success(there.remove(at: place))
+            return .success(there.remove(at: index))
         }
         guard let receipt = assets.receipts[text] else { return .failure(.unknownReceipt(use.fieldName)) }
         guard let zone = assets.zone, receipt.database == zone.database, receipt.asset.zone == zone.zone else {
             return .failure(.receiptForAnother(use.fieldName))
         }
         guard let stored = assets.stored[receipt.asset] else { return .failure(.receiptExpired(use.fieldName)) }
-        let place = stored.place
+        let destination = stored.destination
         let isFor =
-            place.isOpen || place.recordName == use.recordName && place.recordType == use.recordType && place.fieldName == use.fieldName
-        guard isFor, place.sender == use.sender else { return .failure(.receiptForAnother(use.fieldName)) }
+            destination.isOpen
+            || destination.recordName == use.recordName && destination.recordType == use.recordType && destination.fieldName == use.fieldName
+        guard isFor, destination.sender == use.sender else { return .failure(.receiptForAnother(use.fieldName)) }
         guard asset.fileChecksum == stored.fileChecksum, asset.size == stored.size else {
             return .failure(.receiptOfOtherBytes(use.fieldName))
         }
@@ -119,8 +120,8 @@ extension RecordFields {
     /// The IDs of the stored assets that the fields hold.
     var assetIDs: Set<AssetID> {
         var ids: Set<AssetID> = []
-        for place in entries.indices where entries[place].value.holdsAssets {
-            for asset in entries[place].value.assets {
+        for index in entries.indices where entries[index].value.holdsAssets {
+            for asset in entries[index].value.assets {
                 if let id = asset.receipt.flatMap(AssetID.init(key:)) { ids.insert(id) }
             }
         }
@@ -134,18 +135,18 @@ extension RecordFields {
 
     /// Bytes of the files that the fields hold.
     package var assetBytes: Int64 {
-        entries.indices.reduce(0) { sum, place in
-            guard entries[place].value.holdsAssets else { return sum }
-            return entries[place].value.assets.reduce(sum) { $0 &+ $1.size }
+        entries.indices.reduce(0) { sum, index in
+            guard entries[index].value.holdsAssets else { return sum }
+            return entries[index].value.assets.reduce(sum) { $0 &+ $1.size }
         }
     }
 
     /// Replaces the assets that a client sent by those that the record keeps.
     /// - Returns: the error of the first asset that is refused.
     mutating func keepAssets(over there: RecordFields?, _ use: (_ field: String) -> AssetUse, in assets: SentAssets) -> ServerError? {
-        for place in entries.indices where entries[place].value.holdsAssets {
-            let name = entries[place].name
-            switch AssetVerdict(entries[place].value, over: there?[name], for: use(name), in: assets) {
+        for index in entries.indices where entries[index].value.holdsAssets {
+            let name = entries[index].name
+            switch AssetVerdict(entries[index].value, over: there?[name], for: use(name), in: assets) {
             case .keep(let value): self[name] = value
             case .refuse(let fault): return fault
             }

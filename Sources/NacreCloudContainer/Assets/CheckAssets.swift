@@ -45,8 +45,9 @@ extension AssetSlice {
             guard size != chunk.size else { continue }
             findings.append(
                 AssetFinding(
-                    kind: size == nil ? .missing : .damaged, database: database, zone: asset.place.zoneName, record: asset.place.recordName,
-                    field: asset.place.fieldName, chunk: chunk.name.text, bytes: Int64(chunk.size)))
+                    kind: size == nil ? .missing : .damaged, database: database, zone: asset.destination.zoneName,
+                    record: asset.destination.recordName,
+                    field: asset.destination.fieldName, chunk: chunk.name.text, bytes: Int64(chunk.size)))
         }
     }
 }

@@ -163,7 +163,7 @@ extension Cloud {
                 size: asset.size, fileChecksum: asset.fileChecksum, chunks: asset.chunks, inline: inline,
                 key: asset.chunks.isEmpty ? [] : try await chunkKey(of: database.id), storage: storage,
                 failed: { error in
-                    WorkMeter.$current.withValue(meter) { self.damaged(error, at: asset.place, of: asset.id, in: database.key) }
+                    WorkMeter.$current.withValue(meter) { self.damaged(error, at: asset.destination, of: asset.id, in: database.key) }
                 })
         }
     }
@@ -184,7 +184,7 @@ extension Cloud {
 
     /// Logs bytes that cannot be read.
     /// - Returns: the client's error.
-    private func damaged(_ error: StoreError, at place: StoredAsset.Place?, of asset: AssetID, in key: DatabaseKey) -> ServerError {
+    private func damaged(_ error: StoreError, at place: StoredAsset.Destination?, of asset: AssetID, in key: DatabaseKey) -> ServerError {
         var met = error.met(in: key, place?.zoneName)
         met.values["asset"] = asset.key
         met.values["recordName"] = place?.recordName
@@ -201,7 +201,7 @@ private enum FoundAsset: Sendable {
     case there(StoredAsset, inline: [UInt8])
     case refused(ServerError)
     /// The error, with the asset's place as far as that can be read.
-    case damaged(StoreError, StoredAsset.Place?)
+    case damaged(StoreError, StoredAsset.Destination?)
 }
 
 extension ReadTransaction {
@@ -214,10 +214,10 @@ extension ReadTransaction {
         } catch let error as StoreError where error.code == .corrupt {
             return .damaged(error, nil)
         }
-        guard let zone = try zones(in: database.id, named: [asset.place.zoneName]).first, zone.address.zone == id.zone,
-            let record = try records(in: zone.address, named: [asset.place.recordName]).first
+        guard let zone = try zones(in: database.id, named: [asset.destination.zoneName]).first, zone.address.zone == id.zone,
+            let record = try records(in: zone.address, named: [asset.destination.recordName]).first
         else { return .refused(.unknownDownload) }
-        let stored = StoredRecord(record, in: zone.address, only: FieldNames([asset.place.fieldName]))
+        let stored = StoredRecord(record, in: zone.address, only: FieldNames([asset.destination.fieldName]))
         guard stored.isLive, stored.content.fields.assetIDs.contains(id) else { return .refused(.unknownDownload) }
         let showing: ShownRecords
         do {
@@ -234,7 +234,7 @@ extension ReadTransaction {
             guard let bytes, Int64(bytes.count) == asset.size else { throw StoreError(.corrupt, "The bytes of a small asset are missing") }
             return .there(asset, inline: bytes)
         } catch let error as StoreError where error.code == .corrupt {
-            return .damaged(error, asset.place)
+            return .damaged(error, asset.destination)
         }
     }
 }

@@ -22,7 +22,7 @@ extension Cloud {
         WorkMeter.current?.add(rows: work.files + work.chunks, bytes: work.bytes)
         let (zoneName, now) = (request.zoneID.zoneName, clock())
         let copies = ids.map { ($0, AssetID(zone: $0.zone, random(), random())) }
-        let made = try await withAccount(of: sender, in: database) { account in
+        let made = try await withLedger(of: sender, in: database) { account in
             try await stored(of: database.key, zone: request.zoneID) {
                 try await self.store.write { transaction in
                     let lock = try transaction.lock(zoneNamed: zoneName, in: database.id)
@@ -65,7 +65,7 @@ extension ReadTransaction {
         _ request: AssetsRereferenceRequest, of database: CallerDatabase, _ patience: Patience
     ) throws -> Result<([AssetID], CopyWork), ServerError> {
         guard let zone = try database.zone(request.zoneID).find(self) else { return .failure(.zoneNotFound(request.zoneID)) }
-        guard zone.seat.mayWrite else { return .failure(.writeNotPermitted) }
+        guard zone.membership.mayWrite else { return .failure(.writeNotPermitted) }
         let fields = FieldNames(request.assets.map(\.fieldName))
         var records: [String: StoredRecord] = [:]
         var (patience, left) = (patience, Limits.unansweredBytes)
@@ -112,7 +112,7 @@ extension ReadTransaction {
         return try ids.map { from, to in
             guard var asset = stored[from], to.zone == zone.address.zone else { throw ServerError.unknownDownload }
             asset.id = to
-            asset.place = StoredAsset.Place(zoneName: zone.name, recordName: "", recordType: "", fieldName: "", sender: sender)
+            asset.destination = StoredAsset.Destination(zoneName: zone.name, recordName: "", recordType: "", fieldName: "", sender: sender)
             (asset.created, asset.used) = (now, nil)
             return (asset, asset.chunks.isEmpty ? bytes[from.key] ?? [] : nil)
         }

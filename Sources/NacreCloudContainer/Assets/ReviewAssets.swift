@@ -26,15 +26,15 @@ package struct AssetFinding: Hashable, Sendable {
 
 /// A position in a look at all assets: along the assets of all databases, then along the chunks by the first bytes of
 /// their names.
-package enum AssetPlace: Hashable, Sendable {
+package enum AssetCursor: Hashable, Sendable {
     /// In the next database.
     case database(after: Int64)
     /// Behind an asset of a database; an empty key is before them all.
     case asset(database: Int64, after: String)
     case part(UInt8)
 
-    package static let start = AssetPlace.database(after: .min)
-    package static let firstPart = AssetPlace.part(0)
+    package static let start = AssetCursor.database(after: .min)
+    package static let firstPart = AssetCursor.part(0)
 
     package var text: String {
         switch self {
@@ -69,7 +69,7 @@ package struct AssetSlice: Sendable {
     package var chunks = 0
     package var bytes: Int64 = 0
     /// The position of the next step; nil: that was the last.
-    package var next: AssetPlace?
+    package var next: AssetCursor?
 }
 
 extension Cloud {
@@ -77,11 +77,11 @@ extension Cloud {
     /// goes to the next database, or looks for orphaned chunks of one part.
     ///
     /// ```swift
-    /// var place: AssetPlace? = .start
-    /// while let here = place { place = try await cloud.verifyAssets(from: here).next }
+    /// var cursor: AssetCursor? = .start
+    /// while let here = cursor { cursor = try await cloud.verifyAssets(from: here).next }
     /// ```
-    package func verifyAssets(from place: AssetPlace) async throws -> AssetSlice {
-        switch place {
+    package func verifyAssets(from cursor: AssetCursor) async throws -> AssetSlice {
+        switch cursor {
         case .database(let id): return try await nextDatabase(after: id)
         case .asset(let id, let key): return try await verifyAsset(after: key, in: DatabaseID(rawValue: id))
         case .part(let part):
@@ -101,7 +101,7 @@ extension Cloud {
 
     private func nextDatabase(after id: Int64) async throws -> AssetSlice {
         let found = try await stored {
-            try await self.store.read { try $0.rows(of: .databases, after: .database(DatabaseID(rawValue: id)), limit: 1).first?.place.database }
+            try await self.store.read { try $0.rows(of: .databases, after: .database(DatabaseID(rawValue: id)), limit: 1).first?.key.database }
         }
         guard let found else { return AssetSlice(next: .firstPart) }
         return AssetSlice(next: .asset(database: found.rawValue, after: ""))
@@ -128,7 +128,8 @@ extension Cloud {
         func add(_ kind: AssetFinding.Kind, _ chunk: AssetChunk?) {
             slice.findings.append(
                 AssetFinding(
-                    kind: kind, database: name, zone: asset.place.zoneName, record: asset.place.recordName, field: asset.place.fieldName,
+                    kind: kind, database: name, zone: asset.destination.zoneName, record: asset.destination.recordName,
+                    field: asset.destination.fieldName,
                     chunk: chunk?.name.text ?? "", bytes: chunk.map { Int64($0.size) } ?? asset.size))
         }
         if asset.chunks.isEmpty {
@@ -186,8 +187,8 @@ extension Cloud {
     /// Returns the chunks among these that assets have although no row of uses names them. Writes these rows anew.
     private func usedByAssets(of names: Set<ChunkName>) async throws -> Set<ChunkName> {
         var used: Set<ChunkName> = []
-        var place: AssetPlace? = .start
-        while let here = place {
+        var cursor: AssetCursor? = .start
+        while let here = cursor {
             let (next, found) = try await assetPage(at: here, having: names)
             for (asset, database) in found {
                 let rows = try await stored {
@@ -209,7 +210,7 @@ extension Cloud {
                 }
                 used.formUnion(names.intersection(asset.chunks.map(\.name)))
             }
-            place = next
+            cursor = next
         }
         return used
     }
@@ -217,10 +218,10 @@ extension Cloud {
     /// Reads a page of a database's assets, or goes to the next database.
     /// - Returns: the position behind the page, and the assets of the page that have one of the chunks.
     private func assetPage(
-        at place: AssetPlace, having names: Set<ChunkName>
-    ) async throws -> (next: AssetPlace?, found: [(StoredAsset, DatabaseID)]) {
-        guard case .asset(let id, let key) = place else {
-            guard case .database(let id) = place, case .asset(let next, _)? = try await nextDatabase(after: id).next else { return (nil, []) }
+        at cursor: AssetCursor, having names: Set<ChunkName>
+    ) async throws -> (next: AssetCursor?, found: [(StoredAsset, DatabaseID)]) {
+        guard case .asset(let id, let key) = cursor else {
+            guard case .database(let id) = cursor, case .asset(let next, _)? = try await nextDatabase(after: id).next else { return (nil, []) }
             return (.asset(database: next, after: ""), [])
         }
         let database = DatabaseID(rawValue: id)

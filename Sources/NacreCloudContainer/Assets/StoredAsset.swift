@@ -39,7 +39,7 @@ package struct AssetID: Hashable, Sendable {
 /// An asset whose bytes are kept: its content, and the one field that it is for.
 package struct StoredAsset: Hashable, Sendable {
     /// The field of a record, and the user who may save the asset there.
-    package struct Place: Hashable, Sendable {
+    package struct Destination: Hashable, Sendable {
         package var zoneName: String
         package var recordName: String
         package var recordType: String
@@ -53,7 +53,7 @@ package struct StoredAsset: Hashable, Sendable {
     }
 
     package var id: AssetID
-    package var place: Place
+    package var destination: Destination
     package var created: Timestamp
     /// The time at which a save last put the asset into its field; nil: none has.
     package var used: Timestamp?
@@ -71,7 +71,7 @@ package struct StoredAsset: Hashable, Sendable {
     /// Returns the asset after a save has put it into a field.
     package func used(in field: String, of record: String, type: String, at now: Timestamp) -> StoredAsset {
         var asset = self
-        (asset.place.recordName, asset.place.recordType, asset.place.fieldName, asset.used) = (record, type, field, now)
+        (asset.destination.recordName, asset.destination.recordType, asset.destination.fieldName, asset.used) = (record, type, field, now)
         return asset
     }
 
@@ -90,7 +90,9 @@ extension StoredAsset {
     package func row(in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
-        for text in [place.zoneName, place.recordName, place.recordType, place.fieldName, place.sender] { writer.string(text) }
+        for text in [destination.zoneName, destination.recordName, destination.recordType, destination.fieldName, destination.sender] {
+            writer.string(text)
+        }
         writer.double(created.secondsSince2001)
         writer.byte(used == nil ? 0 : 1)
         if let used { writer.double(used.secondsSince2001) }
@@ -112,7 +114,7 @@ extension StoredAsset {
             var reader = ByteReader(row.value)
             guard try reader.byte() == Self.version else { throw damaged }
             self.id = id
-            place = Place(
+            destination = Destination(
                 zoneName: try reader.string(), recordName: try reader.string(), recordType: try reader.string(),
                 fieldName: try reader.string(), sender: try reader.string())
             created = Timestamp(secondsSince2001: try reader.double())
@@ -174,7 +176,7 @@ extension ModifyBatch {
     /// Assets that the saves put into records, without those of saves that were refused since.
     var keptAssets: [StoredAsset] {
         usedAssets.values.filter { asset in
-            guard let place = places[asset.place.recordName], case .save = verdicts[place] else { return false }
+            guard let index = places[asset.destination.recordName], case .save = verdicts[index] else { return false }
             return true
         }
     }

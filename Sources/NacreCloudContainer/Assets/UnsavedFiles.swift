@@ -96,8 +96,8 @@ package struct FileRoom: Equatable, Sendable {
     }
 }
 
-/// The account of a user's unsaved files in a database.
-struct FileAccount: Sendable {
+/// The ledger of a user's unsaved files in a database.
+struct FileLedger: Sendable {
     package let database: DatabaseID
     package let isPublic: Bool
     package let sender: String
@@ -152,14 +152,14 @@ extension WritePlan {
 }
 
 extension Cloud {
-    /// Calls `body` with the account of a user's unsaved files in a database.
-    func withAccount<Value>(
-        of sender: String, in database: CallerDatabase, _ body: (FileAccount) async throws -> Value
+    /// Calls `body` with the ledger of a user's unsaved files in a database.
+    func withLedger<Value>(
+        of sender: String, in database: CallerDatabase, _ body: (FileLedger) async throws -> Value
     ) async throws -> Value {
         let (key, quotas) = (database.key, quotas)
         return try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await body(
-                FileAccount(
+                FileLedger(
                     database: database.id, isPublic: key.scope == .public, sender: sender,
                     limit: { quotas.with($0).limit(of: key.scope) }, quotaKey: schema.quotaKey, now: clock()))
         }
@@ -167,8 +167,8 @@ extension Cloud {
 
     /// Returns how much a user may send into a database. Costs a call of the store.
     func fileRoom(of sender: String, in database: CallerDatabase) async throws -> FileRoom {
-        try await withAccount(of: sender, in: database) { account in
-            try await stored(of: database.key) { try await self.store.read { try account.room($0) } }
+        try await withLedger(of: sender, in: database) { ledger in
+            try await stored(of: database.key) { try await self.store.read { try ledger.room($0) } }
         }
     }
 }

@@ -20,15 +20,15 @@ extension Cloud {
         let announced = request.tokens.firstIndex { $0.file != nil }
         var tokens: [AssetsUploadResponse.Token] = []
         for (index, item) in request.tokens.enumerated() {
-            let place = StoredAsset.Place(
+            let destination = StoredAsset.Destination(
                 zoneName: request.zoneID.zoneName, recordName: item.recordName ?? uuid(), recordType: item.recordType,
                 fieldName: item.fieldName, sender: sender)
             var permit = UploadPermit(
-                database: database.key, credential: credential, zone: zone.address.zone, place: place,
+                database: database.key, credential: credential, zone: zone.address.zone, destination: destination,
                 bytesMax: assetSizes.largest(for: caller.client), expires: expires)
             var awaited: AwaitedFile?
             if index == announced, let file = item.file,
-                let found = try await announce(file, for: place, zone: zone, of: database, bytesMax: permit.bytesMax)
+                let found = try await announce(file, for: destination, zone: zone, of: database, bytesMax: permit.bytesMax)
             {
                 (permit.announced, awaited) = (found.id, found.awaited)
                 // The URL is good for as long as the server may know of the file.
@@ -36,7 +36,7 @@ extension Cloud {
             }
             tokens.append(
                 AssetsUploadResponse.Token(
-                    recordName: place.recordName, fieldName: place.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
+                    recordName: destination.recordName, fieldName: destination.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
         }
         return AssetsUploadResponse(tokens: tokens)
     }
@@ -63,8 +63,8 @@ extension Cloud {
         if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         guard permit.announced == nil else { throw ServerError.announcedUpload }
         let database = try await database(of: permit, by: caller)
-        let room = try await fileRoom(of: permit.place.sender, in: database)
-        let sender = IncomingFiles.Sender(database: database.id, name: permit.place.sender)
+        let room = try await fileRoom(of: permit.destination.sender, in: database)
+        let sender = IncomingFiles.Sender(database: database.id, name: permit.destination.sender)
         var taken = Int64(length ?? 0)
         try incomingFiles.take(taken, for: sender, within: room)
         defer { incomingFiles.end(taken, for: sender) }
@@ -96,11 +96,11 @@ extension Cloud {
     /// Returns the database that an upload is for, where its sender is the one that asked for it.
     package func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
         let key = permit.database
-        guard let sender = caller.userRecordName, sender == permit.place.sender else { throw ServerError.unknownUpload }
+        guard let sender = caller.userRecordName, sender == permit.destination.sender else { throw ServerError.unknownUpload }
         // A zone that is shared with the sender is in another user's database.
         let isOthers = key.scope == .private && key.owner != sender
         let target = DatabaseTarget(container: key.container, environment: key.environment, scope: isOthers ? .shared : key.scope)
-        let zoneID = key.zoneID(permit.place.zoneName)
+        let zoneID = key.zoneID(permit.destination.zoneName)
         let database = try await database(holding: zoneID, target, for: .write, by: caller)
         guard database.key == key else { throw ServerError.unknownUpload }
         if isOthers { _ = try await zone(zoneID, of: database) }
@@ -128,13 +128,13 @@ extension Cloud {
 
     /// Writes the rows of a new asset, which counts among its sender's unsaved files from then on.
     package func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
-        let (zoneName, now) = (permit.place.zoneName, clock())
+        let (zoneName, now) = (permit.destination.zoneName, clock())
         let asset = StoredAsset(
-            id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
+            id: AssetID(zone: permit.zone, random(), random()), destination: permit.destination, created: now, used: nil, size: received.size,
             checksum: received.checksum, chunks: received.chunks)
         WorkMeter.current?.add(rows: asset.chunks.count)
         let zoneID = database.key.zoneID(zoneName)
-        try await withAccount(of: permit.place.sender, in: database) { account in
+        try await withLedger(of: permit.destination.sender, in: database) { account in
             try await stored(of: database.key, zone: zoneID) {
                 try await self.store.write { transaction -> Ending<Void> in
                     let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
@@ -169,7 +169,7 @@ extension Cloud {
         return try await stored(of: database.key, zone: zoneID) {
             try await self.store.read { transaction in
                 guard let zone = try named.find(transaction) else { throw ServerError.zoneNotFound(zoneID) }
-                guard zone.seat.mayWrite else { throw ServerError.writeNotPermitted }
+                guard zone.membership.mayWrite else { throw ServerError.writeNotPermitted }
                 return zone.row
             }
         }

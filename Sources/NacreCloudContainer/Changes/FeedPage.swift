@@ -11,7 +11,7 @@ struct FeedPage: Sendable {
     package let isMidCommit: Bool
     package let clientChangeToken: [UInt8]?
 
-    /// A record, its place in the feed, and the baseline from which its reader follows the feed.
+    /// A record, its position in the feed, and the baseline from which its reader follows the feed.
     package struct Entry: Sendable {
         package let record: StoredRecord
         package let row: FeedRow
@@ -29,7 +29,9 @@ struct FeedPage: Sendable {
             Entry(record: $0, row: $1.feed, baseline: token.baseline)
         }
         isMidCommit = rest.goesOn
-        let end = (rest.read.entries.last ?? read.entries.last).map { FeedPosition($0.feed.place.number, name: rest.goesOn ? $0.record.name : nil) }
+        let end = (rest.read.entries.last ?? read.entries.last).map {
+            FeedPosition($0.feed.position.number, name: rest.goesOn ? $0.record.name : nil)
+        }
         let position = end ?? token.position
         moreComing = !read.isWhole && (position.name != nil || position.number < zone.number)
         var next = moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)
@@ -53,7 +55,7 @@ struct FeedPage: Sendable {
     package func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
         entries.compactMap { entry in
             let stored = entry.record
-            if entry.row.place.view != .owner, entry.row.isDeparture { return departure(of: entry, from: showing) }
+            if entry.row.position.view != .owner, entry.row.isDeparture { return departure(of: entry, from: showing) }
             // The type of a damaged record is not sure: every client hears of it.
             if stored.isDamaged { return .failure(recordName: stored.row.name, .recordDamaged) }
             guard stored.isLive else {
@@ -71,10 +73,10 @@ struct FeedPage: Sendable {
         if record.isLive, showing.shows(record) { return nil }
         let left = record.content.shared.places.filter { views.contains($0.view) }
         let isToldLater = left.contains { place in
-            place.number > entry.row.place.number && tokens.contains { $0.view == place.view && $0.began < place.number }
+            place.number > entry.row.position.number && tokens.contains { $0.view == place.view && $0.began < place.number }
         }
         if isToldLater { return nil }
-        return .deleted(Tombstone(recordName: record.row.name, recordType: left.first { $0.view == entry.row.place.view }?.typeLeft))
+        return .deleted(Tombstone(recordName: record.row.name, recordType: left.first { $0.view == entry.row.position.view }?.typeLeft))
     }
 
     /// Returns the tombstone of a former record of a wanted type, where the name was made again as another type since
@@ -128,8 +130,8 @@ extension FeedPage {
         let read = try transaction.portions(of: asked.map { $0.scan(after: $0.token.position, limit: $0.limit) }, in: &room)
         var rests = asked.map { _ in FeedRest() }
         // The pages that end in a commit which may go on, and the position of their end.
-        var open = asked.indices.compactMap { place in
-            read[place].isWhole ? nil : read[place].entries.last.map { (place: place, last: FeedPosition(of: $0)) }
+        var open = asked.indices.compactMap { index in
+            read[index].isWhole ? nil : read[index].entries.last.map { (place: index, last: FeedPosition(of: $0)) }
         }
         if keepsCommitsWhole, room > 0 {
             let cut = open.filter { read[$0.place].entries.count == asked[$0.place].limit }
@@ -157,16 +159,16 @@ extension FeedPage {
         _ tokens: [ChangeToken.OfZone], of zone: ZoneRow, limit: Int, room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
     ) throws -> FeedPage {
         var (next, pages, left) = (tokens, [FeedPage](), limit)
-        for place in tokens.indices where tokens[place].position != FeedPosition(zone.number) {
+        for index in tokens.indices where tokens[index].position != FeedPosition(zone.number) {
             guard left > 0, room > 0 || pages.isEmpty, pages.last?.moreComing != true else { break }
-            let asked = AskedFeed(token: tokens[place], zone: zone, limit: left)
+            let asked = AskedFeed(token: tokens[index], zone: zone, limit: left)
             let found = try read([asked], room: &room, keepsCommitsWhole: keepsCommitsWhole, transaction)
             pages += found
             left -= found.reduce(0) { $0 + $1.entries.count }
-            next[place] = found.first?.tokens.first ?? tokens[place]
+            next[index] = found.first?.tokens.first ?? tokens[index]
         }
         let moreComing = next.contains { $0.position != FeedPosition(zone.number) }
-        for place in next.indices { next[place].seen = zone.number }
+        for index in next.indices { next[index].seen = zone.number }
         return FeedPage(pages, tokens: next, moreComing: moreComing, of: zone)
     }
 }
@@ -198,6 +200,6 @@ extension ReadTransaction {
 
 extension FeedPosition {
     fileprivate init(of entry: FeedEntry) {
-        self.init(entry.feed.place.number, name: entry.record.name)
+        self.init(entry.feed.position.number, name: entry.record.name)
     }
 }

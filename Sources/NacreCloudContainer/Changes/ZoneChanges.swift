@@ -40,7 +40,7 @@ extension Cloud {
 
     /// Returns the lane for pages of these zones: the bulk lane for a client that begins, or has not come to where it
     /// began.
-    package func lane(of zones: [ChangesZoneRequest.Item]) -> Turn.Lane {
+    package func turnKind(of zones: [ChangesZoneRequest.Item]) -> Turn.Kind {
         let isUpToDate = zones.allSatisfy { item in
             guard let tokens = try? zoneTokens(item.syncToken) else { return false }
             return tokens.allSatisfy { $0.baseline == .zero }
@@ -90,7 +90,7 @@ extension Cloud {
         // Shared zones may be in several databases.
         for places in Dictionary(grouping: asked.indices, by: { asked[$0].zone.database.id }).values.sorted(by: { $0[0] < $1[0] }) {
             let found = try Self.pages(ofOneDatabase: places.map { asked[$0] }, room: &room, transaction)
-            for (place, page) in zip(places, found) { pages[place] = page }
+            for (index, page) in zip(places, found) { pages[index] = page }
         }
         return asked.indices.compactMap { pages[$0] }
     }
@@ -113,7 +113,7 @@ extension Cloud {
             } catch let error as ServerError {
                 return .failure(error)
             }
-            let tokens = try ChangeToken.OfZone.going(on: asked.tokens, in: zone.row, views: zone.seat.views, transaction)
+            let tokens = try ChangeToken.OfZone.going(on: asked.tokens, in: zone.row, views: zone.membership.views, transaction)
             guard let tokens else { return .failure(.tokenExpired) }
             return .success(FollowedFeeds(zone: zone, tokens: tokens, limit: asked.limit))
         }
@@ -150,7 +150,7 @@ extension Cloud {
 
     private func shown(_ found: FoundPage, of asked: AskedZone) throws -> ChangesZoneResponse.Page {
         let (feed, showing) = (found.feed, found.showing)
-        tell(feed.records.filter(\.isDamaged), of: asked.zone.database.key, asked.item.zoneID)
+        report(feed.records.filter(\.isDamaged), of: asked.zone.database.key, asked.item.zoneID)
         return ChangesZoneResponse.Page(
             zoneID: showing.zoneID, records: feed.results(by: showing, types: asked.item.desiredRecordTypes, keys: asked.item.desiredKeys),
             syncToken: try tokens.seal(ChangeToken(of: feed.tokens).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,

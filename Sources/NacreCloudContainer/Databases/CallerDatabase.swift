@@ -36,13 +36,13 @@ package struct CallerDatabase: Sendable {
     }
 
     /// How records of the database's zone with that name are shown.
-    package func showing(zoneNamed name: String, as seat: ZoneSeat = .owner) -> ShownRecords {
-        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: seat.narrowing(readRule), databaseID: id, links: links)
+    package func showing(zoneNamed name: String, as membership: ZoneMembership = .owner) -> ShownRecords {
+        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: membership.narrowing(readRule), databaseID: id, links: links)
     }
 
     /// Resolves a zone of the caller's own database that a transaction did not find by its name.
     package func resolve(_ row: ZoneRow) -> ResolvedZone {
-        ResolvedZone(row: row, seat: .owner, showing: showing(zoneNamed: row.name))
+        ResolvedZone(row: row, membership: .owner, showing: showing(zoneNamed: row.name))
     }
 }
 
@@ -70,10 +70,10 @@ package struct RequestedZone: Sendable {
     /// - Returns: nil for a default zone in which nothing was saved yet.
     package func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
         if database.isOthers {
-            guard let row, let user = database.caller.userRecordName, let seat = try transaction.seat(of: user, in: row.address) else {
+            guard let row, let user = database.caller.userRecordName, let membership = try transaction.membership(of: user, in: row.address) else {
                 throw ServerError.zoneNotFound(zoneID)
             }
-            return ResolvedZone(row: row, seat: seat, showing: database.showing(zoneNamed: name, as: seat))
+            return ResolvedZone(row: row, membership: membership, showing: database.showing(zoneNamed: name, as: membership))
         }
         if let row { return database.resolve(row) }
         guard zoneID.isDefault, database.key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
@@ -84,7 +84,7 @@ package struct RequestedZone: Sendable {
 /// A zone that a transaction found: its row, and the caller's view of it.
 package struct ResolvedZone: Sendable {
     package let row: ZoneRow
-    let seat: ZoneSeat
+    let membership: ZoneMembership
     package let showing: ShownRecords
 
     package var address: ZoneAddress { row.address }

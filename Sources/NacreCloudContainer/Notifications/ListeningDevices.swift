@@ -46,7 +46,7 @@ package final class ListeningDevices: Sendable {
 
     /// Tells a device's stream what was put into its queue after a number. Call it after the commit.
     /// - Returns: false: the device has no stream, or the queue must be read.
-    package func tell(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
+    package func publish(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
         let ear = state.withLock { $0.streams[device]?.ear }
         return ear?(events, before) ?? false
     }

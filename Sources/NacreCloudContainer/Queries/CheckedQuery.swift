@@ -29,8 +29,8 @@ package struct CheckedQuery: Sendable {
         let shape = try QueryShape(query, in: schema, of: container, by: caller)
         type = shape.type
         tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name)) }
-        drivers = zip(shape.filters, tests).enumerated().flatMap { place, pair in
-            QueryDriver.ways(to: pair.1, filter: place, at: pair.0.fields.map(\.definition), value: pair.0.filter.value)
+        drivers = zip(shape.filters, tests).enumerated().flatMap { index, pair in
+            QueryDriver.ways(to: pair.1, filter: index, at: pair.0.fields.map(\.definition), value: pair.0.filter.value)
         }
         let pairing = shape.pairing
         terms = pairing.terms

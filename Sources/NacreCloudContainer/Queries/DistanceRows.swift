@@ -189,7 +189,7 @@ struct DistanceRows: OrderedRows {
         var scans = parts.points.compactMap { part in
             span(of: part.part).map { span in
                 IndexScan(
-                    zone: zone, spans: [span], after: part.after.map { IndexPlace(key: span.lower, name: $0) }, includesAfter: part.includesAfter,
+                    zone: zone, spans: [span], after: part.after.map { IndexPosition(key: span.lower, name: $0) }, includesAfter: part.includesAfter,
                     isDescending: !namesAscend, limit: limit)
             }
         }
@@ -252,21 +252,21 @@ struct DistanceRows: OrderedRows {
     /// Takes the rows that were read of these parts, and puts the unread rest back.
     private mutating func add(_ portion: IndexPortion, of parts: [Unread]) {
         for hit in portion.hits {
-            guard let distance = distance(at: hit.place.key), isBehindStart(distance, name: hit.place.name) else { continue }
-            candidates.push(Candidate(key: hit.place.key, name: hit.place.name, distance: distance))
+            guard let distance = distance(at: hit.position.key), isBehindStart(distance, name: hit.position.name) else { continue }
+            candidates.push(Candidate(key: hit.position.key, name: hit.position.name, distance: distance))
         }
         guard !portion.isWhole else { return }
         guard let end = portion.hits.last else {
             for part in parts { unread.push(part) }
             return
         }
-        addRest(of: parts[end.span], behind: end.place)
+        addRest(of: parts[end.span], behind: end.position)
         for part in parts.dropFirst(end.span + 1) { unread.push(part) }
     }
 
     /// Puts back the unread rest of a part: other records at the last row's key, the rest of its smallest cell, and the
     /// larger and larger cells around that.
-    private mutating func addRest(of part: Unread, behind last: IndexPlace) {
+    private mutating func addRest(of part: Unread, behind last: IndexPosition) {
         addPoint(last)
         switch part.part {
         case .cell(var cell, _):
@@ -293,7 +293,7 @@ struct DistanceRows: OrderedRows {
     }
 
     /// Adds the records behind the last one that was read at a key.
-    private mutating func addPoint(_ last: IndexPlace) {
+    private mutating func addPoint(_ last: IndexPosition) {
         guard let distance = distance(at: last.key) else { return }
         var part = Unread(part: .point(key: last.key), distance: distance, after: last.name)
         if let start, start.distance == distance, !isBehindStart(distance) {
@@ -346,27 +346,27 @@ struct DistanceRows: OrderedRows {
         var scans: [IndexScan] = []
         var places: [[UInt8]: Int] = [:]
         for candidate in chosen {
-            if let place = places[candidate.key] {
-                scans[place].limit += 1
+            if let index = places[candidate.key] {
+                scans[index].limit += 1
                 continue
             }
             places[candidate.key] = scans.count
             scans.append(
                 IndexScan(
                     zone: zone, index: index, lower: candidate.key, upper: IndexKey.successor(candidate.key),
-                    after: IndexPlace(key: candidate.key, name: candidate.name), includesAfter: true, isDescending: !namesAscend, limit: 1,
+                    after: IndexPosition(key: candidate.key, name: candidate.name), includesAfter: true, isDescending: !namesAscend, limit: 1,
                     includesRecords: true))
         }
         let portions = try reader.search(scans)
         var hits = portions.map { $0.hits[...] }
         for (number, candidate) in chosen.enumerated() {
-            guard let place = places[candidate.key] else { continue }
-            if let hit = hits[place].first {
+            guard let index = places[candidate.key] else { continue }
+            if let hit = hits[index].first {
                 // If the next row is another record's, this candidate's record is gone.
-                guard hit.place.name == candidate.name, let record = hit.record else { continue }
-                hits[place].removeFirst()
+                guard hit.position.name == candidate.name, let record = hit.record else { continue }
+                hits[index].removeFirst()
                 buffer.append((candidate.distance, record))
-            } else if !portions[place].isWhole, portions[place].hits.count < scans[place].limit {
+            } else if !portions[index].isWhole, portions[index].hits.count < scans[index].limit {
                 // The byte bound ended the portion before this record.
                 for candidate in chosen[number...] { candidates.push(candidate) }
                 return
@@ -380,7 +380,7 @@ struct DistanceRows: OrderedRows {
         guard case .nowhere? = unread.pop()?.part else { return }
         let isStart = start?.distance == SortTerm.farthest
         guard isStart ? start?.spot != .behind : isBehindStart(SortTerm.farthest) else { return }
-        let after = isStart ? start?.name.map { IndexPlace(key: IndexKey.none, name: $0) } : nil
+        let after = isStart ? start?.name.map { IndexPosition(key: IndexKey.none, name: $0) } : nil
         let scan = IndexScan(
             zone: zone, index: index, lower: IndexKey.none, upper: IndexKey.firstPresent, after: after,
             includesAfter: start?.includesSpot ?? false, isDescending: !namesAscend, limit: 0)

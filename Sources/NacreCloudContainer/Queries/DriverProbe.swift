@@ -25,7 +25,7 @@ struct DriverProbe {
 
     package mutating func count(_ portion: IndexPortion) {
         count += portion.hits.count
-        names += portion.hits.lazy.map(\.place.name)
+        names += portion.hits.lazy.map(\.position.name)
         isWhole = portion.isWhole
         if let last = portion.hits.last { scan.goOn(behind: last) }
     }

@@ -22,8 +22,8 @@ extension Cloud {
 extension QueryPage {
     fileprivate var explanation: [String] {
         var lines = ["records of type \(query.type.name), ordered by \(order.explanation)"]
-        for (place, test) in query.tests.enumerated() {
-            let ways = query.drivers.filter { $0.filter == place }.map(\.explanation)
+        for (index, test) in query.tests.enumerated() {
+            let ways = query.drivers.filter { $0.filter == index }.map(\.explanation)
             let fields = test.fields.joined(separator: ", ")
             lines.append("filter \(fields) \(test.comparator.rawValue): \(ways.isEmpty ? "no index is made" : ways.joined(separator: "; or "))")
         }

@@ -17,10 +17,10 @@ enum OrderedStep {
     case end
 
     /// The place of the row that the step returns.
-    package var place: IndexPlace? {
+    package var position: IndexPosition? {
         switch self {
-        case .row(let key, let row): IndexPlace(key: Array(key), name: row.name)
-        case .passed(let key, let name): IndexPlace(key: Array(key), name: name)
+        case .row(let key, let row): IndexPosition(key: Array(key), name: row.name)
+        case .passed(let key, let name): IndexPosition(key: Array(key), name: name)
         case .pause, .end: nil
         }
     }
@@ -54,13 +54,13 @@ struct KeyRows: OrderedRows {
     private var ahead: ReadAhead
     private var buffer: [IndexHit] = []
     /// The position in `buffer` of the next row.
-    private var place = 0
+    private var index = 0
     private var isLast = false
     private var hasGiven = false
     private let reserve: Int
     private let keysFrom: Int
     /// A row without its record that was not returned yet.
-    private var passed: IndexPlace?
+    private var passed: IndexPosition?
 
     /// - Parameters:
     ///   - scan: its limit is ignored.
@@ -79,16 +79,16 @@ struct KeyRows: OrderedRows {
     package mutating func next() throws -> OrderedStep {
         while true {
             if hasGiven, reader.workLeft == 0 { return pause() }
-            if place < buffer.count {
+            if index < buffer.count {
                 hasGiven = true
-                defer { place += 1 }
+                defer { index += 1 }
                 // Taking the record out avoids a copy.
-                guard let record = buffer[place].record.take() else {
-                    passed = buffer[place].place
+                guard let record = buffer[index].record.take() else {
+                    passed = buffer[index].position
                     continue
                 }
                 passed = nil
-                return .row(key: key(of: buffer[place].place), record)
+                return .row(key: key(of: buffer[index].position), record)
             }
             if isLast { return .end }
             if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return pause() }
@@ -97,7 +97,7 @@ struct KeyRows: OrderedRows {
             isLast = read.isWhole
             if let last = read.hits.last { scan.goOn(behind: last) }
             buffer = read.hits
-            place = 0
+            index = 0
         }
     }
 
@@ -107,7 +107,7 @@ struct KeyRows: OrderedRows {
         return .passed(key: key(of: place), name: place.name)
     }
 
-    private func key(of place: IndexPlace) -> ArraySlice<UInt8> { place.key[min(keysFrom, place.key.count)...] }
+    private func key(of place: IndexPosition) -> ArraySlice<UInt8> { place.key[min(keysFrom, place.key.count)...] }
 }
 
 /// The records of these names, in their order.
@@ -195,7 +195,7 @@ struct PointRows: OrderedRows {
         points = spans.map { span in
             Point(
                 scan: IndexScan(
-                    zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, includesAfter: includes, limit: 0))
+                    zone: zone, spans: [span], after: name.map { IndexPosition(key: span.lower, name: $0) }, includesAfter: includes, limit: 0))
         }
         namesAtOnce = min(max(ahead, 2), Self.mostNames)
         // Each of many points is asked for a few rows.
@@ -225,7 +225,7 @@ struct PointRows: OrderedRows {
                     return .row(key: [], record)
                 }
                 pop(head)
-                names.append(head.place.name)
+                names.append(head.position.name)
             }
             if reader.questionsLeft == 0 || (hasGiven && reader.left == 0) { return .pause(before: nil) }
             buffer = try reader.records(in: zone, next: &names)[...]
@@ -243,12 +243,12 @@ struct PointRows: OrderedRows {
     }
 
     private func head() -> IndexHit? {
-        points.lazy.compactMap(\.buffer.first).min { ByteOrder.compare($0.place.name, $1.place.name) < 0 }
+        points.lazy.compactMap(\.buffer.first).min { ByteOrder.compare($0.position.name, $1.position.name) < 0 }
     }
 
     private mutating func pop(_ head: IndexHit) {
-        for place in points.indices where points[place].buffer.first?.place.name == head.place.name {
-            waitingBytes -= points[place].buffer.removeFirst().record?.body.count ?? 0
+        for index in points.indices where points[index].buffer.first?.position.name == head.position.name {
+            waitingBytes -= points[index].buffer.removeFirst().record?.body.count ?? 0
         }
     }
 
@@ -258,14 +258,14 @@ struct PointRows: OrderedRows {
         let dry = points.indices.filter { points[$0].buffer.isEmpty && !points[$0].isLast }
         let rows = max(1, ahead.rows(reader) / dry.count)
         let asked = points.indices.filter { !points[$0].isLast && (points[$0].buffer.isEmpty || points[$0].buffer.count < rows / 2) }
-        for place in asked {
-            points[place].scan.limit = rows
-            points[place].scan.includesRecords = waitingBytes < QueryReader.portionBytes
+        for index in asked {
+            points[index].scan.limit = rows
+            points[index].scan.includesRecords = waitingBytes < QueryReader.portionBytes
         }
-        for (place, portion) in zip(asked, try reader.search(asked.map { points[$0].scan })) {
-            points[place].isLast = portion.isWhole
-            if let last = portion.hits.last { points[place].scan.goOn(behind: last) }
-            points[place].buffer += portion.hits
+        for (index, portion) in zip(asked, try reader.search(asked.map { points[$0].scan })) {
+            points[index].isLast = portion.isWhole
+            if let last = portion.hits.last { points[index].scan.goOn(behind: last) }
+            points[index].buffer += portion.hits
             waitingBytes += portion.hits.reduce(0) { $0 + ($1.record?.body.count ?? 0) }
         }
     }

@@ -65,16 +65,16 @@ package final class QueryHit: Sendable {
     package let size: Int
     /// nil: it is read again if the page returns it; see `QueryReader.keeping`.
     package let row: RecordRow?
-    /// The result of `RecordBody.placeOfPlainFields` for the row, if it is known.
-    let plainPlace: Int?
+    /// The result of `RecordBody.offsetOfPlainFields` for the row, if it is known.
+    let plainOffset: Int?
 
-    package convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainPlace: Int? = nil) {
+    package convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64, plainOffset: Int? = nil) {
         let position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
-        self.init(position, name: row.name, size: row.body.count, row: row, plainPlace)
+        self.init(position, name: row.name, size: row.body.count, row: row, plainOffset)
     }
 
-    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?, _ plainPlace: Int?) {
-        self.plainPlace = plainPlace
+    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?, _ plainOffset: Int?) {
+        self.plainOffset = plainOffset
         self.position = position
         self.name = name
         self.size = size
@@ -94,9 +94,9 @@ package struct QueryOrder: Hashable, Sendable {
 
     /// Returns -1, 0 or 1 if `left` comes before, with or after `right`.
     package func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
-        for place in 0..<min(left.keys.count, right.keys.count) {
-            let order = ByteOrder.compare(left.keys[place], right.keys[place])
-            if order != 0 { return (order < 0) == terms[place].isAscending ? -1 : 1 }
+        for index in 0..<min(left.keys.count, right.keys.count) {
+            let order = ByteOrder.compare(left.keys[index], right.keys[index])
+            if order != 0 { return (order < 0) == terms[index].isAscending ? -1 : 1 }
         }
         switch (left.spot, right.spot) {
         case (.record(let one, let oneZone), .record(let other, let otherZone)):
@@ -116,7 +116,7 @@ package struct QueryOrder: Hashable, Sendable {
     package func rank(of position: QueryPosition) -> UInt64 {
         guard let key = position.keys.first, let term = terms.first else { return 0 }
         var rank: UInt64 = 0
-        for place in 0..<8 { rank = rank << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+        for index in 0..<8 { rank = rank << 8 | (index < key.count ? UInt64(key[index]) : 0) }
         return term.isAscending ? rank : ~rank
     }
 

@@ -153,7 +153,7 @@ package struct QueryPage: Sendable {
             if zones[zone].showing.keeps(row, keys: keys) {
                 let keeping = kept.flatMap { $0.number == zone ? $0.zone : nil } ?? UnreadZone(zones[zone].showing)
                 kept = (zone, keeping)
-                if let record = try UnreadRecord(row, at: hit.plainPlace, of: keeping) {
+                if let record = try UnreadRecord(row, at: hit.plainOffset, of: keeping) {
                     records.append(record)
                     continue
                 }

@@ -117,7 +117,7 @@ extension Cloud {
             meter?.add(bytes: page.work)
             return (page, known.database)
         }
-        for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
+        for (record, zoneID) in page.damaged { report([record], of: key, zoneID) }
         return (page, schema)
     }
 

@@ -17,9 +17,9 @@ extension QueryShape {
     /// - Returns: `filter`: the filter's position. `key`: the key of the value that it compares with.
     package var pairs: [(filter: Int, key: [UInt8], pair: FieldPair)] {
         guard let term = terms.first, term.from == nil else { return [] }
-        return filters.enumerated().compactMap { place, filter in
+        return filters.enumerated().compactMap { index, filter in
             guard let field = filter.fields.first, let key = QueryDriver.point(of: filter.filter, at: field.definition) else { return nil }
-            return (place, key, FieldPair(type: type.name, first: field.name, second: term.field))
+            return (index, key, FieldPair(type: type.name, first: field.name, second: term.field))
         }
     }
 }

@@ -166,7 +166,7 @@ struct ZoneSearch {
                 rows += probes[next].scan.limit
                 open.removeFirst()
             }
-            for (place, portion) in zip(asked, try reader.search(asked.map { probes[$0].scan })) { probes[place].count(portion) }
+            for (index, portion) in zip(asked, try reader.search(asked.map { probes[$0].scan })) { probes[index].count(portion) }
         }
     }
 
@@ -282,24 +282,24 @@ struct ZoneSearch {
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = [], next: ArraySlice<UInt8>? = nil) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         reader.consider()
-        guard let (fields, plainPlace) = try? RecordBody.fields(of: row, in: zone, only: query.fields, keeps: showing.keeps(row, keys: nil)) else {
+        guard let (fields, plainOffset) = try? RecordBody.fields(of: row, in: zone, only: query.fields, keeps: showing.keeps(row, keys: nil)) else {
             reader.met(StoredRecord(row, in: zone))
             return nil
         }
         if judgesEach, try !showing.shows(Self.system(row)) { return nil }
         var tested = TestedRecord(fields, others: query.readsSystemFields ? { try Self.value(of: $0, in: row) } : nil)
         defer { reader.worked(tested.work) }
-        for place in query.tests.indices where try !query.tests[place].passes(&tested) { return nil }
+        for index in query.tests.indices where try !query.tests[index].passes(&tested) { return nil }
         var keys: [[UInt8]] = []
-        for place in order.terms.indices {
+        for index in order.terms.indices {
             // Reads only what the term's key needs: copying the whole term costs more.
-            let key = SortTerm.key(try tested.read(order.terms[place].field), as: order.terms[place].type, from: order.terms[place].from)
+            let key = SortTerm.key(try tested.read(order.terms[index].field), as: order.terms[index].type, from: order.terms[index].from)
             // There is mostly one key: an array literal costs a third of appending to an empty array.
             if keys.isEmpty { keys = [key] } else { keys.append(key) }
         }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
         if let next, keys.count <= prefix.count || keys[prefix.count][...] != next { return nil }
-        let hit = QueryHit(keys: keys, row: row, zone: zone.zone, plainPlace: plainPlace)
+        let hit = QueryHit(keys: keys, row: row, zone: zone.zone, plainOffset: plainOffset)
         return order.isBehind(hit.position, after) ? hit : nil
     }
 
@@ -332,11 +332,11 @@ struct ZoneSearch {
         var lastName: String?
         var end = start
         // The last row returned, if it is no hit.
-        var lastPlace: IndexPlace?
+        var lastPlace: IndexPosition?
         if isLast { hits.reserveCapacity(min(wanted, ahead)) }
         while hits.count < wanted {
             let step = try rows.next()
-            if !isLast, let place = step.place {
+            if !isLast, let place = step.position {
                 lastName = place.name
                 if place.key != groupKey {
                     if let groupKey { end = QueryPosition(keys: prefix + [groupKey], spot: .behind) }
@@ -346,14 +346,14 @@ struct ZoneSearch {
                 }
             }
             switch step {
-            case .passed: lastPlace = step.place
+            case .passed: lastPlace = step.position
             case .row(let key, let row):
                 // An index row under another key than the record's: a damaged record left it, and has its own row
                 // elsewhere.
                 guard let hit = try hit(row, keys: prefix, next: order.terms.isEmpty ? nil : key),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
                 else {
-                    lastPlace = step.place
+                    lastPlace = step.position
                     continue
                 }
                 lastPlace = nil
@@ -381,7 +381,7 @@ struct ZoneSearch {
         return Answer(hits: Array(hits.prefix(wanted)), end: hits.prefix(wanted).last?.position)
     }
 
-    private func position(of place: IndexPlace, behind prefix: [[UInt8]]) -> QueryPosition {
+    private func position(of place: IndexPosition, behind prefix: [[UInt8]]) -> QueryPosition {
         QueryPosition(keys: order.terms.isEmpty ? [] : prefix + [place.key], spot: .record(name: place.name, zone: zone.zone))
     }
 
@@ -393,7 +393,7 @@ struct ZoneSearch {
         var next = scan(term, in: index, key, .record(name: name, zone: zone.zone))
         next.limit = 1
         let found = try reader.search(next)
-        return found.hits.first.map { !$0.place.key.dropFirst(term.part?.prefix.count ?? 0).elementsEqual(key) } ?? found.isWhole
+        return found.hits.first.map { !$0.position.key.dropFirst(term.part?.prefix.count ?? 0).elementsEqual(key) } ?? found.isWhole
     }
 
     /// Whether the record at the spot is still to come: the page before ended at that name in an earlier zone.
@@ -441,10 +441,10 @@ struct ZoneSearch {
 
     private func scan(_ term: SortTerm, in index: IndexID, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
         var span = query.span(of: term, in: index)
-        var after: IndexPlace?
+        var after: IndexPosition?
         if let key {
             switch spot {
-            case .record(let name, _): after = IndexPlace(key: key, name: name)
+            case .record(let name, _): after = IndexPosition(key: key, name: name)
             case .before where term.isAscending: span.lower = Self.later(span.lower, key)
             case .behind where term.isAscending: span.lower = Self.later(span.lower, IndexKey.successor(key))
             case .before: span.upper = Self.earlier(span.upper, IndexKey.successor(key))
@@ -454,7 +454,7 @@ struct ZoneSearch {
         if let prefix = term.part?.prefix {
             span.lower = prefix + span.lower
             span.upper = span.upper.map { prefix + $0 } ?? IndexKey.end(ofPrefix: prefix)
-            after = after.map { IndexPlace(key: prefix + $0.key, name: $0.name) }
+            after = after.map { IndexPosition(key: prefix + $0.key, name: $0.name) }
         }
         return IndexScan(
             zone: zone, spans: [span], after: after, includesAfter: includes(spot), isDescending: !term.isAscending, limit: 0)
@@ -477,13 +477,13 @@ struct ZoneSearch {
             guard let among, let point = points.spans.first else {
                 return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: ahead)
             }
-            let place = name.map { IndexPlace(key: point.lower, name: $0) }
+            let place = name.map { IndexPosition(key: point.lower, name: $0) }
             var scan = IndexScan(zone: zone, spans: [point], after: place, includesAfter: includes, limit: 0)
             scan.among = among
             return KeyRows(scan, reader, ahead: ahead)
         }
         guard let index = query.nameIndex else { return try NameRows(of: zone, after: name, includes: includes, reader, ahead: ahead) }
-        let place = name.map { IndexPlace(key: IndexKey.text($0.utf8).key, name: $0) }
+        let place = name.map { IndexPosition(key: IndexKey.text($0.utf8).key, name: $0) }
         return KeyRows(IndexScan(zone: zone, index: index, after: place, includesAfter: includes, limit: 0), reader, ahead: ahead)
     }
 

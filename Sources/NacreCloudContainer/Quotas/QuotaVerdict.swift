@@ -25,10 +25,10 @@ enum QuotaVerdict {
     /// - Returns: The indices of the refused saves, ascending.
     package static func refused(_ claims: [QuotaClaim], used: Int64, limit: Int64) -> [Int] {
         var sum = claims.reduce(used) { $1.needsRoom ? $0 : $0 + $1.growth }
-        return claims.indices.filter { place in
-            guard claims[place].needsRoom else { return false }
-            guard sum + claims[place].growth <= limit else { return true }
-            sum += claims[place].growth
+        return claims.indices.filter { index in
+            guard claims[index].needsRoom else { return false }
+            guard sum + claims[index].growth <= limit else { return true }
+            sum += claims[index].growth
             return false
         }
     }
@@ -67,7 +67,7 @@ extension ModifyBatch {
             let refused = QuotaVerdict.refused(asked, used: used - freed, limit: looks < Self.quotaLooks ? limit : .min)
             if refused.isEmpty { return looks > 0 }
             looks += 1
-            for place in refused { verdicts[saves[place]] = .refuse(.quotaExceeded(isPublic: isPublic)) }
+            for index in refused { verdicts[saves[index]] = .refuse(.quotaExceeded(isPublic: isPublic)) }
             refuseWhatHangs(on: Set(refused.map { items[saves[$0]].name }))
             settle(within: reach)
         }
@@ -77,15 +77,15 @@ extension ModifyBatch {
     private mutating func refuseWhatHangs(on names: Set<String>) {
         var refused = names
         while true {
-            let places = linking.filter { place in
-                guard case .save(let save) = verdicts[place] else { return false }
+            let places = linking.filter { index in
+                guard case .save(let save) = verdicts[index] else { return false }
                 let needed = (save.parent.map { [$0] } ?? []) + save.references.map(\.link.target)
                 return needed.contains { refused.contains($0) && !isLiveAfter($0) }
             }
             if places.isEmpty { return }
-            for place in places {
-                verdicts[place] = .refuse(.quotaExceeded(isPublic: isPublic))
-                refused.insert(items[place].name)
+            for index in places {
+                verdicts[index] = .refuse(.quotaExceeded(isPublic: isPublic))
+                refused.insert(items[index].name)
             }
         }
     }

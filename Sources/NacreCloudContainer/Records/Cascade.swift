@@ -16,11 +16,11 @@ extension ModifyBatch {
         while !going.isEmpty {
             let reasons = spared()
             guard !reasons.isEmpty else { return }
-            for place in verdicts.indices where verdicts[place].isDelete {
-                guard let held = reasons[items[place].name] else { continue }
+            for index in verdicts.indices where verdicts[index].isDelete {
+                guard let held = reasons[items[index].name] else { continue }
                 // The error must not name a record that the caller does not see.
-                let shown = seat.seesAll || places[held] != nil ? held : items[place].name
-                verdicts[place] = .refuse(.deleteViolatesReference(shown))
+                let shown = membership.seesAll || places[held] != nil ? held : items[index].name
+                verdicts[index] = .refuse(.deleteViolatesReference(shown))
             }
             // In other databases these stay because their target stays. In the public one the target may be another
             // user's, who may delete it.
@@ -83,9 +83,9 @@ extension ModifyBatch {
     private var heldByStaying: Set<String> {
         let later = pendingBehindGoing
         var held = reach.pending == later ? [] : reach.heldByPending
-        for place in items.indices {
-            let name = items[place].name
-            switch verdicts[place] {
+        for index in items.indices {
+            let name = items[index].name
+            switch verdicts[index] {
             case .save(let save):
                 let targets = (save.parent.map { [$0] } ?? []) + save.references.lazy.filter { $0.link.kind == .validate }.map(\.link.target)
                 let creator = creator(of: save)

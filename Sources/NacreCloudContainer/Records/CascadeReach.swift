@@ -94,12 +94,12 @@ struct CascadeWalk {
         guard !insideHolders.isEmpty else { return names }
         var level = names
         var seen = Set(names)
-        var place = 0
-        while place < level.count {
-            for holder in insideHolders[level[place]] ?? [] where !walked.contains(holder) && seen.insert(holder).inserted {
+        var index = 0
+        while index < level.count {
+            for holder in insideHolders[level[index]] ?? [] where !walked.contains(holder) && seen.insert(holder).inserted {
                 level.append(holder)
             }
-            place += 1
+            index += 1
         }
         return level
     }

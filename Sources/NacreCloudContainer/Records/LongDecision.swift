@@ -11,7 +11,7 @@ import NacreCloudWire
 package struct LongDecision: Error {}
 
 /// The place where a modify request is decided.
-package enum DecisionPlace: Sendable {
+package enum DecisionStage: Sendable {
     /// At the writer, which throws `LongDecision` where that would look at too much.
     case writer
     /// On a snapshot first, then at the writer where something is to be written.

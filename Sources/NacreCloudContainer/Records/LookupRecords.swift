@@ -25,7 +25,7 @@ extension Cloud {
             for record in answered.records { found[record.name] = record }
             return (found, zone.showing)
         }
-        tell(found.values.compactMap(\.damaged), of: database.key, request.zoneID)
+        report(found.values.compactMap(\.damaged), of: database.key, request.zoneID)
         var page = PagedRecords()
         page.reserve(request.records.count)
         var absent = 0

@@ -38,9 +38,9 @@ package struct ModifyBatch {
     /// Names of the records that the batch deletes, and of those that go with them. Known once the batch is settled.
     package var going: Set<String> = []
     /// The caller's seat in the zone: owner, participant or guest.
-    let seat: ZoneSeat
+    let membership: ZoneMembership
     /// The shares of records that the batch makes, by the names of their roots. Known once the batch is settled.
-    var newShares: [String: SharedPosition] = [:]
+    var newShares: [String: ViewAssignment] = [:]
     /// The batch meets records that are shared, or shares some itself.
     var isSharing = false
     /// Records outside the batch that its shares change: shares deleted with their roots, and roots of deleted shares.
@@ -58,19 +58,19 @@ package struct ModifyBatch {
         var extendsSchema = false
         var verdicts: [RecordVerdict] = []
         verdicts.reserveCapacity(items.count)
-        for place in items.indices {
+        for index in items.indices {
             let verdict =
-                faults[place].map(RecordVerdict.refuse) ?? RecordVerdict(items[place].operation, over: stored[items[place].name], in: setting)
+                faults[index].map(RecordVerdict.refuse) ?? RecordVerdict(items[index].operation, over: stored[items[index].name], in: setting)
             if case .save(let save) = verdict, save.extendsSchema, let additions = setting.schema.lacking(of: save.type, with: save.fields) {
                 setting.schema.add(additions)
                 extendsSchema = true
             }
-            if case .save(let save) = verdict { setting.assets.use(save.fields, of: items[place].name, type: save.type) }
+            if case .save(let save) = verdict { setting.assets.use(save.fields, of: items[index].name, type: save.type) }
             verdicts.append(verdict)
         }
         self.init(
             items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
-            caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored), seat: setting.seat)
+            caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored), membership: setting.membership)
         usedAssets = setting.assets.used
         firstUsedAssets = setting.assets.firstUsed
     }
@@ -84,12 +84,12 @@ package struct ModifyBatch {
         let stored = Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.init(
             items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "", hidden: [],
-            seat: .owner)
+            membership: .owner)
     }
 
     private init(
         _ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool, isPublic: Bool,
-        caller: String, hidden: Set<String>, seat: ZoneSeat
+        caller: String, hidden: Set<String>, membership: ZoneMembership
     ) {
         self.items = items
         self.verdicts = verdicts
@@ -99,7 +99,7 @@ package struct ModifyBatch {
         self.isPublic = isPublic
         self.caller = caller
         self.hidden = hidden
-        self.seat = seat
+        self.membership = membership
         places = Dictionary(items.indices.lazy.map { (items[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
         linking = verdicts.indices.filter { verdicts[$0].links }
     }
@@ -160,8 +160,8 @@ package struct ModifyBatch {
     /// - Returns: whether the batch was refused.
     mutating func settleAtomically() -> Bool {
         guard verdicts.indices.contains(where: { verdicts[$0].isRefused }) else { return false }
-        for place in verdicts.indices where !verdicts[place].isRefused {
-            verdicts[place] = .refuse(.atomicFailure)
+        for index in verdicts.indices where !verdicts[index].isRefused {
+            verdicts[index] = .refuse(.atomicFailure)
         }
         return true
     }
@@ -169,8 +169,8 @@ package struct ModifyBatch {
     /// Parents outside the batch whose children it saves. CloudKit gives them a new change tag. In a public database,
     /// only parents with the child's creator count.
     var touchedParents: [StoredRecord] {
-        let names = linking.compactMap { place -> String? in
-            guard case .save(let save) = verdicts[place], let parent = save.parent else { return nil }
+        let names = linking.compactMap { index -> String? in
+            guard case .save(let save) = verdicts[index], let parent = save.parent else { return nil }
             if places[parent].map({ verdicts[$0].changesItsRecord }) == true { return nil }
             return isPublic && stored[parent]?.creator != creator(of: save) ? nil : parent
         }
@@ -181,7 +181,7 @@ package struct ModifyBatch {
     /// target's own creator do.
     func binds(_ user: String, to target: String) -> Bool {
         guard isPublic else { return true }
-        if let place = places[target], case .save(let save) = verdicts[place] { return user == creator(of: save) }
+        if let index = places[target], case .save(let save) = verdicts[index] { return user == creator(of: save) }
         return (reach.followers[target] ?? stored[target])?.creator == user
     }
 
@@ -212,11 +212,11 @@ package struct ModifyBatch {
         var moved = true
         while moved {
             moved = false
-            for place in linking {
-                guard case .save(let save) = verdicts[place],
-                    let fault = parentFault(of: items[place], save) ?? referenceFault(of: items[place], save)
+            for index in linking {
+                guard case .save(let save) = verdicts[index],
+                    let fault = parentFault(of: items[index], save) ?? referenceFault(of: items[index], save)
                 else { continue }
-                verdicts[place] = .refuse(fault)
+                verdicts[index] = .refuse(fault)
                 moved = true
                 fell = true
             }
@@ -268,18 +268,18 @@ package struct ModifyBatch {
                 }
             }
         }
-        for place in items.indices {
-            for target in ownersAfter(at: place).subtracting(added[place]) where counted.contains(target) {
-                counts[room(of: target, at: place), default: 0] += 1
+        for index in items.indices {
+            for target in ownersAfter(at: index).subtracting(added[index]) where counted.contains(target) {
+                counts[room(of: target, at: index), default: 0] += 1
             }
         }
         var fell = false
-        for place in items.indices {
-            let rooms = added[place].map { room(of: $0, at: place) }
+        for index in items.indices {
+            let rooms = added[index].map { room(of: $0, at: index) }
             if rooms.allSatisfy({ counts[$0, default: 0] < Limits.owningReferences }) {
                 for room in rooms { counts[room, default: 0] += 1 }
             } else {
-                verdicts[place] = .refuse(.tooManyOwningReferences)
+                verdicts[index] = .refuse(.tooManyOwningReferences)
                 fell = true
             }
         }
@@ -293,21 +293,21 @@ package struct ModifyBatch {
         var isOwn: Bool
     }
 
-    private func room(of target: String, at place: Int) -> Room {
-        Room(target: target, isOwn: binds(creatorAfter(at: place), to: target))
+    private func room(of target: String, at index: Int) -> Room {
+        Room(target: target, isOwn: binds(creatorAfter(at: index), to: target))
     }
 
-    private func creatorAfter(at place: Int) -> String {
-        switch verdicts[place] {
+    private func creatorAfter(at index: Int) -> String {
+        switch verdicts[index] {
         case .save(let save): creator(of: save)
-        case .refuse: stored[items[place].name]?.creator ?? caller
+        case .refuse: stored[items[index].name]?.creator ?? caller
         case .delete, .nothing: caller
         }
     }
 
-    private func ownersAfter(at place: Int) -> Set<String> {
-        let name = items[place].name
-        return switch verdicts[place] {
+    private func ownersAfter(at index: Int) -> Set<String> {
+        let name = items[index].name
+        return switch verdicts[index] {
         case .save(let save): save.owners
         case .delete, .nothing: []
         case .refuse: stored[name].flatMap { $0.isLive && !going.contains(name) ? $0.content.fields.owners : nil } ?? []
@@ -316,8 +316,8 @@ package struct ModifyBatch {
 
     func isLiveAfter(_ name: String) -> Bool {
         let isStored = (stored[name]?.isThere ?? false) && !going.contains(name) && !hidden.contains(name)
-        guard let place = places[name] else { return isStored }
-        switch verdicts[place] {
+        guard let index = places[name] else { return isStored }
+        switch verdicts[index] {
         case .save: return true
         case .delete, .nothing: return false
         case .refuse: return isStored

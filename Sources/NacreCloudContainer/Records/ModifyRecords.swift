@@ -25,7 +25,7 @@ extension Cloud {
     ///   where `place` is the writer and the decision would look at too much there.
     package func modifyRecords(
         _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil,
-        at place: DecisionPlace? = nil
+        at place: DecisionStage? = nil
     ) async throws -> RecordsResponse {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         let key = database.key
@@ -44,7 +44,7 @@ extension Cloud {
                 }
             }
         }
-        tell(outcome.damaged, of: key, request.zoneID)
+        report(outcome.damaged, of: key, request.zoneID)
         WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
         return outcome.response
@@ -70,7 +70,7 @@ extension Cloud {
         if modification.mayReplace {
             let patience = Patience.endless.paid(by: .current)
             let standing = try await stored(of: key, zone: zone) { [modification] in
-                try await self.beside { try modification.standingTexts(on: $0, by: schema, patience) }
+                try await self.beside { try modification.storedTexts(on: $0, by: schema, patience) }
             }
             if wordRoom.take(standing.bytes) {
                 taken += standing.bytes
@@ -87,7 +87,7 @@ extension Cloud {
     }
 
     private func carryOut(
-        _ modification: RecordModification, with schema: KnownSchema, at place: DecisionPlace?
+        _ modification: RecordModification, with schema: KnownSchema, at place: DecisionStage?
     ) async throws -> RecordModification.Outcome {
         let ofWriter = Patience.ofWriter.paid(by: .current)
         let endless = Patience.endless.paid(by: .current)
@@ -103,7 +103,7 @@ extension Cloud {
     /// Reads in the bulk lane of the store, behind requests that read little.
     private func beside<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
-        turn.lane = .bulk
+        turn.kind = .bulk
         return try await Turn.$current.withValue(turn) { try await store.read(body) }
     }
 }

@@ -89,6 +89,6 @@ extension OperationResult {
 
     /// The errors of the failed items, by their places.
     package var errors: [Int: ServerError] {
-        Dictionary(failures.map { ($0.place, $0.error) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(failures.map { ($0.index, $0.error) }, uniquingKeysWith: { first, _ in first })
     }
 }

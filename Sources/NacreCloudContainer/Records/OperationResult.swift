@@ -10,13 +10,13 @@ package struct OperationResult: Equatable, Sendable {
     package static let version: UInt8 = 2
 
     package struct Failure: Equatable, Sendable {
-        package var place: Int
+        package var index: Int
         package var error: ServerError
     }
 
     /// A name that the server made for a record that came without one.
     package struct MadeName: Hashable, Sendable {
-        package var place: Int
+        package var index: Int
         package var name: String
     }
 
@@ -33,7 +33,7 @@ package struct OperationResult: Equatable, Sendable {
         writer.write(number)
         writer.number(UInt64(madeNames.count))
         for made in madeNames {
-            writer.number(UInt64(made.place))
+            writer.number(UInt64(made.index))
             writer.string(made.name)
         }
         let kept = keptErrors
@@ -41,7 +41,7 @@ package struct OperationResult: Equatable, Sendable {
         for error in kept.errors { Self.write(error, to: &writer) }
         writer.number(UInt64(failures.count))
         for (failure, number) in zip(failures, kept.numbers) {
-            writer.number(UInt64(failure.place))
+            writer.number(UInt64(failure.index))
             writer.number(UInt64(number))
         }
         return writer.bytes
@@ -104,8 +104,8 @@ package struct OperationResult: Equatable, Sendable {
     package init(number: ChangeNumber, madeNames: [MadeName], failures: [Failure]) {
         self.number = number
         // A refused record was not made, and needs no name.
-        let refused = Set(failures.map(\.place))
-        self.madeNames = madeNames.filter { !refused.contains($0.place) }
+        let refused = Set(failures.map(\.index))
+        self.madeNames = madeNames.filter { !refused.contains($0.index) }
         self.failures = failures
     }
 
@@ -116,17 +116,17 @@ package struct OperationResult: Equatable, Sendable {
             number = try reader.changeNumber()
             madeNames = []
             for _ in 0..<(try reader.count()) {
-                let place = try Self.place(&reader)
-                madeNames.append(MadeName(place: place, name: try reader.string()))
+                let index = try Self.readIndex(&reader)
+                madeNames.append(MadeName(index: index, name: try reader.string()))
             }
             var errors: [ServerError] = []
             for _ in 0..<(try reader.count()) { errors.append(try Self.error(&reader)) }
             failures = []
             for _ in 0..<(try reader.count()) {
-                let place = try Self.place(&reader)
-                let number = try Self.place(&reader)
+                let index = try Self.readIndex(&reader)
+                let number = try Self.readIndex(&reader)
                 guard errors.indices.contains(number) else { throw MalformedBytes() }
-                failures.append(Failure(place: place, error: errors[number]))
+                failures.append(Failure(index: index, error: errors[number]))
             }
             guard reader.isAtEnd else { throw MalformedBytes() }
         } catch {
@@ -134,8 +134,8 @@ package struct OperationResult: Equatable, Sendable {
         }
     }
 
-    private static func place(_ reader: inout ByteReader) throws(MalformedBytes) -> Int {
-        guard let place = Int(exactly: try reader.number()) else { throw MalformedBytes() }
-        return place
+    private static func readIndex(_ reader: inout ByteReader) throws(MalformedBytes) -> Int {
+        guard let index = Int(exactly: try reader.number()) else { throw MalformedBytes() }
+        return index
     }
 }

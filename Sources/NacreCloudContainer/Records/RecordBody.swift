@@ -13,8 +13,8 @@ package struct RecordContent: Equatable, Sendable {
     package var formerTypes: [String] = []
     /// The state of a share; nil for a record that is none.
     package var sharing: ShareState?
-    /// The record's places in the views that participants of shares of records see.
-    package var shared = SharedPlaces.none
+    /// The record's positions in the views that participants of shares of records see.
+    package var shared = RecordViews.none
 
     /// The content of a record whose body cannot be read.
     package static let unknown = RecordContent(
@@ -60,9 +60,9 @@ package enum RecordBody {
         }
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
-        for place in fields.indices {
-            writer.string(fields[place].name)
-            write(fields[place].value, to: &writer)
+        for index in fields.indices {
+            writer.string(fields[index].name)
+            write(fields[index].value, to: &writer)
         }
         let sum = checksum(of: writer.bytes[...], in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         withUnsafeBytes(of: sum.littleEndian) { writer.bytes.append(contentsOf: $0) }
@@ -84,10 +84,10 @@ package enum RecordBody {
     }
 
     /// - Parameter keeps: the body may go into an answer as it is kept, and is read to its end.
-    /// - Returns: the wanted fields, and the result of `placeOfPlainFields` where the body was read to its end.
+    /// - Returns: the wanted fields, and the result of `offsetOfPlainFields` where the body was read to its end.
     package static func fields(
         of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames, keeps: Bool
-    ) throws(StoreError) -> (fields: RecordFields, plainPlace: Int?) {
+    ) throws(StoreError) -> (fields: RecordFields, plainOffset: Int?) {
         try check(row, in: zone)
         return try read(row) { reader throws(MalformedBytes) in
             try skipStamps(&reader)
@@ -116,7 +116,7 @@ package enum RecordBody {
     /// Reads all of a row whose checksum was checked before, and returns the place of its fields. Returns nil, maybe
     /// before the end, where `writeFields` and `writeStamps` would not write what an answer shows. Such a record has an
     /// asset, or more than stamps and fields.
-    package static func placeOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
+    package static func offsetOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {
         try read(row) { reader throws(MalformedBytes) in
             guard isPlain(row) else { return nil }
             try skipStamps(&reader)
@@ -201,8 +201,8 @@ package enum RecordBody {
         return state
     }
 
-    private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> SharedPlaces {
-        isPlain(row) ? .none : try SharedPlaces(&reader)
+    private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> RecordViews {
+        isPlain(row) ? .none : try RecordViews(&reader)
     }
 
     package static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {

@@ -7,20 +7,20 @@ extension RecordModification {
         var response = RecordsResponse(records: [])
         response.records.reserveCapacity(items.count)
         var next = 0
-        for place in items.indices {
-            let name = items[place].name
-            switch batch.verdicts[place] {
+        for index in items.indices {
+            let name = items[index].name
+            switch batch.verdicts[index] {
             case .refuse(let error):
                 response.records.append(.failure(recordName: name, showing.error(error, on: batch.stored[name])))
             case .delete, .nothing:
                 response.records.append(showing.deleted(batch.stored[name], named: name))
             case .save:
                 // A participant who deletes a share of another user's zone leaves it. The share stays, and was saved.
-                let leaves = items[place].operation.type.isDelete
+                let leaves = items[index].operation.type.isDelete
                 response.records.append(
                     leaves
                         ? showing.deleted(batch.stored[name], named: name)
-                        : showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
+                        : showing.saved(saved[next], keys: wantedKeys(of: items[index].operation)))
                 next += 1
             }
         }
@@ -42,7 +42,7 @@ extension RecordModification {
         let result = try OperationResult(operation, of: log)
         guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
         var names = items.map(\.name)
-        for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
+        for made in result.madeNames where names.indices.contains(made.index) { names[made.index] = made.name }
         var stored: [String: StoredRecord] = [:]
         do {
             // The first answer had room for the records that the request found and those that it brought.
@@ -53,13 +53,13 @@ extension RecordModification {
         }
         let failures = result.errors
         let response = RecordsResponse(
-            records: names.enumerated().map { place, name in
-                if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
-                if items[place].operation.type.isDelete { return showing.deleted(stored[name], named: name) }
+            records: names.enumerated().map { index, name in
+                if let error = failures[index] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
+                if items[index].operation.type.isDelete { return showing.deleted(stored[name], named: name) }
                 guard let live = stored[name], live.isLive else {
                     return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
                 }
-                return showing.saved(live, keys: wantedKeys(of: items[place].operation))
+                return showing.saved(live, keys: wantedKeys(of: items[index].operation))
             })
         return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
     }

@@ -67,18 +67,18 @@ struct RecordModification: Sendable {
         var made: [OperationResult.MadeName] = []
         var faults: [Int: ServerError] = [:]
         items.reserveCapacity(request.operations.count)
-        for (place, item) in request.operations.enumerated() {
+        for (index, item) in request.operations.enumerated() {
             let operation: RecordOperation
             switch item {
             case .success(let readable):
                 operation = readable.namingParticipants(name)
-                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
+                faults[index] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
-                faults[place] = fault.error
+                faults[index] = fault.error
             }
             let given = operation.change.recordName
-            if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
+            if given == nil { made.append(OperationResult.MadeName(index: index, name: name())) }
             items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation))
         }
         self.items = items
@@ -102,7 +102,7 @@ struct RecordModification: Sendable {
     var mayReplace: Bool { items.contains { $0.operation.type != .create } }
 
     /// The searched texts of the records that the request changes, as stored. Costs two calls of the store.
-    func standingTexts(on snapshot: any ReadTransaction, by schema: Schema, _ patience: Patience) throws -> SearchedTexts {
+    func storedTexts(on snapshot: any ReadTransaction, by schema: Schema, _ patience: Patience) throws -> SearchedTexts {
         var patience = patience
         guard let zone = try snapshot.zones(in: database, named: [request.zoneID.zoneName]).first?.address else {
             return SearchedTexts(of: [] as [StoredRecord], by: schema)
@@ -122,7 +122,7 @@ struct RecordModification: Sendable {
         }
         switch decision {
         case .unwritten(let outcome): return .rollback(outcome)
-        case .write(let batch, let changes, let ground, let showing): return try write(batch, changes, on: ground, showing, transaction)
+        case .write(let batch, let changes, let base, let showing): return try write(batch, changes, on: base, showing, transaction)
         }
     }
 
@@ -146,7 +146,7 @@ struct RecordModification: Sendable {
 
     /// Keys of the entries that a transaction reads beside the zone and the logged operation.
     private func entries(for schema: KnownSchema) -> [EntryKey] {
-        [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)] + zone.shareEntries
+        [schema.versionKey, schema.quotaKey, SubscriptionCounts.key(SubscriptionCounts.all, in: database)] + zone.shareEntries
             + (log?.entries(in: database) ?? [])
             + receipts.values.lazy.filter { $0.database == database }.map { StoredAsset.key($0.asset, in: $0.database) }
             + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
@@ -155,7 +155,7 @@ struct RecordModification: Sendable {
     private enum Decision {
         /// Every item was refused, was done before, or leaves its record as it is.
         case unwritten(Outcome)
-        case write(ModifyBatch, Changes, Ground, ShownRecords)
+        case write(ModifyBatch, Changes, Base, ShownRecords)
     }
 
     /// - Parameter counted: reads the database's row with its count of bytes, locked where something is written.
@@ -175,31 +175,31 @@ struct RecordModification: Sendable {
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
         let found = try ofOther ?? zone.resolve(advance.zone, transaction)
-        let ground = try ground(of: advance, found, indexesBelow: schema.schema.nextIndex)
-        let stored = try load(from: ground.zone, as: found?.seat ?? .owner, isNew: advance.zone == nil, &patience, transaction)
+        let base = try base(of: advance, found, indexesBelow: schema.schema.nextIndex)
+        let stored = try load(from: base.zone, as: found?.membership ?? .owner, isNew: advance.zone == nil, &patience, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
-                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
-                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner,
+                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: base.zone, by: advance.entries),
+                membership: found?.membership ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: base.zone) ?? [:], owner: key.owner,
                 now: now, secret: secret))
-        try settle(&batch, on: ground, &patience, transaction)
-        var changes = try settleQuota(of: &batch, on: ground, by: schema, advance, counted)
+        try settle(&batch, on: base, &patience, transaction)
+        var changes = try settleQuota(of: &batch, on: base, by: schema, advance, counted)
         let falls = (request.atomic ?? true) && hasFeed && batch.settleAtomically()
         if !falls {
             if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
-            changes = changes ?? self.changes(of: batch, on: ground, by: schema.schema)
+            changes = changes ?? self.changes(of: batch, on: base, by: schema.schema)
         }
         guard !falls, let changes, !changes.puts.isEmpty else {
             return .unwritten(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
-        return .write(batch, changes, ground, showing)
+        return .write(batch, changes, base, showing)
     }
 
     /// Decides the items that depend on other records: cascades, parents, references and shares.
-    private func settle(_ batch: inout ModifyBatch, on ground: Ground, _ patience: inout Patience, _ transaction: any ReadTransaction) throws {
-        let zone = ground.zone.address
+    private func settle(_ batch: inout ModifyBatch, on base: Base, _ patience: inout Patience, _ transaction: any ReadTransaction) throws {
+        let zone = base.zone.address
         let reach = try CascadeWalk.reach(of: batch, in: zone, room: cascadeRoom, bytes: patience.bytes(upTo: Limits.cascadeBytes), transaction)
         try patience.take(reach.bytes)
         repeat {
@@ -207,7 +207,7 @@ struct RecordModification: Sendable {
             guard hasFeed else { return }
             batch.findShares()
             try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
-        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: ground.isShared))
+        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared))
     }
 
     private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {
@@ -223,7 +223,7 @@ struct RecordModification: Sendable {
     // MARK: Loading
 
     /// The rows that the change builds on: stored ones, or new ones for a first save into a default zone.
-    private struct Ground {
+    private struct Base {
         var zone: ZoneRow
         var newDatabase: DatabaseRow?
         var isNewZone: Bool
@@ -233,18 +233,18 @@ struct RecordModification: Sendable {
         var isShared: Bool
     }
 
-    private func ground(of advance: Advance, _ found: ResolvedZone?, indexesBelow: Int64) throws -> Ground {
+    private func base(of advance: Advance, _ found: ResolvedZone?, indexesBelow: Int64) throws -> Base {
         if let row = advance.database, row.key != key { throw ServerError.internalError }
         let isWatched = advance.entries.contains { $0.key.kind == .subscribed }
         if let row = found?.row {
             let isShared = advance.entries.contains { $0.isShare(of: row) }
-            return Ground(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, isShared: isShared)
+            return Base(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, isShared: isShared)
         }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
             run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
-        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
+        return Base(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
     }
 
     /// Loads the records of the batch and the parents that it sets. Then it loads kept parents, roots of shares, forced
@@ -252,19 +252,19 @@ struct RecordModification: Sendable {
     /// - Throws: `ServerError.answerTooLarge` where the first group has no room in an answer. `.looksAtTooMuch` where
     ///   the second, which no answer shows, is too large; for one operation `.refersToTooMuch`.
     private func load(
-        from zone: ZoneRow, as seat: ZoneSeat, isNew: Bool, _ patience: inout Patience, _ transaction: any ReadTransaction
+        from zone: ZoneRow, as membership: ZoneMembership, isNew: Bool, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
         var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
         var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
-        for place in items.indices {
-            if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
+        for index in items.indices {
+            if case .set(let reference) = items[index].operation.change.parent { wanted.append(reference.recordName) }
         }
         var stored: [String: StoredRecord] = [:]
         if !wanted.isEmpty { try add(wanted, from: zone, to: &stored, within: Limits.answerBytes, &patience, transaction) }
-        others += items.indices.compactMap { place -> String? in
-            guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
-            return stored[items[place].name]?.row.parent
+        others += items.indices.compactMap { index -> String? in
+            guard case .keep = items[index].operation.change.parent, !items[index].operation.type.isDelete else { return nil }
+            return stored[items[index].name]?.row.parent
         }
         others += items.compactMap { $0.operation.change.sharing?.value.forRecord }
         // A share goes with its root and is read later (`loadCompanions`): a save of the root or below it needs none of
@@ -277,7 +277,7 @@ struct RecordModification: Sendable {
         let whole = Set(others).subtracting(asked)
         let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
         // For a caller who does not see the whole zone, the target's view matters too.
-        let looksInside = isPublic || !seat.seesAll
+        let looksInside = isPublic || !membership.seesAll
         var left = Limits.unansweredBytes
         try transaction.eachPortion(of: Array(looksInside ? whole.union(pointedAt) : whole), in: zone.address, &patience) { rows in
             for row in rows {
@@ -298,9 +298,9 @@ struct RecordModification: Sendable {
     /// keeps these references, whatever became of the targets.
     private func targets(beside stored: [String: StoredRecord]) -> Set<String> {
         var targets: Set<String> = []
-        for place in items.indices {
-            let kept = stored[items[place].name]?.content.fields.bindingReferences.links ?? []
-            for reference in items[place].operation.change.set.bindingReferences where !kept.contains(reference.link) {
+        for index in items.indices {
+            let kept = stored[items[index].name]?.content.fields.bindingReferences.links ?? []
+            for reference in items[index].operation.change.set.bindingReferences where !kept.contains(reference.link) {
                 targets.insert(reference.link.target)
             }
         }
@@ -332,19 +332,19 @@ struct RecordModification: Sendable {
         var rows: RecordPlan
     }
 
-    private func changes(of batch: ModifyBatch, on ground: Ground, by schema: Schema) -> Changes {
+    private func changes(of batch: ModifyBatch, on base: Base, by schema: Schema) -> Changes {
         var rows = RecordPlan(
-            zone: ground.zone.address, number: ground.zone.number, now: now,
+            zone: base.zone.address, number: base.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             isPublic: batch.isPublic, schema: schema)
-        rows.forgotten = ground.zone.forgotten
+        rows.forgotten = base.zone.forgotten
         rows.words = words
         var changes = Changes(stamp: rows.stamp, rows: rows)
         changes.puts.reserveCapacity(items.count)
         changes.saved.reserveCapacity(items.count)
-        for place in batch.items.indices {
-            guard case .save(let save) = batch.verdicts[place] else { continue }
-            let name = batch.items[place].name
+        for index in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[index] else { continue }
+            let name = batch.items[index].name
             let change = rows.put(save, named: name, links: batch.links(of: save), at: batch.position(of: name))
             changes.puts.append(change.put)
             if let live = save.over, live.isLive, live.content.shared.view != change.record.content.shared.view { changes.moved.append(name) }
@@ -371,72 +371,72 @@ struct RecordModification: Sendable {
     /// - Parameter counted: reads the database's row, under that lock.
     /// - Returns: the changes of the batch then; nil where there is no quota, or the server itself asks.
     private func settleQuota(
-        of batch: inout ModifyBatch, on ground: Ground, by schema: KnownSchema, _ advance: Advance, _ counted: () throws -> DatabaseRow?
+        of batch: inout ModifyBatch, on base: Base, by schema: KnownSchema, _ advance: Advance, _ counted: () throws -> DatabaseRow?
     ) throws -> Changes? {
         let entry = try advance.entries.first { $0.key == schema.quotaKey }.map { try QuotaEntry($0) }
         guard !caller.isServer, let limit = quotas.with(entry).limit(of: key.scope) else { return nil }
-        let changes = self.changes(of: batch, on: ground, by: schema.schema)
+        let changes = self.changes(of: batch, on: base, by: schema.schema)
         var claims: [Int: QuotaClaim] = [:]
-        for place in batch.items.indices {
-            guard case .save(let save) = batch.verdicts[place] else { continue }
-            claims[place] = QuotaClaim(save, as: changes.puts[claims.count])
+        for index in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[index] else { continue }
+            claims[index] = QuotaClaim(save, as: changes.puts[claims.count])
         }
         guard claims.values.contains(where: \.needsRoom) else { return changes }
         // Clamp a count that a flipped bit made absurd: one above the limit counts as full, a negative one as 0.
         let used = min(max(try counted()?.bytes ?? 0, 0), Int64(Limits.quotaBytes))
         guard batch.settleQuota(claims, used: used, limit: limit) else { return changes }
-        return self.changes(of: batch, on: ground, by: schema.schema)
+        return self.changes(of: batch, on: base, by: schema.schema)
     }
 
     private func write(
-        _ batch: ModifyBatch, _ changes: Changes, on ground: Ground, _ showing: ShownRecords, _ transaction: any WriteTransaction
+        _ batch: ModifyBatch, _ changes: Changes, on base: Base, _ showing: ShownRecords, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         var plan = WritePlan()
         plan.records = changes.puts
-        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
-        if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
+        plan.tasks = FinishCascade.tasks(after: batch, in: base.zone, by: changes.stamp.userRecordName, due: now)
+        if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: base.zone, deletedAt: now)) }
         let assets = batch.keptAssets
         let saved = assets.filter { batch.firstUsedAssets.contains($0.id) }.map { (bytes: $0.size, sent: $0.created) }
         try plan.removeUnsaved(saved, of: caller.userRecordName ?? "", in: database, transaction)
-        plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
+        plan.addAssets(used: assets, released: changes.released, of: base.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
-        plan.entries += try shareLinks?.rows(to: changes.saved, in: ground.zone) ?? []
-        addGround(ground, to: &plan)
-        addOperation(batch, number: ground.zone.number, to: &plan)
-        if ground.isWatched {
+        plan.entries += try shareLinks?.rows(to: changes.saved, in: base.zone) ?? []
+        addBase(base, to: &plan)
+        addOperation(batch, number: base.zone.number, to: &plan)
+        if base.isWatched {
             let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
             let transitions =
                 zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
             let author = FireSubscriptions.Author(caller)
-            let tasks = try FireSubscriptions.tasks(of: transitions, in: ground.zone, hasFeed: hasFeed, by: author, due: now, transaction)
+            let tasks = try FireSubscriptions.tasks(of: transitions, in: base.zone, hasFeed: hasFeed, by: author, due: now, transaction)
             try FireSubscriptions.requireRoom(for: author, isOwn: key.owner == author.user, leaving: tasks, within: handed, transaction)
             plan.tasks += tasks
         }
         let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
-        plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, before: before, by: caller, at: now)
+        plan.addSharing(of: base.zone, isShared: base.isShared, puts: plan.records, before: before, by: caller, at: now)
         var rows = changes.rows
-        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(ground.zone.address, forgotten: rows.forgets)) }
-        if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
+        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(base.zone.address, forgotten: rows.forgets)) }
+        if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: base.zone.address, changedAt: base.zone.number, due: now)) }
         try transaction.apply(plan)
-        try transaction.settleSubtrees(below: changes.moved, of: ground.zone, as: &rows, by: caller, at: now)
+        try transaction.settleSubtrees(below: changes.moved, of: base.zone, as: &rows, by: caller, at: now)
         return .commit(
             Outcome(
                 response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
     }
 
-    private func addGround(_ ground: Ground, to plan: inout WritePlan) {
-        if let row = ground.newDatabase { plan.databases.append(row) }
-        if ground.isNewZone { plan.zones.append(ground.zone) }
-        let address = ground.zone.address
+    private func addBase(_ base: Base, to plan: inout WritePlan) {
+        if let row = base.newDatabase { plan.databases.append(row) }
+        if base.isNewZone { plan.zones.append(base.zone) }
+        let address = base.zone.address
         if let token = request.extension.clientChangeToken { plan.zoneChanges.append(ZoneChange(address, clientChangeToken: token)) }
         if hasFeed { plan.zonesChanged.append(address) }
     }
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
         guard let log else { return }
-        let failures = batch.verdicts.indices.compactMap { place -> OperationResult.Failure? in
-            guard case .refuse(let error) = batch.verdicts[place] else { return nil }
-            return OperationResult.Failure(place: place, error: error)
+        let failures = batch.verdicts.indices.compactMap { index -> OperationResult.Failure? in
+            guard case .refuse(let error) = batch.verdicts[index] else { return nil }
+            return OperationResult.Failure(index: index, error: error)
         }
         plan.operations.append(log.row(OperationResult(number: number, madeNames: madeNames, failures: failures), in: database, at: now))
         // Trims the log once in `commitsPerTask` commits on average. The number was drawn at random for another

@@ -40,7 +40,7 @@ package struct RecordPlan {
     ///   - links: the links that go and come with the save.
     ///   - position: where the record is shared from now on.
     package mutating func put(
-        _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink]), at position: SharedPosition
+        _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink]), at position: ViewAssignment
     ) -> (put: RecordPut, record: StoredRecord) {
         let live = save.over.flatMap { $0.isLive ? $0 : nil }
         let modified = rising(after: save.over)
@@ -71,8 +71,8 @@ package struct RecordPlan {
         return put
     }
 
-    /// Replaces a damaged record by a lost one, whose columns are sure, at a new place in the feed: every device hears
-    /// of it.
+    /// Replaces a damaged record by a lost one, whose columns are sure, at a new position in the feed: every device
+    /// hears of it.
     package func put(losing before: StoredRecord) -> RecordPut {
         let (name, type) = (before.row.name, before.row.type)
         let row = RecordRow(
@@ -81,11 +81,11 @@ package struct RecordPlan {
         return put(StoredRecord(row, in: zone), over: before)
     }
 
-    /// Puts the same record under a new tag, at a new place in the feed. No index row or link changes.
+    /// Puts the same record under a new tag, at a new position in the feed. No index row or link changes.
     package mutating func put(touching before: StoredRecord) -> RecordPut { put(before, at: before.position) }
 
     /// Puts the same record in another position of its zone's shares.
-    package mutating func put(_ before: StoredRecord, at position: SharedPosition) -> RecordPut {
+    package mutating func put(_ before: StoredRecord, at position: ViewAssignment) -> RecordPut {
         var content = before.content
         content.shared = shared(before, at: position)
         return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
@@ -94,21 +94,21 @@ package struct RecordPlan {
     /// Puts the same record in another view, under its old tag: the owner's devices do not hear of it.
     package mutating func put(moving before: StoredRecord, to view: FeedView?) -> RecordPut {
         var content = before.content
-        content.shared = shared(before, at: SharedPosition(view: view))
+        content.shared = shared(before, at: ViewAssignment(view: view))
         let row = before.row
         let body = RecordBody.encode(
             content, in: zone, name: row.name, type: row.type, number: row.number, isTombstone: false, parent: row.parent)
         let moved = RecordRow(name: row.name, type: row.type, number: row.number, isTombstone: false, parent: row.parent, body: body)
         var put = RecordPut(zone: zone, row: moved, leaves: [], enters: [], isNew: false)
         count(&put, of: StoredRecord(row: moved, content: content), over: before)
-        (put.leaves, put.enters) = (before.content.shared.places.map(\.feedPlace), content.shared.places.map(\.feedRow))
+        (put.leaves, put.enters) = (before.content.shared.places.map(\.viewNumber), content.shared.places.map(\.feedRow))
         return put
     }
 
-    /// Returns the record's places in the views of its zone after this change.
-    private mutating func shared(_ before: StoredRecord?, at position: SharedPosition) -> SharedPlaces {
+    /// Returns the record's positions in the views of its zone after this change.
+    private mutating func shared(_ before: StoredRecord?, at position: ViewAssignment) -> RecordViews {
         guard let before, !before.content.shared.isEmpty else {
-            return position == .hidden ? .none : SharedPlaces.none.moved(to: position, at: number, from: "", forgotten: forgotten)
+            return position == .hidden ? .none : RecordViews.none.moved(to: position, at: number, from: "", forgotten: forgotten)
         }
         var next = before.content.shared.moved(to: position, at: number, from: before.row.type, forgotten: forgotten)
         forgets = max(forgets, next.trim())
@@ -150,14 +150,14 @@ package struct RecordPlan {
     package static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
         guard hasFeed else { return [] }
         let entered = record.isDamaged ? record.row.number : record.content.entered
-        let own = FeedRow(place: FeedPlace(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)
+        let own = FeedRow(position: ViewNumber(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)
         return [own] + record.content.shared.places.map(\.feedRow)
     }
 
     private func put(_ record: StoredRecord, over before: StoredRecord?) -> RecordPut {
         var put = RecordPut(zone: zone, row: record.row, leaves: [], enters: [], isNew: before == nil)
         count(&put, of: record, over: before)
-        put.leaves = before.map { Self.places(of: $0, hasFeed: hasFeed).map(\.place) } ?? []
+        put.leaves = before.map { Self.places(of: $0, hasFeed: hasFeed).map(\.position) } ?? []
         put.enters = Self.places(of: record, hasFeed: hasFeed)
         return put
     }

@@ -48,7 +48,7 @@ package struct StoredRecord: Equatable, Sendable {
 
 extension StoreClient {
     /// Reports damaged records that a request met to the server's log.
-    package func tell(_ damaged: [StoredRecord], of key: DatabaseKey, _ zoneID: ZoneID) {
+    package func report(_ damaged: [StoredRecord], of key: DatabaseKey, _ zoneID: ZoneID) {
         for record in damaged.sorted(by: { ByteOrder.compare($0.row.name, $1.row.name) < 0 }) {
             if let damage = record.damage { failed(damage.met(in: key, zoneID.zoneName)) }
         }
@@ -104,7 +104,7 @@ package struct RecordSetting: Sendable {
     /// Assets that the request brings.
     package var assets = SentAssets()
     /// The caller's seat in the zone: owner, participant or guest.
-    var seat = ZoneSeat.owner
+    var membership = ZoneMembership.owner
     /// CloudKit: zones with a feed can be shared, and no others.
     package var hasFeed = true
     /// The GUIDs in the URLs of the shares that the request may make, by the record at the root; nil: the whole zone.
@@ -123,7 +123,7 @@ package struct RecordSetting: Sendable {
 
     /// Names of the stored records that the caller may not read.
     package func hidden(of stored: [String: StoredRecord]) -> Set<String> {
-        if case .guest = seat { return Set(stored.lazy.filter { self.hides($0.value) }.map(\.key)) }
+        if case .guest = membership { return Set(stored.lazy.filter { self.hides($0.value) }.map(\.key)) }
         guard scope == .public else { return [] }
         return Set(stored.lazy.filter { !permissions(on: $0.value).contains(.read) }.map(\.key))
     }
@@ -131,7 +131,7 @@ package struct RecordSetting: Sendable {
     /// Whether a record is hidden from a guest, who sees only what shares of records show. A damaged one is: its view
     /// is unknown.
     package func hides(_ record: StoredRecord) -> Bool {
-        record.isThere && seat.access(to: record.content.shared.view) == nil
+        record.isThere && membership.access(to: record.content.shared.view) == nil
     }
 
     /// The caller's permissions on records of a type. CloudKit: roles are for public databases. A private database is
@@ -150,7 +150,7 @@ extension RecordVerdict {
     ///   - found: the record with that name: live, damaged, a tombstone, or nil.
     package init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
         let isHidden = found.map(setting.hides) ?? false
-        if isHidden, let fault = setting.seat.mayWrite ? Self.faultOfTakenName(operation) : nil {
+        if isHidden, let fault = setting.membership.mayWrite ? Self.faultOfTakenName(operation) : nil {
             self = .refuse(fault)
             return
         }
@@ -162,10 +162,10 @@ extension RecordVerdict {
         let live = existing.flatMap { $0.isLive ? $0 : nil }
         var operation = operation
         // A guest does not see the parent of a shared root, and must not clear it.
-        if !setting.seat.seesAll, live?.content.shared.share != nil, operation.change.parent == .clear { operation.change.parent = .keep }
+        if !setting.membership.seesAll, live?.content.shared.share != nil, operation.change.parent == .clear { operation.change.parent = .keep }
         if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
         let fault =
-            Self.faultOfHidden(operation, live, setting) ?? Self.faultOfSeat(operation, live, setting) ?? Self.faultOfVersion(operation, live)
+            Self.faultOfHidden(operation, live, setting) ?? Self.faultOfMembership(operation, live, setting) ?? Self.faultOfVersion(operation, live)
             ?? Self.faultOfRole(operation, live, setting) ?? Self.faultOfUser(operation, live, setting)
         if let fault {
             self = .refuse(fault)
@@ -296,11 +296,11 @@ extension RecordVerdict {
     private static func faultOfFields(_ change: RecordChange, of type: String, _ setting: RecordSetting) -> ServerError? {
         let own = type == ShareNames.recordType ? ShareNames.fields : []
         let fields = change.set.entries
-        for place in fields.indices {
-            if let fault = Names.fieldNameFault(fields[place].name), !own.contains(fields[place].name) { return fault }
-            guard case .sealed(let value) = fields[place].value else { continue }
-            if setting.scope == .public { return .noEncryptionInPublic(fields[place].name) }
-            if value.keyID == nil { return .sealedWithoutKey(fields[place].name) }
+        for index in fields.indices {
+            if let fault = Names.fieldNameFault(fields[index].name), !own.contains(fields[index].name) { return fault }
+            guard case .sealed(let value) = fields[index].value else { continue }
+            if setting.scope == .public { return .noEncryptionInPublic(fields[index].name) }
+            if value.keyID == nil { return .sealedWithoutKey(fields[index].name) }
         }
         return change.cleared.lazy.filter { !own.contains($0) }.compactMap(Names.fieldNameFault).first
     }

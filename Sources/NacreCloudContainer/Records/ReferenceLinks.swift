@@ -12,12 +12,12 @@ extension RecordFields {
     package var bindingReferences: [BindingReference] {
         var found: [BindingReference] = []
         // Loops over places: most fields hold no reference, and are not copied to find out.
-        for place in entries.indices {
-            switch entries[place].value {
+        for index in entries.indices {
+            switch entries[index].value {
             case .reference(let reference):
-                if let link = ReferenceLink(reference) { found.append(BindingReference(field: entries[place].name, link: link)) }
+                if let link = ReferenceLink(reference) { found.append(BindingReference(field: entries[index].name, link: link)) }
             case .referenceList(let list):
-                found.append(contentsOf: list.lazy.compactMap(ReferenceLink.init).map { BindingReference(field: entries[place].name, link: $0) })
+                found.append(contentsOf: list.lazy.compactMap(ReferenceLink.init).map { BindingReference(field: entries[index].name, link: $0) })
             default: break
             }
         }

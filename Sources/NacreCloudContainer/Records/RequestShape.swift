@@ -94,17 +94,17 @@ enum RequestShape {
             }
         }
         let fields = change.set.entries
-        for place in fields.indices {
+        for index in fields.indices {
             let references: [Reference]
-            switch fields[place].value {
+            switch fields[index].value {
             case .reference(let reference): references = [reference]
             case .referenceList(let list): references = list
             default: continue
             }
             for reference in references {
-                if let fault = fault(ofZone: reference.zoneID, field: fields[place].name) { return fault }
+                if let fault = fault(ofZone: reference.zoneID, field: fields[index].name) { return fault }
                 if reference.action != .none,
-                    let fault = Names.recordNameFault(reference.recordName, field: fields[place].name, mayBeUser: zoneID.isDefault)
+                    let fault = Names.recordNameFault(reference.recordName, field: fields[index].name, mayBeUser: zoneID.isDefault)
                 {
                     return fault
                 }

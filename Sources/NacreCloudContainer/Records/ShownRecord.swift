@@ -115,8 +115,8 @@ extension RecordFields {
     /// Gives all references their zone. Costs a walk over the fields, and a copy of those that refer.
     fileprivate mutating func setZones(_ zoneID: ZoneID) {
         // Asked first, because to take a value apart copies it.
-        for place in entries.indices where entries[place].value.refers {
-            self[entries[place].name] = entries[place].value.referring(to: zoneID)
+        for index in entries.indices where entries[index].value.refers {
+            self[entries[index].name] = entries[index].value.referring(to: zoneID)
         }
     }
 
@@ -139,9 +139,9 @@ extension RecordFields {
     /// Replaces values by stored ones that show the same: a client that is not shown all of a value does not mean to
     /// change it.
     package mutating func restore(from there: RecordFields) {
-        for place in entries.indices where entries[place].value.mayHideMore {
-            guard let value = there[entries[place].name], entries[place].value.showsAs(value) else { continue }
-            self[entries[place].name] = value
+        for index in entries.indices where entries[index].value.mayHideMore {
+            guard let value = there[entries[index].name], entries[index].value.showsAs(value) else { continue }
+            self[entries[index].name] = value
         }
     }
 }

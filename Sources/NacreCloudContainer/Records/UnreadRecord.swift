@@ -17,8 +17,8 @@ package struct UnreadRecord: Sendable {
     ///   - row: its checksum was checked before.
     ///   - place: where its fields begin; nil: it was not read through before.
     /// - Throws: as `RecordBody.read` does.
-    package init?(_ row: RecordRow, at place: Int? = nil, of zone: UnreadZone) throws(StoreError) {
-        let known: Int? = if let place { place } else { try RecordBody.placeOfPlainFields(row) }
+    package init?(_ row: RecordRow, at index: Int? = nil, of zone: UnreadZone) throws(StoreError) {
+        let known: Int? = if let index { index } else { try RecordBody.offsetOfPlainFields(row) }
         guard let known else { return nil }
         self.row = row
         self.zone = zone
@@ -122,8 +122,8 @@ package struct PagedRecords: RecordPage {
 
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         var repeated = RepeatedMembers()
-        for place in entries.indices {
-            switch entries[place] {
+        for index in entries.indices {
+            switch entries[index] {
             case .read(let record): record.value.write(to: &writer, form: form, zoneID: record.value.zoneID ?? form.zoneID, &repeated)
             case .unread(let record): record.write(to: &writer, form: form, zoneID: record.zone.showing.zoneID, &repeated)
             case .other(let result): result.write(to: &writer, form: form)

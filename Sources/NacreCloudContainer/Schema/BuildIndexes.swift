@@ -25,11 +25,11 @@ package struct BuildIndexes: TaskHandler {
 
     package var payload: [UInt8] { build.payload }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let walk = try await known(turn)
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let walk = try await known(leased)
         if !walk.indexRows.isEmpty {
             let from = build
-            guard let (next, isDone) = try await Self.turn.doing({ try await turn.cloud.store.write { try walk.step(from: from, $0) } }) else {
+            guard let (next, isDone) = try await Self.leased.doing({ try await leased.cloud.store.write { try walk.step(from: from, $0) } }) else {
                 // The schema has changed since it was read.
                 self.walk = nil
                 return true
@@ -37,25 +37,25 @@ package struct BuildIndexes: TaskHandler {
             build = next
             if !isDone { return true }
         }
-        try await turn.cloud.finish(build, turn.key)
+        try await leased.cloud.finish(build, leased.key)
         return false
     }
 
     /// The turn of a build: an asker of its own, with as many rows as a chunk, so that no write that a request waits
     /// for shares its group. After a power cut a chunk is done again. The task's row is written after the chunk, and
     /// says how far the build was before.
-    private static var turn: Turn {
-        var turn = Turn(asker: "indexes", rows: Limits.indexBuildRows)
-        turn.isDoneAgain = true
-        return turn
+    private static var leased: Turn {
+        var leased = Turn(asker: "indexes", rows: Limits.indexBuildRows)
+        leased.isDoneAgain = true
+        return leased
     }
 
-    private mutating func known(_ turn: TaskTurn) async throws -> IndexWalk {
+    private mutating func known(_ leased: LeasedTask) async throws -> IndexWalk {
         if let walk { return walk }
-        let (key, schema) = try await turn.schema()
+        let (key, schema) = try await leased.schema()
         build.indexes = build.indexes.isEmpty ? schema.building : build.indexes.intersection(schema.building)
         let made = IndexWalk(
-            container: key.container, environment: key.environment, schema: KnownSchema(schema: schema, database: turn.key.database),
+            container: key.container, environment: key.environment, schema: KnownSchema(schema: schema, database: leased.key.database),
             indexes: build.indexes)
         walk = made
         return made
@@ -133,7 +133,7 @@ struct IndexWalk: Sendable {
         }
         let (rows, isWhole) = try transaction.portion(of: zone, after: last, limit: Limits.indexBuildChunk, bytesMax: Limits.pageBytes)
         var count = 0
-        for (place, row) in rows.enumerated() {
+        for (index, row) in rows.enumerated() {
             last = row.name
             records += 1
             // A damaged record gets its rows when it is saved again.
@@ -141,7 +141,7 @@ struct IndexWalk: Sendable {
                 plan.indexed.append(IndexPut(zone: zone, name: row.name, indexed: keys))
                 count += keys.rowsToWrite
             }
-            if count >= Limits.indexBuildRows { return isWhole && place + 1 == rows.count }
+            if count >= Limits.indexBuildRows { return isWhole && index + 1 == rows.count }
         }
         return isWhole
     }

@@ -20,13 +20,13 @@ package struct ClearIndexes: TaskHandler {
 
     package var payload: [UInt8] { progress.payload }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let place = turn.key.database
-        if known == nil { known = try await turn.schema() }
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let place = leased.key.database
+        if known == nil { known = try await leased.schema() }
         guard let (key, schema) = known else { return true }
         let from = progress
         guard
-            let (next, isDone) = try await turn.cloud.store.write({ transaction -> Ending<(IndexProgress, Bool)?> in
+            let (next, isDone) = try await leased.cloud.store.write({ transaction -> Ending<(IndexProgress, Bool)?> in
                 guard try transaction.isCurrent(schema, in: place) else { return .rollback(nil) }
                 var next = from
                 // A number is never used twice. If one were, its rows are left alone.
@@ -39,7 +39,7 @@ package struct ClearIndexes: TaskHandler {
                     }
                 }
                 let isDone = try next.indexes.isEmpty || (next.zone == nil && !next.goOn(in: key.container, key.environment, transaction))
-                if isDone { plan.tasksFinished = [turn.key] }
+                if isDone { plan.tasksFinished = [leased.key] }
                 guard !plan.isEmpty else { return .rollback((next, isDone)) }
                 try transaction.apply(plan)
                 return .commit((next, isDone))
@@ -60,7 +60,7 @@ package struct ClearIndexes: TaskHandler {
         guard let zone = try transaction.lock(zoneNamed: name, in: database).zone?.address else { return [] }
         let spans = indexes.sorted { $0.rawValue < $1.rawValue }.map { IndexSpan(index: $0) }
         let hits = try transaction.search(IndexScan(zone: zone, spans: spans, limit: Limits.indexBuildChunk))
-        return hits.map { .index(zone, IndexEntry(index: spans[$0.span].index, key: $0.place.key), name: $0.place.name) }
+        return hits.map { .index(zone, IndexEntry(index: spans[$0.span].index, key: $0.position.key), name: $0.position.name) }
     }
 
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {

@@ -18,11 +18,11 @@ package struct DropIndexes: TaskHandler {
 
     package var payload: [UInt8] { [] }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let database = turn.key.database
-        let now = turn.cloud.clock()
-        let known = turn.cloud.schemas.memory[database]
-        let schema = try await turn.cloud.store.write { transaction -> Ending<Schema> in
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let database = leased.key.database
+        let now = leased.cloud.clock()
+        let known = leased.cloud.schemas.memory[database]
+        let schema = try await leased.cloud.store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
             let before = try transaction.schema(in: database, knowing: known)
             var after = before
@@ -30,12 +30,12 @@ package struct DropIndexes: TaskHandler {
             if let key = try transaction.databases([database]).first?.key, key.environment == .development {
                 after.dropUnused(by: try recorded.map { try RecordedQueryEntry($0).query }, of: key.container, at: now)
             }
-            if after.types != before.types { return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: turn.key)) }
+            if after.types != before.types { return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: leased.key)) }
             let next = Self.task(lookingAt: after, in: database, from: now)
-            try transaction.apply(next.map(WritePlan.init(putting:)) ?? WritePlan(finishing: turn.key))
+            try transaction.apply(next.map(WritePlan.init(putting:)) ?? WritePlan(finishing: leased.key))
             return .commit(before)
         }
-        turn.cloud.schemas.memory.learn(schema, of: database)
+        leased.cloud.schemas.memory.learn(schema, of: database)
         return false
     }
 

@@ -31,7 +31,7 @@ private struct SchemaReader {
         try skip("SCHEMA")
         var schema = Schema()
         while next.kind != .end {
-            let start = next.place
+            let start = next.position
             if next.isKeyword("CREATE") {
                 try readRole(of: &schema)
             } else if next.isKeyword("RECORD") {
@@ -52,7 +52,7 @@ private struct SchemaReader {
         }
         if let stranger = granted.first(where: { schema.roles[$0.text] == nil }) {
             throw .schemaSyntax(
-                "Role '\(stranger.text)' is not declared", at: stranger.place,
+                "Role '\(stranger.text)' is not declared", at: stranger.position,
                 remedy: "Write CREATE ROLE \(stranger.text); into the text, or grant to \"_world\", \"_icloud\" or \"_creator\".")
         }
         return schema
@@ -65,15 +65,15 @@ private struct SchemaReader {
         try skip("ROLE")
         let name = try readName()
         if Grants.builtInRoles.contains(name.text) {
-            throw .schemaSyntax("Role '\(name.text)' is CloudKit's own", at: name.place, remedy: "Every schema has it: leave its CREATE ROLE out.")
+            throw .schemaSyntax("Role '\(name.text)' is CloudKit's own", at: name.position, remedy: "Every schema has it: leave its CREATE ROLE out.")
         }
         if Names.recordTypeFault(name.text) != nil {
             throw .schemaSyntax(
-                "invalid role name", at: name.place,
+                "invalid role name", at: name.position,
                 remedy: "Begin with a letter, and go on with letters, digits and underscores, at most \(Limits.nameCharacters).")
         }
         guard schema.roles[name.text] == nil else {
-            throw .schemaSyntax("Role '\(name.text)' is created twice", at: name.place, remedy: "Create each role once.")
+            throw .schemaSyntax("Role '\(name.text)' is created twice", at: name.position, remedy: "Create each role once.")
         }
         guard schema.roles.count < Limits.rolesPerSchema else { throw .tooManyRoles }
         schema.declare(role: name.text)
@@ -84,13 +84,13 @@ private struct SchemaReader {
         try skip("GRANT")
         var permissions: Permissions = []
         repeat {
-            let place = next.place
+            let position = next.position
             guard next.kind == .word, let permission = Permissions(word: next.text.uppercased()) else {
                 throw unexpected(Permissions.words.map { "\"\($0.word)\"" }, remedy: Self.grantRemedy)
             }
             if permission == .create, type == UserRecord.type {
                 throw .schemaSyntax(
-                    "CREATE cannot be granted of \(type)", at: place, remedy: "The server makes users' records: grant READ and WRITE alone.")
+                    "CREATE cannot be granted of \(type)", at: position, remedy: "The server makes users' records: grant READ and WRITE alone.")
             }
             permissions.insert(permission)
             try advance()
@@ -98,7 +98,7 @@ private struct SchemaReader {
         guard try skipKeyword("TO") else { throw unexpected(["\",\"", "\"TO\""], remedy: Self.grantRemedy) }
         let role = try readName(remedy: Self.grantRemedy)
         if try isSecondRole() {
-            throw .schemaSyntax("A grant names one role", at: next.place, remedy: "Write a GRANT of its own for each role.")
+            throw .schemaSyntax("A grant names one role", at: next.position, remedy: "Write a GRANT of its own for each role.")
         }
         if !Grants.builtInRoles.contains(role.text) { granted.append(role) }
         grants[role.text].formUnion(permissions)
@@ -126,10 +126,10 @@ private struct SchemaReader {
         if name.text != ShareType.name {
             if name.text.hasPrefix(Self.managedPrefix) {
                 throw .schemaSyntax(
-                    "Record type '\(name.text)' is CloudKit's own", at: name.place,
+                    "Record type '\(name.text)' is CloudKit's own", at: name.position,
                     remedy: "Leave the type out: \(ShareType.name) is the one that may be written.")
             }
-            if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.place) }
+            if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.position) }
         }
         var type = RecordTypeDefinition(name: name.text, fields: [:])
         var grants = Grants()
@@ -163,31 +163,32 @@ private struct SchemaReader {
     private mutating func readField(of type: inout RecordTypeDefinition, named: inout Set<String>) throws(ServerError) {
         let name = try readName()
         guard named.insert(name.text).inserted else {
-            throw .schemaSyntax("Field '\(name.text)' is defined twice", at: name.place, remedy: "Define each field once, with all its options.")
+            throw .schemaSyntax("Field '\(name.text)' is defined twice", at: name.position, remedy: "Define each field once, with all its options.")
         }
-        let place = next.place
+        let position = next.position
         let shape = try readFieldType()
         let options = try readOptions(of: name.text, shape)
         if let systemType = SchemaText.systemFields[name.text] {
             guard FieldShape(systemType) == shape else {
                 throw .schemaSyntax(
-                    "Field '\(name.text)' has the type \(SchemaText.name(of: systemType))", at: place, remedy: "System fields keep their type.")
+                    "Field '\(name.text)' has the type \(SchemaText.name(of: systemType))", at: position, remedy: "System fields keep their type.")
             }
             // A system field without options needs no entry.
             if options.isEmpty { return }
             guard SystemField(rawValue: name.text) != nil else {
-                throw .schemaSyntax("Field '\(name.text)' cannot be indexed", at: place, remedy: "Leave its options out.")
+                throw .schemaSyntax("Field '\(name.text)' cannot be indexed", at: position, remedy: "Leave its options out.")
             }
         } else if type.name == ShareType.name, let own = ShareType.definition.fields[name.text] {
             guard own.shape == shape else {
                 throw .schemaSyntax(
-                    "Field '\(name.text)' has the type \(SchemaText.name(of: own.type))", at: place, remedy: "CloudKit's own fields keep their type.")
+                    "Field '\(name.text)' has the type \(SchemaText.name(of: own.type))", at: position,
+                    remedy: "CloudKit's own fields keep their type.")
             }
         } else if let fault = Names.fieldNameFault(name.text) {
-            throw located(fault, at: name.place)
+            throw located(fault, at: name.position)
         }
         if type.name == UserRecord.type, !options.isEmpty {
-            throw .schemaSyntax("Fields of Users cannot be indexed", at: place, remedy: "Users are fetched by name. Leave the options out.")
+            throw .schemaSyntax("Fields of Users cannot be indexed", at: position, remedy: "Users are fetched by name. Leave the options out.")
         }
         if type.fields.count >= Limits.fieldsPerRecordType { throw .tooManyFields(in: type.name) }
         var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
@@ -215,7 +216,7 @@ private struct SchemaReader {
         if name == "NUMBER" {
             guard try skipKeyword("PREFERRED") else {
                 throw .schemaSyntax(
-                    "NUMBER does not say of which kind", at: element.place, remedy: "Write INT64 or DOUBLE, or NUMBER PREFERRED AS one of these.")
+                    "NUMBER does not say of which kind", at: element.position, remedy: "Write INT64 or DOUBLE, or NUMBER PREFERRED AS one of these.")
             }
             try skip("AS")
             name = next.text.uppercased()
@@ -226,7 +227,7 @@ private struct SchemaReader {
         guard let type = SchemaText.fieldType(named: isList ? "LIST<\(name)>" : name) else { throw unexpected(Self.elementTypes.map { "\"\($0)\"" }) }
         if isEncrypted, ["ASSET", "REFERENCE"].contains(name) {
             throw .schemaSyntax(
-                "\(name) cannot be encrypted", at: start.place,
+                "\(name) cannot be encrypted", at: start.position,
                 remedy: name == "ASSET" ? "Assets are encrypted anyway: leave ENCRYPTED out." : "The server reads references: leave ENCRYPTED out.")
         }
         return FieldShape(type, isEncrypted: isEncrypted)
@@ -241,10 +242,10 @@ private struct SchemaReader {
                 throw unexpected(["\"QUERYABLE\"", "\"SEARCHABLE\"", "\"SORTABLE\"", "\",\"", "\")\""])
             }
             guard options.insert(option).inserted else {
-                throw .schemaSyntax("Field '\(field)' is \(next.text) twice", at: next.place, remedy: "Write each option once.")
+                throw .schemaSyntax("Field '\(field)' is \(next.text) twice", at: next.position, remedy: "Write each option once.")
             }
             guard IndexOptions.possible(for: shape).contains(option) else {
-                throw located(.impossibleIndexes(option, of: field, shape: shape), at: next.place)
+                throw located(.impossibleIndexes(option, of: field, shape: shape), at: next.position)
             }
             try advance()
         }
@@ -287,11 +288,11 @@ private struct SchemaReader {
     private static let remedy = "See CloudKit's schema language; nacre schema export prints a schema that reads."
 
     private func unexpected(_ expected: [String], remedy: String = Self.remedy) -> ServerError {
-        .schemaSyntax("Encountered \(next.shown)", at: next.place, expecting: expected, remedy: remedy)
+        .schemaSyntax("Encountered \(next.shown)", at: next.position, expecting: expected, remedy: remedy)
     }
 
     /// Returns a fault of a name with the place of the name.
-    private func located(_ fault: ServerError, at place: SchemaTokens.Place) -> ServerError {
-        .schemaSyntax(fault.reason, at: place, remedy: fault.remedy ?? "Correct it there.")
+    private func located(_ fault: ServerError, at position: SchemaTokens.Position) -> ServerError {
+        .schemaSyntax(fault.reason, at: position, remedy: fault.remedy ?? "Correct it there.")
     }
 }

@@ -15,7 +15,7 @@ struct SchemaTokens {
         package var kind: Kind
         /// The text without quotes.
         package var text: String
-        package var place: Place
+        package var position: Position
 
         /// The token in an error's text.
         package var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
@@ -27,14 +27,14 @@ struct SchemaTokens {
     }
 
     /// Both count from 1. A column is a character of Unicode.
-    package struct Place: Hashable {
+    package struct Position: Hashable {
         package var line = 1
         package var column = 1
     }
 
     private let text: [UInt8]
     private var index = 0
-    private var place = Place()
+    private var position = Position()
 
     package init(_ text: String) {
         self.text = Array(text.utf8)
@@ -44,12 +44,12 @@ struct SchemaTokens {
     /// - Throws: if a quote or a comment has no end, or a character is not in the language.
     package mutating func next() throws(ServerError) -> Token {
         try skipSpace()
-        let (start, from) = (place, index)
-        guard let first = peek() else { return Token(kind: .end, text: "", place: start) }
+        let (start, from) = (position, index)
+        guard let first = peek() else { return Token(kind: .end, text: "", position: start) }
         if first == UInt8(ascii: "\"") { return try quoted(from: start) }
         if Names.isLetter(first) {
             while let byte = peek(), Names.isLetter(byte) || Names.isDigit(byte) || byte == UInt8(ascii: "_") { advance() }
-            return Token(kind: .word, text: string(from: from), place: start)
+            return Token(kind: .word, text: string(from: from), position: start)
         }
         guard "(),;<>".utf8.contains(first) else {
             let rest = String(decoding: text[index...].prefix(4), as: UTF8.self).first.map(String.init) ?? ""
@@ -58,10 +58,10 @@ struct SchemaTokens {
                 remedy: "A name that begins with _ or a digit, or is not only letters, digits and _, stands in double quotes.")
         }
         advance()
-        return Token(kind: .sign, text: string(from: from), place: start)
+        return Token(kind: .sign, text: string(from: from), position: start)
     }
 
-    private mutating func quoted(from start: Place) throws(ServerError) -> Token {
+    private mutating func quoted(from start: Position) throws(ServerError) -> Token {
         advance()
         let from = index
         while let byte = peek(), byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\n") { advance() }
@@ -70,7 +70,7 @@ struct SchemaTokens {
         }
         let name = string(from: from)
         advance()
-        return Token(kind: .quoted, text: name, place: start)
+        return Token(kind: .quoted, text: name, position: start)
     }
 
     /// Skips space and comments.
@@ -81,7 +81,7 @@ struct SchemaTokens {
             } else if isNext("//") || isNext("--") {
                 while let byte = peek(), byte != UInt8(ascii: "\n") { advance() }
             } else if isNext("/*") {
-                let start = place
+                let start = position
                 advance(by: 2)
                 while peek() != nil, !isNext("*/") { advance() }
                 guard peek() != nil else { throw .schemaSyntax("A comment does not end", at: start, remedy: "Close it with */.") }
@@ -101,9 +101,9 @@ struct SchemaTokens {
     private mutating func advance(by count: Int = 1) {
         for _ in 0..<count {
             if text[index] == UInt8(ascii: "\n") {
-                place = Place(line: place.line + 1)
+                position = Position(line: position.line + 1)
             } else if text[index] & 0xC0 != 0x80 {
-                place.column += 1
+                position.column += 1
             }
             index += 1
         }
@@ -112,9 +112,9 @@ struct SchemaTokens {
 
 extension ServerError {
     /// Makes a syntax error. CloudKit: its importer tells the line and the column in these words.
-    static func schemaSyntax(_ what: String, at place: SchemaTokens.Place, expecting: [String] = [], remedy: String) -> ServerError {
+    static func schemaSyntax(_ what: String, at position: SchemaTokens.Position, expecting: [String] = [], remedy: String) -> ServerError {
         let opening = expecting.count > 1 ? "\nWas expecting one of:" : "\nWas expecting:"
         let expected = expecting.isEmpty ? "" : opening + expecting.map { "\n    \($0)" }.joined()
-        return ServerError(.badRequest, "\(what) at line \(place.line), column \(place.column).\(expected)", field: "schema", remedy: remedy)
+        return ServerError(.badRequest, "\(what) at line \(position.line), column \(position.column).\(expected)", field: "schema", remedy: remedy)
     }
 }

@@ -27,12 +27,12 @@ extension Schema {
         let fields = change.set
         var fitted = fields
         var newFields = 0
-        for place in fields.entries.indices {
-            let name = fields.entries[place].name
+        for index in fields.entries.indices {
+            let name = fields.entries[index].name
             if let known = definition.fields[name] {
                 // Nearly every value fits its field, and stays untouched.
-                if fields.entries[place].value.type == known.type, !known.isEncrypted, !fields.entries[place].value.isSealed { continue }
-                let given = fields.entries[place].value
+                if fields.entries[index].value.type == known.type, !known.isEncrypted, !fields.entries[index].value.isSealed { continue }
+                let given = fields.entries[index].value
                 guard let value = given.fitted(to: known.shape) else {
                     return .refuse(.wrongType(given, for: name, in: definition.name, definedAs: known.shape))
                 }
@@ -41,7 +41,7 @@ extension Schema {
                 if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
                 if !extends(by: client) { return .refuse(.fieldNotFound(name, in: definition.name)) }
                 if client == .web, change.untyped.contains(name) { return .refuse(.newFieldNeedsType(name)) }
-                if FieldShape(of: fields.entries[place].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
+                if FieldShape(of: fields.entries[index].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
                 newFields += 1
             }
         }

@@ -51,9 +51,9 @@ extension Cloud {
     }
 
     /// Removes a user from everything that is shared with them. Idempotent.
-    package func leaveSharedZones(at place: AccountPlace) async throws {
-        let user = place.userRecordName
-        let key = DatabaseKey(container: place.container, environment: place.environment, scope: .shared, owner: user)
+    package func leaveSharedZones(at appUser: AppUser) async throws {
+        let user = appUser.userRecordName
+        let key = DatabaseKey(container: appUser.container, environment: appUser.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)
         let secret = uuid
         var last: String?

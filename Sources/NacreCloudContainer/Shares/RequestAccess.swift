@@ -41,7 +41,7 @@ extension Cloud {
     private func ask(for found: FoundShare, _ user: String, _ contact: ShareContact?, as caller: Caller, _ name: ShareKey) async throws {
         let key = found.database.key
         @Sendable func requested(_ state: ShareState) throws(ServerError) -> ShareState? {
-            let standing = ShareStanding(of: user, contact: contact, secret: name.secret, in: state, owner: key.owner)
+            let standing = ShareRelation(of: user, contact: contact, secret: name.secret, in: state, owner: key.owner)
             return try state.requested(by: user, as: contact?.requester(user), standing).get()
         }
         guard try requested(found.share.state) != nil else { return }
@@ -66,7 +66,7 @@ extension Cloud {
         // Requests that were answered are removed only when their room is needed.
         for old in try await requests(of: account) {
             let state = try await share(of: old, by: caller)?.share.state
-            let user = try await registry.lookUp(UserEntry.self, AccountPlace.key(old), in: .account(account))?.userRecordName
+            let user = try await registry.lookUp(UserEntry.self, AppUser.key(old), in: .account(account))?.userRecordName
             if state?.remembersRequest(of: user ?? "") != true { try await remove(old, of: account) }
         }
         if try await !put(entry, of: account) { throw ServerError.tooManyRequestsOfAccount }
@@ -102,10 +102,10 @@ extension Cloud {
     }
 
     /// Removes what an account has left in others' shares by asking for access, in one of its places. Idempotent.
-    package func forgetShareRequests(at place: AccountPlace, of account: String) async throws {
-        let user = place.userRecordName
+    package func forgetShareRequests(at appUser: AppUser, of account: String) async throws {
+        let user = appUser.userRecordName
         let caller = Caller(.user(user))
-        for entry in try await requests(of: account) where entry.container == place.container && entry.environment == place.environment.rawValue {
+        for entry in try await requests(of: account) where entry.container == appUser.container && entry.environment == appUser.environment.rawValue {
             if let found = try await share(of: entry, by: caller), found.share.state.remembersRequest(of: user) {
                 let key = found.database.key
                 _ = try await changeShare(found.share.record.row.name, ofZoneNamed: found.share.zone.name, in: key, by: caller) { _, state in
@@ -117,6 +117,6 @@ extension Cloud {
     }
 }
 
-extension AccountPlace {
+extension AppUser {
     fileprivate static func key(_ entry: ShareRequestEntry) -> String { "\(entry.container) \(entry.environment)" }
 }

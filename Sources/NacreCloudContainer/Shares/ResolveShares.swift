@@ -113,7 +113,7 @@ extension Cloud {
     ) async throws -> ShareMetadata {
         let (share, key) = (found.share, found.database.key)
         let owner = key.owner
-        let place = ShareStanding(of: user, contact: contact, secret: ShareKey(asked.value).secret, in: share.state, owner: owner)
+        let place = ShareRelation(of: user, contact: contact, secret: ShareKey(asked.value).secret, in: share.state, owner: owner)
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
         switch place {
         case .owner: standing = (.readWrite, .accepted, .owner)
@@ -129,7 +129,8 @@ extension Cloud {
         case .stranger: throw ServerError.notInvited
         }
         // An invited user who has not accepted sees the share and its root, and nothing more.
-        let seat = user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneSeat.guest(user: user, [view: $0]) } }
+        let seat =
+            user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneMembership.guest(user: user, [view: $0]) } }
         let showing = found.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
         guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
         let root = asked.shouldFetchRootRecord ? found.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
@@ -148,8 +149,8 @@ extension Cloud {
         _ found: FoundShare, by user: String, _ contact: ShareContact?, as caller: Caller, naming id: String, _ secret: String?
     ) async throws -> FoundShare {
         let (key, now) = (found.database.key, clock())
-        @Sendable func standing(_ state: ShareState) -> ShareStanding {
-            ShareStanding(of: user, contact: contact, secret: secret, in: state, owner: key.owner)
+        @Sendable func standing(_ state: ShareState) -> ShareRelation {
+            ShareRelation(of: user, contact: contact, secret: secret, in: state, owner: key.owner)
         }
         let first = standing(found.share.state)
         // A stranger is refused before any step that only an existing share causes.
@@ -172,7 +173,7 @@ extension Cloud {
     /// Throws where the user takes part in as many shares of the zone's records as may be. On this server: each request
     /// to a zone reads these shares.
     private func requireRoomForShare(in zone: ZoneAddress, of user: String, _ key: DatabaseKey) async throws {
-        let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
+        let prefix = ShareEntries.prefix(ofMembershipsOf: user, in: zone)
         let count = try await stored(of: key) {
             try await self.store.read { transaction in
                 try transaction.entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser)
@@ -196,7 +197,7 @@ extension Cloud {
     }
 }
 
-extension ShareStanding {
+extension ShareRelation {
     /// Whether the user takes no part yet.
     fileprivate var isNew: Bool {
         switch self {

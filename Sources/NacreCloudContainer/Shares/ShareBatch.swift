@@ -25,15 +25,15 @@ extension ModifyBatch {
     // MARK: Where records are
 
     /// Returns the view and share of a record after the batch.
-    package func position(of name: String) -> SharedPosition { position(of: name, depth: 0) }
+    package func position(of name: String) -> ViewAssignment { position(of: name, depth: 0) }
 
-    private func position(of name: String, depth: Int) -> SharedPosition {
+    private func position(of name: String, depth: Int) -> ViewAssignment {
         // A cycle of parents is in no view.
         guard depth <= items.count else { return .hidden }
-        if let place = places[name], case .save(let save) = verdicts[place] {
-            if let state = save.sharing { return SharedPosition(view: state.view) }
+        if let index = places[name], case .save(let save) = verdicts[index] {
+            if let state = save.sharing { return ViewAssignment(view: state.view) }
             guard isSharing else { return .hidden }
-            return share(rootedAt: name) ?? SharedPosition(view: save.parent.flatMap { position(of: $0, depth: depth + 1).view })
+            return share(rootedAt: name) ?? ViewAssignment(view: save.parent.flatMap { position(of: $0, depth: depth + 1).view })
         }
         guard let record = record(of: name), record.isLive, !going.contains(name) else { return .hidden }
         if let share = share(rootedAt: name) { return share }
@@ -41,7 +41,7 @@ extension ModifyBatch {
     }
 
     /// Returns the share of which a record is the root after the batch; nil: none.
-    private func share(rootedAt name: String) -> SharedPosition? {
+    private func share(rootedAt name: String) -> ViewAssignment? {
         if let made = newShares[name] { return made }
         guard let record = record(of: name), record.isLive, let share = record.content.shared.share, !isGoing(share: share) else { return nil }
         return record.position
@@ -51,13 +51,13 @@ extension ModifyBatch {
 
     /// Returns the view that a record inherits from its parent after the batch. Its own share does not count.
     private func inherited(by name: String) -> FeedView? {
-        if let place = places[name], case .save(let save) = verdicts[place] { return save.parent.flatMap { position(of: $0).view } }
+        if let index = places[name], case .save(let save) = verdicts[index] { return save.parent.flatMap { position(of: $0).view } }
         return record(of: name).flatMap { $0.content.shared.share == nil ? $0.content.shared.view : nil }
     }
 
     /// Whether a record is a share after the batch.
     func isShare(_ name: String) -> Bool {
-        if let place = places[name], case .save(let save) = verdicts[place] { return save.sharing != nil }
+        if let index = places[name], case .save(let save) = verdicts[index] { return save.sharing != nil }
         return stored[name]?.content.sharing != nil
     }
 
@@ -120,30 +120,30 @@ extension ModifyBatch {
     /// Live records that were in no view and come into one with the batch.
     fileprivate var arriving: [String] {
         guard isSharing else { return [] }
-        return items.indices.compactMap { place in
-            guard case .save(let save) = verdicts[place], save.sharing == nil, let live = save.over, live.isLive, live.content.shared.view == nil,
-                position(of: items[place].name).view != nil
+        return items.indices.compactMap { index in
+            guard case .save(let save) = verdicts[index], save.sharing == nil, let live = save.over, live.isLive, live.content.shared.view == nil,
+                position(of: items[index].name).view != nil
             else { return nil }
-            return items[place].name
+            return items[index].name
         } + newShares.keys
     }
 
     /// Live records that get another parent, with that parent. They are in a view before or after the batch.
     fileprivate var reparented: [(name: String, parent: String)] {
-        linking.compactMap { place in
-            guard case .save(let save) = verdicts[place], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent,
-                position(of: items[place].name).view != nil || live.content.shared.view != nil
+        linking.compactMap { index in
+            guard case .save(let save) = verdicts[index], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent,
+                position(of: items[index].name).view != nil || live.content.shared.view != nil
             else { return nil }
-            return (items[place].name, parent)
+            return (items[index].name, parent)
         }
     }
 
     /// Live records that a guest would move to another view or delete, with their view before the batch.
     fileprivate var takenByGuest: [(name: String, view: FeedView)] {
         guard isGuest else { return [] }
-        return items.indices.compactMap { place in
-            let name = items[place].name
-            switch verdicts[place] {
+        return items.indices.compactMap { index in
+            let name = items[index].name
+            switch verdicts[index] {
             case .save(let save):
                 guard let live = save.over, live.isLive, let view = live.content.shared.view, position(of: name).view != view else { return nil }
                 return (name, view)
@@ -161,16 +161,16 @@ extension ModifyBatch {
 
     /// Returns the parent of a record after the batch; nil for a record that the batch does not save.
     fileprivate func parent(of name: String) -> String?? {
-        guard let place = places[name], case .save(let save) = verdicts[place] else { return nil }
+        guard let index = places[name], case .save(let save) = verdicts[index] else { return nil }
         return .some(save.parent)
     }
 
     /// Finds the shares that the batch makes, among the operations that are not refused.
     mutating func findShares() {
         newShares = [:]
-        for place in items.indices {
-            guard case .save(let save) = verdicts[place], let state = save.sharing, let root = state.root, save.over?.isLive != true else { continue }
-            if newShares[root] == nil { newShares[root] = SharedPosition(view: state.view, share: items[place].name) }
+        for index in items.indices {
+            guard case .save(let save) = verdicts[index], let state = save.sharing, let root = state.root, save.over?.isLive != true else { continue }
+            if newShares[root] == nil { newShares[root] = ViewAssignment(view: state.view, share: items[index].name) }
         }
         isSharing =
             !newShares.isEmpty || stored.values.contains { !$0.content.shared.isEmpty }
@@ -183,30 +183,30 @@ extension ModifyBatch {
     /// - Returns: whether one was refused, so that everything must be asked again.
     mutating func settleShares(_ around: SharedSurroundings) -> Bool {
         var fell = false
-        for place in items.indices {
+        for index in items.indices {
             let fault: ServerError?
-            switch verdicts[place] {
+            switch verdicts[index] {
             case .save(let save):
-                fault = save.sharing == nil ? faultOfPlace(of: items[place].name, save, around) : faultOfShare(at: place, save, around)
+                fault = save.sharing == nil ? faultOfPlace(of: items[index].name, save, around) : faultOfShare(at: index, save, around)
             case .delete:
                 if isGuest, goingRecords.contains(where: { $0.content.shared.share != nil }) {
                     fault = .rootIsItsOwners
                 } else {
-                    fault = around.leaving.contains(items[place].name) ? .recordIsLeaving : nil
+                    fault = around.leaving.contains(items[index].name) ? .recordIsLeaving : nil
                 }
             case .nothing, .refuse: fault = nil
             }
             guard let fault else { continue }
-            verdicts[place] = .refuse(fault)
+            verdicts[index] = .refuse(fault)
             fell = true
         }
         return fell
     }
 
-    private var isGuest: Bool { !seat.seesAll }
+    private var isGuest: Bool { !membership.seesAll }
 
     /// Returns why a share cannot be made; nil: it can. CloudKit: a record is in one share, counting inherited ones.
-    private func faultOfShare(at place: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
+    private func faultOfShare(at index: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         guard save.over?.isLive != true, let state = save.sharing else { return nil }
         guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneHasShares }
         if around.isZoneShared { return .zoneIsShared }
@@ -214,9 +214,9 @@ extension ModifyBatch {
         let makesRoot = places[root].map { if case .save(let save) = verdicts[$0] { save.sharing == nil } else { false } } ?? false
         let isThere = stored[root].map { $0.isLive && $0.content.sharing == nil && !going.contains(root) } ?? false
         guard isThere || makesRoot else { return .rootNotFound }
-        if newShares[root]?.share != items[place].name { return .alreadyShared }
+        if newShares[root]?.share != items[index].name { return .alreadyShared }
         // A damaged share may be made anew under its own name.
-        if let share = stored[root]?.content.shared.share, share != items[place].name, !isGoing(share: share) { return .alreadyShared }
+        if let share = stored[root]?.content.shared.share, share != items[index].name, !isGoing(share: share) { return .alreadyShared }
         return inherited(by: root) != nil || around.aboveRoots.contains(root) ? .alreadyShared : nil
     }
 
@@ -231,7 +231,7 @@ extension ModifyBatch {
         } else if view != nil, save.over?.content.shared.view == nil, around.aboveRoots.contains(name) {
             return .alreadyShared
         }
-        guard isGuest, seat.access(to: view)?.mayWrite != true else { return nil }
+        guard isGuest, membership.access(to: view)?.mayWrite != true else { return nil }
         return save.over?.isLive == true ? .parentIsNotShared : .createNotPermitted
     }
 }

@@ -14,7 +14,7 @@ extension ParticipantIdentity {
 extension ShareState {
     /// Returns the share after a user who is not invited has asked for access; nil: unchanged.
     /// - Parameter requester: the identity with which the user asks; nil: no address of theirs is verified.
-    package func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareStanding) -> Result<ShareState?, ServerError> {
+    package func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareRelation) -> Result<ShareState?, ServerError> {
         switch standing {
         case .owner, .member, .invited, .visitor: return .failure(.participantAlreadyInvited)
         case .unverified: return .failure(.participantMayNeedVerification)
@@ -24,9 +24,9 @@ extension ShareState {
         guard takesRequests(of: user) else { return .failure(.notInvited) }
         guard let requester else { return .failure(.requestNeedsContact) }
         var state = self
-        if let place = requesters.firstIndex(where: { $0.userRecordName == user }) {
-            if requesters[place] == requester { return .success(nil) }
-            state.requesters[place] = requester
+        if let index = requesters.firstIndex(where: { $0.userRecordName == user }) {
+            if requesters[index] == requester { return .success(nil) }
+            state.requesters[index] = requester
         } else {
             if requesters.count >= Limits.accessRequestsPerShare { return .failure(.tooManyAccessRequests) }
             state.requesters.append(requester)

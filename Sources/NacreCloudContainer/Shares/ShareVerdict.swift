@@ -5,7 +5,7 @@ package import NacreCloudWire
 // The rules of shares: who may change what of one. Pure. CloudKit: `CKShare`, Web Services Reference, "Sharing".
 
 /// The role in which the caller saves a share.
-package enum ShareJudge: Hashable, Sendable {
+package enum ShareEditor: Hashable, Sendable {
     case owner(String)
     /// CloudKit: may add, change and remove participants. On this server: except administrators.
     case administrator(owner: String)
@@ -29,7 +29,7 @@ extension ShareState {
     ///   - now: the time at which new participants are added.
     ///   - secret: draws a secret for a one-time URL that has to change.
     package static func next(
-        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp, secret: () -> String?
+        _ change: ShareChange, over before: ShareState?, guid: String, by editor: ShareEditor, at now: Timestamp, secret: () -> String?
     ) -> Result<ShareState, ServerError> {
         var state = before ?? ShareState(shortGUID: guid, publicPermission: .none, participants: [])
         if change.publicPermission == .unknown || change.participants?.contains(where: { $0.permission == .unknown || $0.role == .unknown }) == true {
@@ -45,11 +45,11 @@ extension ShareState {
         do throws(ServerError) {
             if let listed = change.participants {
                 let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
-                state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
+                state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: editor, at: now)
             }
             try state.settleRequests(change)
             // This covers every way of removal: the list, a block, the opening or the closing of the share.
-            if !judge.isOwner, let before, before.participants.contains(where: { $0.role == .administrator && !state.participants.contains($0) }) {
+            if !editor.isOwner, let before, before.participants.contains(where: { $0.role == .administrator && !state.participants.contains($0) }) {
                 throw .administratorsAreTheOwners
             }
         } catch {
@@ -64,14 +64,14 @@ extension ShareState {
     /// Returns the participants as a save lists them. Participants that the list leaves out go.
     /// - Parameter gone: participants who go with this save in any case, listed or not.
     private func participants(
-        as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by judge: ShareJudge, at now: Timestamp
+        as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by editor: ShareEditor, at now: Timestamp
     ) throws(ServerError) -> [Participant] {
         var kept: [String: Participant] = [:]
         var invited: [Participant] = []
         for item in listed {
             if item.role == .owner {
                 // Clients send back the owner's entry that they got.
-                if let name = item.identity.userRecordName, name != judge.owner { throw .ownerStays }
+                if let name = item.identity.userRecordName, name != editor.owner { throw .ownerStays }
                 continue
             }
             if let place = Self.place(of: item, in: participants) {
@@ -79,14 +79,14 @@ extension ShareState {
                 if item.acceptance == .removed { continue }
                 guard kept[participant.id] == nil else { throw .repeatedParticipant }
                 if item.role != participant.role {
-                    guard judge.isOwner, participant.role != .publicUser, item.role != .publicUser else { throw .roleStays }
+                    guard editor.isOwner, participant.role != .publicUser, item.role != .publicUser else { throw .roleStays }
                     participant.role = item.role
                 }
                 participant.permission = item.permission
                 kept[participant.id] = participant
             } else if item.acceptance != .removed, Self.place(of: item, in: gone) == nil {
                 guard invites else { throw .publicShareInvitesNobody }
-                var participant = try Self.invited(item, by: judge)
+                var participant = try Self.invited(item, by: editor)
                 participant.added = now
                 approve(&participant)
                 let isKnown = invited.contains {
@@ -102,22 +102,22 @@ extension ShareState {
 
     /// Finds a participant. CloudKit: two are one whose participant ID, user record ID or lookup info is the same.
     private static func place(of item: ShareParticipant, in participants: [Participant]) -> Int? {
-        if let id = item.participantID, let place = participants.firstIndex(where: { $0.id == id }) { return place }
+        if let id = item.participantID, let index = participants.firstIndex(where: { $0.id == id }) { return index }
         let name = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
-        if let name, let place = participants.firstIndex(where: { $0.user == name }) { return place }
+        if let name, let index = participants.firstIndex(where: { $0.user == name }) { return index }
         guard let info = item.identity.lookupInfo?.normalised else { return nil }
         return participants.firstIndex { $0.invitation == info }
     }
 
-    private static func invited(_ item: ShareParticipant, by judge: ShareJudge) throws(ServerError) -> Participant {
+    private static func invited(_ item: ShareParticipant, by editor: ShareEditor) throws(ServerError) -> Participant {
         switch item.role {
         case .publicUser: throw .publicUsersComeByThemselves
-        case .administrator where !judge.isOwner: throw .roleStays
+        case .administrator where !editor.isOwner: throw .roleStays
         case .owner, .administrator, .privateUser, .unknown: break
         }
         guard let id = item.participantID, Names.isName(id), id != ShareState.ownerID else { throw .badParticipantID }
         let user = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
-        if user == judge.owner { throw .ownerStays }
+        if user == editor.owner { throw .ownerStays }
         if let user, !Names.isName(user) { throw .participantNeedsIdentity }
         let invitation = item.identity.lookupInfo
         if let secret = item.oneTimeSecret {
@@ -150,10 +150,10 @@ extension ShareState {
         if readers.isEmpty { return self }
         let hasLost = !readers.isSubset(of: administrators)
         var state = self
-        for place in participants.indices where participants[place].user == nil && participants[place].oneTimeSecret != nil {
-            let old = before.participants.first { $0.id == participants[place].id && $0.oneTimeSecret == participants[place].oneTimeSecret }
-            guard old?.isSecretForAdministrators == true, hasLost || !participants[place].isSecretForAdministrators else { continue }
-            state.participants[place].oneTimeSecret = secret()
+        for index in participants.indices where participants[index].user == nil && participants[index].oneTimeSecret != nil {
+            let old = before.participants.first { $0.id == participants[index].id && $0.oneTimeSecret == participants[index].oneTimeSecret }
+            guard old?.isSecretForAdministrators == true, hasLost || !participants[index].isSecretForAdministrators else { continue }
+            state.participants[index].oneTimeSecret = secret()
         }
         return state
     }
@@ -194,7 +194,7 @@ package struct ShareContact: Hashable, Sendable {
 }
 
 /// The relation of a user who has a share's URL to the share.
-package enum ShareStanding: Hashable, Sendable {
+package enum ShareRelation: Hashable, Sendable {
     case owner
     /// - Parameter beside: invitations for this user that are not accepted.
     case member(ShareState.Participant, beside: [ShareState.Participant] = [])
@@ -242,7 +242,7 @@ package enum ShareStanding: Hashable, Sendable {
 extension ShareState {
     /// Returns the invitations for an account's verified addresses, where there is more than one. Accepting claims that
     /// of the e-mail address. CloudKit: for a caller who cannot be matched to one invitee.
-    package func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
+    package func potentialMatches(of contact: ShareContact?, as standing: ShareRelation) -> [ShareMetadata.PotentialMatch] {
         guard case .invited(let chosen, _) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
         let own = contact.verified
         let matches = participants.filter { one in one.user == nil && one.invitation.map(own.contains) == true }
@@ -290,17 +290,17 @@ extension ShareState.Participant {
 extension ShareState {
     /// Returns the share after a user has accepted it; nil: unchanged.
     /// - Parameter id: the participant ID for a user who comes by the share's URL.
-    package func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
+    package func accepted(by user: String, as standing: ShareRelation, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
         var state = self
         switch standing {
         case .owner, .member(_, []): return .success(nil)
         case .unverified: return .failure(.participantMayNeedVerification)
         case .stranger: return .failure(.notInvited)
         case .member(let participant, let beside), .invited(let participant, let beside):
-            guard let place = state.participants.firstIndex(of: participant) else { return .failure(.notInvited) }
-            state.participants[place] = participant.joined(with: beside)
-            state.participants[place].user = user
-            state.participants[place].isAccepted = true
+            guard let index = state.participants.firstIndex(of: participant) else { return .failure(.notInvited) }
+            state.participants[index] = participant.joined(with: beside)
+            state.participants[index].user = user
+            state.participants[index].isAccepted = true
             state.participants.removeAll(where: beside.contains)
             state.requesters.removeAll { $0.userRecordName == user }
         case .visitor:

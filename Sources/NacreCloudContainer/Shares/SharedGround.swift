@@ -38,18 +38,18 @@ enum ShareEntries {
     }
 
     /// Returns the key of the entry that holds the name of a share's record, by participant.
-    static func seat(of user: String, in zone: ZoneAddress, _ view: FeedView) -> EntryKey {
-        EntryKey(zone.database, .shareSeat, prefix(ofSeatsOf: user, in: zone) + String(view.rawValue))
+    static func membership(of user: String, in zone: ZoneAddress, _ view: FeedView) -> EntryKey {
+        EntryKey(zone.database, .shareSeat, prefix(ofMembershipsOf: user, in: zone) + String(view.rawValue))
     }
 
-    /// The prefix of a user's seats in a zone. User record names have no space.
-    package static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
+    /// The prefix of a user's memberships in a zone. User record names have no space.
+    package static func prefix(ofMembershipsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
 
     package static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
 
     /// Returns the user whose seat an entry is; nil: the key is malformed.
-    package static func user(of seat: EntryRow) -> String? {
-        let parts = seat.key.key.split(separator: " ")
+    package static func user(of membership: EntryRow) -> String? {
+        let parts = membership.key.key.split(separator: " ")
         return parts.count == 3 ? String(parts[1]) : nil
     }
 
@@ -119,7 +119,7 @@ extension WritePlan {
     mutating func addSharedViews(of puts: [RecordPut], in zone: ZoneRow, by caller: Caller, at now: Timestamp) {
         var views: Set<FeedView> = []
         for put in puts {
-            for row in put.enters where row.place.view != .owner && row.place.number == zone.number { views.insert(row.place.view) }
+            for row in put.enters where row.position.view != .owner && row.position.number == zone.number { views.insert(row.position.view) }
         }
         for view in views.sorted(by: { $0.rawValue < $1.rawValue }) {
             tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))
@@ -135,8 +135,8 @@ extension WritePlan {
         let left = others.subtracting(members)
         guard let state = after ?? before else { return }
         let view = state.view ?? .owner
-        entries += members.sorted().map { EntryRow(key: ShareEntries.seat(of: $0, in: zone.address, view), value: Array(share.utf8)) }
-        entriesRemoved += left.sorted().map { ShareEntries.seat(of: $0, in: zone.address, view) }
+        entries += members.sorted().map { EntryRow(key: ShareEntries.membership(of: $0, in: zone.address, view), value: Array(share.utf8)) }
+        entriesRemoved += left.sorted().map { ShareEntries.membership(of: $0, in: zone.address, view) }
         if let root = state.root {
             let key = ShareEntries.share(of: zone.address, view)
             if after == nil {
@@ -173,10 +173,10 @@ extension RecordOperation {
     /// Returns the operation with a name for each participant that has none, and a secret for each with a one-time URL.
     func namingParticipants(_ name: () -> String) -> RecordOperation {
         guard var sharing = change.sharing?.value, var participants = sharing.participants else { return self }
-        for place in participants.indices {
-            if participants[place].participantID == nil { participants[place].participantID = name() }
+        for index in participants.indices {
+            if participants[index].participantID == nil { participants[index].participantID = name() }
             // 122 bits that only the server draws.
-            participants[place].oneTimeSecret = participants[place].isOneTime ? name() : nil
+            participants[index].oneTimeSecret = participants[index].isOneTime ? name() : nil
         }
         sharing.participants = participants
         var operation = self

@@ -127,7 +127,7 @@ extension ReadTransaction {
     /// Whether a zone is shared with a user now.
     fileprivate func isShared(_ name: SharedZoneName, heldBy holder: DatabaseID, with user: String) throws -> Bool {
         guard let zone = try zones(in: holder, named: [name.zoneName]).first else { return false }
-        return try seat(of: user, in: zone.address) != nil
+        return try membership(of: user, in: zone.address) != nil
     }
 }
 
@@ -136,7 +136,7 @@ extension WriteTransaction {
         _ name: SharedZoneName, heldBy holder: DatabaseID, for user: String, _ tookPart: Bool, in place: (id: DatabaseID, key: DatabaseKey),
         _ newZone: Int64, _ author: FireSubscriptions.Author?, at now: Timestamp
     ) throws -> Ending<(hasMoved: Bool, isToBeChecked: Bool)> {
-        let advance = try lock(zoneNamed: nil, in: place.id, operation: nil, entries: [SubscriptionGround.key(SubscriptionGround.all, in: place.id)])
+        let advance = try lock(zoneNamed: nil, in: place.id, operation: nil, entries: [SubscriptionCounts.key(SubscriptionCounts.all, in: place.id)])
         let row = try zones(in: place.id, named: [name.text]).first
         let next = (advance.database?.lastSeq ?? 0) + 1
         var plan = WritePlan()

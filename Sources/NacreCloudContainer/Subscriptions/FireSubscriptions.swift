@@ -2,7 +2,7 @@ package import NacreCloudAccounts
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// The task that tells devices of what a commit changed. It finds the subscriptions that fire, and puts their
+/// The task that notifies devices of what a commit changed. It finds the subscriptions that fire, and puts their
 /// notifications into the devices' queues.
 ///
 /// A commit leaves it only where a subscription may be concerned. The task has all that the rules ask, and reads no
@@ -38,7 +38,7 @@ package struct FireSubscriptions: Sendable {
     }
 
     /// The progress of a worker: the next candidate's entry stands behind this one.
-    package struct Place: Equatable, Sendable {
+    package struct Progress: Equatable, Sendable {
         package var change = 0
         package var term = ""
         package var candidate = ""
@@ -57,9 +57,9 @@ package struct FireSubscriptions: Sendable {
     package var number: ChangeNumber
     package var author: Author
     package var transitions: [RecordTransition]
-    package var place = Place()
+    package var progress = Progress()
     /// The number of notifications that the commit has so far for each of the users who have most.
-    package var told: [String: Int] = [:]
+    package var notified: [String: Int] = [:]
 
     private static let version: UInt8 = 3
 
@@ -70,11 +70,11 @@ package struct FireSubscriptions: Sendable {
         of transitions: [RecordTransition], in zone: ZoneRow, hasFeed: Bool, by author: Author, due: Timestamp, _ transaction: any ReadTransaction
     ) throws -> [TaskRow] {
         let types = Set(transitions.map(\.record.row.type)).sorted()
-        let feeds = hasFeed ? [SubscriptionGround.feeds] : []
-        let grounds = try transaction.grounds(types.map(SubscriptionGround.type) + feeds, in: zone.address.database)
+        let feeds = hasFeed ? [SubscriptionCounts.feeds] : []
+        let subscriptionCounts = try transaction.subscriptionCounts(types.map(SubscriptionCounts.type) + feeds, in: zone.address.database)
         let watched = transitions.compactMap { transition -> RecordTransition? in
-            let ground = grounds[SubscriptionGround.type(transition.record.row.type)]
-            guard ground != nil || grounds[SubscriptionGround.feeds] != nil else { return nil }
+            let ground = subscriptionCounts[SubscriptionCounts.type(transition.record.row.type)]
+            guard ground != nil || subscriptionCounts[SubscriptionCounts.feeds] != nil else { return nil }
             return transition.only(ground?.wantedFields ?? [], in: zone.address)
         }
         guard !watched.isEmpty else { return [] }
@@ -106,11 +106,11 @@ package struct FireSubscriptions: Sendable {
     package static func requireRoom(
         for author: Author, isOwn: Bool, leaving tasks: [TaskRow], within handed: HandedTasks, _ transaction: any ReadTransaction
     ) throws {
-        guard let task = tasks.first, case let place = HandedTasks.Place(of: task.key),
-            handed.isBacklog(at: place, tasks: Limits.changesWaitingToBeTold, bytes: Limits.bytesWaitingToBeTold)
+        guard let task = tasks.first, case let line = HandedTasks.LineKey(of: task.key),
+            handed.isBacklog(at: line, tasks: Limits.changesWaitingToBeTold, bytes: Limits.bytesWaitingToBeTold)
         else { return }
         let waiting = try transaction.tasks(
-            of: .fireSubscriptions, in: place.database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
+            of: .fireSubscriptions, in: line.database, namesFrom: author.user + " ", limit: Limits.changesWaitingToBeTold)
         let isLarge = tasks.contains { $0.payload.count > smallBytes }
         let isFull = waiting.count >= Limits.changesWaitingToBeTold && (isOwn || isLarge)
         if isFull || waiting.bytes >= Limits.bytesWaitingToBeTold { throw ServerError.tooMuchToTell }
@@ -137,11 +137,11 @@ package struct FireSubscriptions: Sendable {
             number = try reader.changeNumber()
             author = try Author(&reader)
             let change = Int(clamping: try reader.number())
-            place = Place(change: change, term: try reader.string(), candidate: try reader.string())
+            progress = Progress(change: change, term: try reader.string(), candidate: try reader.string())
             transitions = []
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
-            for _ in 0..<(try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
+            for _ in 0..<(try reader.count()) { notified[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
             throw task.malformed
         }
@@ -154,13 +154,13 @@ package struct FireSubscriptions: Sendable {
         writer.string(zoneName)
         writer.write(number)
         author.write(to: &writer)
-        writer.number(UInt64(place.change))
-        writer.string(place.term)
-        writer.string(place.candidate)
+        writer.number(UInt64(progress.change))
+        writer.string(progress.term)
+        writer.string(progress.candidate)
         writer.number(UInt64(transitions.count))
         for transition in transitions { transition.write(to: &writer) }
-        writer.number(UInt64(told.count))
-        for (user, count) in told.sorted(by: { $0.key < $1.key }) {
+        writer.number(UInt64(notified.count))
+        for (user, count) in notified.sorted(by: { $0.key < $1.key }) {
             writer.string(user)
             writer.number(UInt64(count))
         }

@@ -164,9 +164,9 @@ struct SubscriptionModification: Sendable {
     }
 
     private func kept(_ results: [SubscriptionResult]) -> OperationResult {
-        let failures = results.enumerated().compactMap { place, result -> OperationResult.Failure? in
+        let failures = results.enumerated().compactMap { index, result -> OperationResult.Failure? in
             guard case .failure(_, let error) = result else { return nil }
-            return OperationResult.Failure(place: place, error: error)
+            return OperationResult.Failure(index: index, error: error)
         }
         return OperationResult(number: .zero, madeNames: [], failures: failures)
     }
@@ -174,9 +174,9 @@ struct SubscriptionModification: Sendable {
     /// Returns the answer to a repeated request: the failures as they were, and the subscriptions as they are now.
     private func replay(_ operation: OperationRow, over found: [String: StoredSubscription]) throws -> [SubscriptionResult] {
         let failures = try OperationResult(operation, of: log).errors
-        return operations.enumerated().map { place, operation in
+        return operations.enumerated().map { index, operation in
             let id = operation.subscriptionID
-            if let error = failures[place] { return .failure(id, error) }
+            if let error = failures[index] { return .failure(id, error) }
             if case .delete = operation { return .deleted(id) }
             return found[id].map { .subscription($0.subscription) } ?? .failure(id, .subscriptionNotFound)
         }
@@ -247,7 +247,7 @@ extension WriteTransaction {
 
     /// Returns a user's subscriptions to zones that go. Call it under the lock of the database, which is the user's.
     package func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
-        guard try !grounds([SubscriptionGround.all], in: database).isEmpty else { return [] }
+        guard try !subscriptionCounts([SubscriptionCounts.all], in: database).isEmpty else { return [] }
         return try subscriptions(of: user, in: database).filter { subscription in
             subscription.subscription.zoneID.map { names.contains($0.zoneName) } ?? false
         }

@@ -11,7 +11,7 @@ package struct StoredSubscription: Equatable, Sendable {
     package let user: String
     package let subscription: Subscription
     /// The ground, a count that a commit reads once to learn whether it may concern a subscription.
-    let ground: String
+    let countName: String
     package let term: SubscriptionTerm
     /// The type's fields that the subscription compares, shows or carries. A change keeps their values for it.
     package let fields: Set<String>
@@ -23,12 +23,12 @@ package struct StoredSubscription: Equatable, Sendable {
         self.user = user
         self.subscription = subscription
         if let shape {
-            ground = SubscriptionGround.type(shape.type.name)
+            countName = SubscriptionCounts.type(shape.type.name)
             term = SubscriptionTerm(shape)
             let named = (subscription.notificationInfo?.fieldNames ?? []).union(shape.filters.flatMap(\.fields).map(\.name))
             fields = named.filter { SystemField(schemaName: $0) == nil && shape.type.fields[$0] != nil }
         } else {
-            ground = SubscriptionGround.feeds
+            countName = SubscriptionCounts.feeds
             term = zone.map { .zone($0.zone) } ?? .database
             fields = []
         }
@@ -52,7 +52,7 @@ package struct StoredSubscription: Equatable, Sendable {
     package func row(in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
-        writer.string(ground)
+        writer.string(countName)
         term.write(to: &writer)
         writer.number(UInt64(fields.count))
         for field in fields.sorted() { writer.string(field) }
@@ -65,7 +65,7 @@ package struct StoredSubscription: Equatable, Sendable {
             var reader = ByteReader(row.value)
             guard let end = row.key.key.firstIndex(of: " "), try reader.byte() == Self.version else { throw MalformedBytes() }
             user = String(row.key.key[..<end])
-            ground = try reader.string()
+            countName = try reader.string()
             term = try SubscriptionTerm(&reader)
             var fields: Set<String> = []
             for _ in 0..<(try reader.count()) { fields.insert(try reader.string()) }
@@ -166,11 +166,11 @@ package enum SubscriptionTerm: Hashable, Sendable {
             write(to: &writer)
         }
         var hashes: [UInt64] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4]
-        for place in hashes.indices {
-            var hash = hashes[place]
+        for index in hashes.indices {
+            var hash = hashes[index]
             for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
             hash = (hash ^ (hash >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            hashes[place] = hash ^ (hash >> 31)
+            hashes[index] = hash ^ (hash >> 31)
         }
         return hashes.map { HexText.encode($0) }.joined()
     }
@@ -218,8 +218,8 @@ package enum SubscriptionTerm: Hashable, Sendable {
 }
 
 extension ValueKey {
-    /// Bytes of a value that its place in the order has. On this server: longer values that begin alike are all checked
-    /// against a change.
+    /// Bytes of a value that its position in the order has. On this server: longer values that begin alike are all
+    /// checked against a change.
     private static let orderedBytes = 32
 
     /// A text that sorts as values of one kind do; values near each other may share it. nil for a place: no order.

@@ -70,17 +70,17 @@ package struct CollectAssets: TaskHandler {
         return writer.bytes
     }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
         if chunks.isEmpty {
-            self = try await removeRows(turn)
+            self = try await removeRows(leased)
         } else {
-            try await removeChunks(turn)
+            try await removeChunks(leased)
         }
         let isDone = assets.isEmpty && chunks.isEmpty
         if isDone {
-            try await turn.cloud.store.write { transaction in
-                try turn.requireLease(transaction)
-                try transaction.apply(WritePlan(finishing: turn.key))
+            try await leased.cloud.store.write { transaction in
+                try leased.requireLease(transaction)
+                try transaction.apply(WritePlan(finishing: leased.key))
                 return .commit(())
             }
         }
@@ -89,13 +89,13 @@ package struct CollectAssets: TaskHandler {
 
     /// Removes the rows of the next assets that may go.
     /// - Returns: the work that is left, which the same transaction stores.
-    private func removeRows(_ turn: TaskTurn) async throws -> CollectAssets {
-        let now = turn.cloud.clock()
+    private func removeRows(_ leased: LeasedTask) async throws -> CollectAssets {
+        let now = leased.cloud.clock()
         let work = self
-        return try await turn.cloud.store.write { transaction in
+        return try await leased.cloud.store.write { transaction in
             var rest = work
             let zone = try transaction.lock(zoneNamed: work.zoneName, in: work.zone.database).zone
-            try turn.requireLease(transaction)
+            try leased.requireLease(transaction)
             var plan = WritePlan()
             let next = Array(rest.assets.suffix(Self.assetsPerChunk))
             let found = try transaction.entries(in: work.zone.database, .asset, keys: next).map { try StoredAsset($0) }
@@ -111,15 +111,15 @@ package struct CollectAssets: TaskHandler {
                 plan.entriesRemoved.append(announced.key)
                 rest.chunks += announced.missing.map { announced.purpose.chunks[$0].name }
             }
-            plan.tasks = [turn.rest(rest.payload)]
+            plan.tasks = [leased.rest(rest.payload)]
             try transaction.apply(plan)
             return .commit(rest)
         }
     }
 
-    private mutating func removeChunks(_ turn: TaskTurn) async throws {
+    private mutating func removeChunks(_ leased: LeasedTask) async throws {
         let names = Array(chunks.suffix(Self.chunksPerChunk))
-        try await turn.cloud.remove(names, from: zone.database)
+        try await leased.cloud.remove(names, from: zone.database)
         chunks.removeLast(names.count)
     }
 
@@ -151,15 +151,15 @@ extension [StoredAsset] {
 extension ReadTransaction {
     /// Returns which of these assets of a zone are in their records.
     package func assetsHeld(of assets: [StoredAsset], in zone: ZoneAddress) throws -> Set<AssetID> {
-        let fields = FieldNames(assets.map(\.place.fieldName))
+        let fields = FieldNames(assets.map(\.destination.fieldName))
         var held: Set<AssetID> = []
-        try eachPortion(of: Array(Set(assets.map(\.place.recordName))), in: zone) { rows in
+        try eachPortion(of: Array(Set(assets.map(\.destination.recordName))), in: zone) { rows in
             for row in rows where !row.isTombstone {
                 let record = StoredRecord(row, in: zone, only: fields)
                 // A damaged record's assets are unknown: it keeps all that were for it, until it is written over.
                 held.formUnion(
                     record.isDamaged
-                        ? Set(assets.lazy.filter { $0.place.recordName == row.name }.map(\.id)) : record.content.fields.assetIDs)
+                        ? Set(assets.lazy.filter { $0.destination.recordName == row.name }.map(\.id)) : record.content.fields.assetIDs)
             }
         }
         return held

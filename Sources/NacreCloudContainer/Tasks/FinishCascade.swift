@@ -76,13 +76,13 @@ package struct FinishCascade: TaskHandler {
         var movedFeed: Bool
     }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let cloud = turn.cloud
-        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let cloud = leased.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([leased.key.database]).first?.key }) else { throw leased.task.malformed }
         let now = cloud.clock()
         let cascade = self
         let outcome = try await cloud.schemas.withSchema(of: key.container, key.environment) { schema in
-            try await cloud.store.write { try cascade.run(turn, at: now, with: schema, $0) }
+            try await cloud.store.write { try cascade.run(leased, at: now, with: schema, $0) }
         }
         if outcome.movedFeed { cloud.committed(zone.database) }
         guard let rest = outcome.rest else { return false }
@@ -92,14 +92,14 @@ package struct FinishCascade: TaskHandler {
 
     /// Does one chunk, in the order of the zone's commits.
     private func run(
-        _ turn: TaskTurn, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
+        _ leased: LeasedTask, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: zoneName, in: zone.database, operation: nil,
             entries: [schema.versionKey, EntryKey(zone.database, .zoneShare, zoneName)])
         guard schema.isCurrent(by: advance.entries), advance.zone.map(schema.knowsIndexes) ?? true else { throw SchemaInterruption.moved }
-        try turn.requireLease(transaction)
-        var plan = WritePlan(finishing: turn.key)
+        try leased.requireLease(transaction)
+        var plan = WritePlan(finishing: leased.key)
         guard let row = advance.zone, row.address == zone, let key = advance.database?.key else {
             try transaction.apply(plan)
             return .commit(Outcome(rest: nil, movedFeed: false))
@@ -132,7 +132,7 @@ package struct FinishCascade: TaskHandler {
                 by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
         }
         let isDone = rest.targets.isEmpty
-        if !isDone { plan.tasks.append(turn.rest(rest.payload)) }
+        if !isDone { plan.tasks.append(leased.rest(rest.payload)) }
         try transaction.apply(plan)
         return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
     }
@@ -161,12 +161,12 @@ package struct FinishCascade: TaskHandler {
         let rows = try transaction.records(in: zone, next: &left, bytesMax: bytes)
         bytes -= rows.reduce(0) { $0 + $1.body.count }
         let read = names.count - left.count
-        for (place, end) in ends.enumerated() {
+        for (index, end) in ends.enumerated() {
             guard end <= read else {
-                if read > (place == 0 ? 0 : ends[place - 1]) { passed[asked[place]] = names[read - 1] }
+                if read > (index == 0 ? 0 : ends[index - 1]) { passed[asked[index]] = names[read - 1] }
                 break
             }
-            passed[asked[place]] = nil
+            passed[asked[index]] = nil
             targets.removeLast()
         }
         return rows.filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }

@@ -31,10 +31,10 @@ package struct ForgetZone: TaskHandler {
     }
 
     /// Removes the row of a zone deleted long ago. Older tokens of the database expire: they would not hear of it.
-    package func chunk(_ turn: TaskTurn) async throws -> Bool {
+    package func chunk(_ leased: LeasedTask) async throws -> Bool {
         // The records went right after the zone. This removes what a failing worker left of them.
-        let left = try await turn.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
-        if left == 0 { try await turn.cloud.forget(zone, goneAt: place, finishing: turn.key) }
+        let left = try await leased.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
+        if left == 0 { try await leased.cloud.forget(zone, goneAt: place, finishing: leased.key) }
         return left > 0
     }
 

@@ -39,9 +39,9 @@ package struct PurgeTombstones: TaskHandler {
         return writer.bytes
     }
 
-    package func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let now = turn.cloud.clock()
-        return try await turn.cloud.store.write { try removeChunk(at: now, finishing: turn.key, $0) }
+    package func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let now = leased.cloud.clock()
+        return try await leased.cloud.store.write { try removeChunk(at: now, finishing: leased.key, $0) }
     }
 
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
@@ -73,7 +73,7 @@ package struct PurgeTombstones: TaskHandler {
             }
             // A zone without a feed has no places like these, and removing one that is not there is not an error.
             plan.recordsRemoved.append(
-                RecordRemoval(zone: zone, name: tombstone.name, leaves: RecordPlan.places(of: stored, hasFeed: true).map(\.place)))
+                RecordRemoval(zone: zone, name: tombstone.name, leaves: RecordPlan.places(of: stored, hasFeed: true).map(\.position)))
             forgotten = max(forgotten, tombstone.number)
             removed += 1
         }

@@ -27,15 +27,15 @@ package struct ReclaimZone: TaskHandler {
         return writer.bytes
     }
 
-    package func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let (zone, now) = (zone, turn.cloud.clock())
-        return try await turn.cloud.store.write { transaction in
+    package func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let (zone, now) = (zone, leased.cloud.clock())
+        return try await leased.cloud.store.write { transaction in
             let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
             if count > 0 { return .commit(true) }
             let assets = Array(try transaction.assets(of: zone, limit: Self.assetsPerChunk).few)
             var plan = WritePlan()
             if assets.isEmpty {
-                plan = WritePlan(finishing: turn.key)
+                plan = WritePlan(finishing: leased.key)
             } else {
                 // A task that died in the middle does these assets again: a missing chunk is no error.
                 plan.tasks = [CollectAssets.task(forChunksOf: assets, in: zone, due: now)]

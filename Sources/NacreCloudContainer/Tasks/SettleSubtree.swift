@@ -112,21 +112,21 @@ package struct SettleSubtree: TaskHandler {
         TaskRow(key: TaskKey(zone.database, .settleSubtree, "\(zone.zone):\(ChangeTag.text(number))"), payload: payload, due: due)
     }
 
-    package mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let (settling, now) = (self, turn.cloud.clock())
-        let (rest, hasMoved) = try await turn.cloud.store.write { try settling.run(turn, at: now, $0) }
-        if hasMoved { turn.cloud.committed(zone.database) }
+    package mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let (settling, now) = (self, leased.cloud.clock())
+        let (rest, hasMoved) = try await leased.cloud.store.write { try settling.run(leased, at: now, $0) }
+        if hasMoved { leased.cloud.committed(zone.database) }
         guard let rest else { return false }
         walk = rest
         return true
     }
 
     private func run(
-        _ turn: TaskTurn, at now: Timestamp, _ transaction: any WriteTransaction
+        _ leased: LeasedTask, at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Ending<(rest: SubtreeWalk?, hasMoved: Bool)> {
         let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database)
-        try turn.requireLease(transaction)
-        var plan = WritePlan(finishing: turn.key)
+        try leased.requireLease(transaction)
+        var plan = WritePlan(finishing: leased.key)
         guard let row = advance.zone, row.address == zone else {
             try transaction.apply(plan)
             return .commit((nil, false))
@@ -148,7 +148,7 @@ package struct SettleSubtree: TaskHandler {
         if !walk.open.isEmpty {
             var rest = self
             rest.walk = walk
-            plan.tasks.append(turn.rest(rest.payload))
+            plan.tasks.append(leased.rest(rest.payload))
             plan.tasksFinished = []
         }
         try transaction.apply(plan)

@@ -7,7 +7,7 @@ package import NacreCloudWire
 /// Rows that it has passed stay right, because every save keeps the rows of what it saves. Done twice it finds nothing.
 package struct SweepZone: Sendable {
     package let zone: ZoneAddress
-    package var place: CheckPlace
+    package var cursor: CheckCursor
 
     package static let tables: [KeptTable] = [.records, .feed, .links, .index]
 
@@ -19,27 +19,27 @@ package struct SweepZone: Sendable {
 
     /// Returns a task that begins at the first row.
     package static func again(_ key: TaskKey, zone: ZoneAddress, due: Timestamp) -> TaskRow {
-        let sweep = SweepZone(zone: zone, place: CheckPlace(table: .records, row: .start(of: .records, in: zone)))
+        let sweep = SweepZone(zone: zone, cursor: CheckCursor(table: .records, row: .start(of: .records, in: zone)))
         return TaskRow(key: key, payload: sweep.payload, due: due)
     }
 
-    private init(zone: ZoneAddress, place: CheckPlace) {
+    private init(zone: ZoneAddress, cursor: CheckCursor) {
         self.zone = zone
-        self.place = place
+        self.cursor = cursor
     }
 
     package init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
-        guard let key = try? reader.signed(), let block = try? reader.block(), let place = CheckPlace(block), reader.isAtEnd,
-            Self.tables.contains(place.table), place.row != nil
+        guard let key = try? reader.signed(), let block = try? reader.block(), let cursor = CheckCursor(block), reader.isAtEnd,
+            Self.tables.contains(cursor.table), cursor.row != nil
         else { throw task.malformed }
-        self.init(zone: ZoneAddress(database: task.key.database, zone: key), place: place)
+        self.init(zone: ZoneAddress(database: task.key.database, zone: key), cursor: cursor)
     }
 
     package var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
-        writer.block(place.bytes)
+        writer.block(cursor.bytes)
         return writer.bytes
     }
 }

@@ -11,10 +11,10 @@ package protocol TaskHandler: Sendable {
     var payload: [UInt8] { get }
 
     /// Does the next chunk, in its own transactions. The last one also removes the task's row, unless that is left to
-    /// the worker (`TaskTurn.leave`). A chunk may be done twice: a worker can die, or lose its lease, after each
+    /// the worker (`LeasedTask.leave`). A chunk may be done twice: a worker can die, or lose its lease, after each
     /// transaction.
     /// - Returns: whether there may be more.
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool
+    mutating func chunk(_ leased: LeasedTask) async throws -> Bool
 
     /// Returns a task in place of one with an unreadable payload, made from its key and the zone that the key names.
     /// - Parameter zone: finds a zone's row.
@@ -23,16 +23,16 @@ package protocol TaskHandler: Sendable {
 }
 
 /// A worker's hold on a task.
-package struct TaskTurn: Sendable {
+package struct LeasedTask: Sendable {
     package let cloud: Cloud
     /// The task as it is stored: due when the lease ends.
     package let task: TaskRow
     /// Whether no part of this turn's work was done before, so that nothing can be there twice.
     package var isNew = false
     /// Takes what the task tells; nil: the turn tells it and ends the task.
-    package var together: ToldTogether?
+    package var together: NotificationBatch?
 
-    package init(cloud: Cloud, task: TaskRow, isNew: Bool = false, together: ToldTogether? = nil) {
+    package init(cloud: Cloud, task: TaskRow, isNew: Bool = false, together: NotificationBatch? = nil) {
         self.cloud = cloud
         self.task = task
         self.isNew = isNew
@@ -46,8 +46,8 @@ package struct TaskTurn: Sendable {
 
     /// Leaves to the worker what the task tells, where the task does no more than that.
     /// - Returns: false: the worker takes nothing.
-    package func leave(_ words: [ToldTogether.Word]) -> Bool {
-        together?.add(task, telling: words)
+    package func leave(_ items: [NotificationBatch.Item]) -> Bool {
+        together?.add(task, adding: items)
         return together != nil
     }
 

@@ -115,23 +115,23 @@ package struct TellParticipants: TaskHandler {
         return writer.bytes
     }
 
-    package func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let cloud = turn.cloud
-        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+    package func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let cloud = leased.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([leased.key.database]).first?.key }) else { throw leased.task.malformed }
         switch audience {
         case .members, .guests: try await tell(try await members(cloud), tookPart: true, of: key, cloud)
         case .user(let user): try await tell([user], of: key, cloud)
         case .nobody:
             if try await endShares(of: key, cloud) { return true }
             try await cloud.removeShareLink(of: zone, root: nil, in: key)
-        case .former(let share): try await endSeats(at: share, of: key, cloud)
+        case .former(let share): try await endMemberships(at: share, of: key, cloud)
         case .root(let root): try await cloud.removeShareLink(ofFormer: root, in: zone, named: zoneName, of: key)
         }
         return try await cloud.store.write { transaction in
-            _ = try transaction.lock(in: turn.key.database)
+            _ = try transaction.lock(in: leased.key.database)
             // If a commit has put the task anew since, the lease is lost, and the task runs again.
-            try turn.requireLease(transaction)
-            try transaction.apply(WritePlan(finishing: turn.key))
+            try leased.requireLease(transaction)
+            try transaction.apply(WritePlan(finishing: leased.key))
             return .commit(false)
         }
     }
@@ -176,7 +176,7 @@ package struct TellParticipants: TaskHandler {
     }
 
     /// Tells the users who have a seat by a share that may be gone, and removes the seats that it no longer gives.
-    private func endSeats(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
+    private func endMemberships(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
         let (seats, links) = try await cloud.store.read { [zone] transaction in
             let links = try transaction.everyEntry(.recordShare, of: zone) { try ShareEntries.read($0).share == share }
             return (try transaction.everyEntry(.shareSeat, of: zone) { $0.value == Array(share.utf8) }, links)
@@ -198,7 +198,7 @@ package struct TellParticipants: TaskHandler {
 
     private func tell(_ users: [String], tookPart: Bool = false, of key: DatabaseKey, _ cloud: Cloud) async throws {
         let name = SharedZoneName(owner: key.owner, zoneName: zoneName)
-        try await TaskTurn.each(of: users) { [author] user in
+        try await LeasedTask.each(of: users) { [author] user in
             try await cloud.settleSharedZone(name, of: key, for: user, after: author, tookPart: tookPart)
         }
     }

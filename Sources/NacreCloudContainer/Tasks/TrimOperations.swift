@@ -15,9 +15,9 @@ package struct TrimOperations: TaskHandler {
     /// Reads nothing: the key says everything.
     package init(_ task: TaskRow) {}
 
-    package func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let now = turn.cloud.clock()
-        return try await turn.cloud.store.write { try Self.removeChunk(of: turn.key, at: now, $0) }
+    package func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let now = leased.cloud.clock()
+        return try await leased.cloud.store.write { try Self.removeChunk(of: leased.key, at: now, $0) }
     }
 
     private static func removeChunk(of task: TaskKey, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Ending<Bool> {

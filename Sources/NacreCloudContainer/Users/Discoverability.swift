@@ -18,8 +18,8 @@ extension Cloud {
     ) async throws -> Discoverability {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         guard let user = caller.userRecordName, let account = caller.account else { throw caller.noUser }
-        let place = AccountPlace(container: target.container, environment: target.environment, userRecordName: user)
-        return try await settle(answer, of: account, at: place, by: .app)
+        let appUser = AppUser(container: target.container, environment: target.environment, userRecordName: user)
+        return try await settle(answer, of: account, at: appUser, by: .app)
     }
 
     /// Sets the permission as the user does, in a container that the account has signed in to.
@@ -27,22 +27,22 @@ extension Cloud {
         _ answer: Discoverability, of account: AccountEntry, in container: String, _ environment: DatabaseKey.Environment
     ) async throws -> Discoverability {
         if let fault = Names.containerFault(container) { throw fault }
-        let key = AccountPlace.key(container, environment)
+        let key = AppUser.key(container, environment)
         guard let user = try await registry.lookUp(UserEntry.self, key, in: .account(account.id)) else { throw ServerError.unknownPlace }
-        let place = AccountPlace(container: container, environment: environment, userRecordName: user.userRecordName)
-        return try await settle(answer, of: account.id, at: place, by: .user)
+        let appUser = AppUser(container: container, environment: environment, userRecordName: user.userRecordName)
+        return try await settle(answer, of: account.id, at: appUser, by: .user)
     }
 
     private func settle(
-        _ answer: Discoverability, of id: String, at place: AccountPlace, by judge: DiscoverabilityJudge
+        _ answer: Discoverability, of id: String, at appUser: AppUser, by judge: DiscoverabilitySource
     ) async throws -> Discoverability {
         if answer == .initialState { throw ServerError.permissionNeedsAnswer }
         guard let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
             throw ServerError.accountChanged
         }
         let candidate = newContactKey()
-        let (user, hash) = (place.userRecordName, tokens.code)
-        let status = try await registry.write(.discovery(of: place)) { database, now, transaction -> Ending<Discoverability> in
+        let (user, hash) = (appUser.userRecordName, tokens.code)
+        let status = try await registry.write(.discovery(of: appUser)) { database, now, transaction -> Ending<Discoverability> in
             let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now)
             let status = discoverabilityVerdict(answer, over: before?.status ?? .initialState, by: judge)
             if status == before?.status { return .rollback(status) }
@@ -55,7 +55,7 @@ extension Cloud {
             return .commit(status)
         }
         // Names or address may have changed in the meantime, when no entry existed to update.
-        if status == .granted { try await refreshIdentity(of: id, at: place) }
+        if status == .granted { try await refreshIdentity(of: id, at: appUser) }
         return status
     }
 }
@@ -65,28 +65,28 @@ extension Cloud {
     /// Copies an account's names and address to every container where its user may be found. Idempotent; a task repeats
     /// it after each change.
     package func refreshIdentity(of account: String) async throws {
-        for place in try await registry.places(of: account) { try await refreshIdentity(of: account, at: place) }
+        for appUser in try await registry.appUsers(of: account) { try await refreshIdentity(of: account, at: appUser) }
     }
 
     /// Removes a deleted account from all indexes at once. The task that removes its data repeats it.
     package func concealIdentity(of account: String) async throws {
-        for place in try await registry.places(of: account) { try await forgetDiscoverability(at: place) }
+        for appUser in try await registry.appUsers(of: account) { try await forgetDiscoverability(at: appUser) }
     }
 
-    fileprivate func refreshIdentity(of id: String, at place: AccountPlace) async throws {
-        let part = Registry.Part.discovery(of: place)
-        guard let known = try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part), known.isAllowed,
+    fileprivate func refreshIdentity(of id: String, at appUser: AppUser) async throws {
+        let part = Registry.Part.discovery(of: appUser)
+        guard let known = try await registry.lookUp(DiscoverabilityEntry.self, appUser.userRecordName, in: part), known.isAllowed,
             let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving,
             known.identityChanges < account.changesOfIdentity
         else { return }
-        try await takeOver(account, at: place)
+        try await takeOver(account, at: appUser)
     }
 
     /// Copies an account's names and address to one container, unless a later state is there.
     /// - Parameter account: The account as it was read a moment ago.
-    package func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
-        let (user, hash) = (place.userRecordName, tokens.code)
-        try await registry.write(.discovery(of: place)) { database, now, transaction in
+    package func takeOver(_ account: AccountEntry, at appUser: AppUser) async throws {
+        let (user, hash) = (appUser.userRecordName, tokens.code)
+        try await registry.write(.discovery(of: appUser)) { database, now, transaction in
             guard let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now), before.isAllowed,
                 // A later state may have been copied before this one.
                 before.identityChanges < account.changesOfIdentity, let key = try transaction.contactKey(in: database)
@@ -99,11 +99,11 @@ extension Cloud {
         }
     }
 
-    package func forgetDiscoverability(at place: AccountPlace) async throws {
-        let part = Registry.Part.discovery(of: place)
-        guard try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part) != nil else { return }
+    package func forgetDiscoverability(at appUser: AppUser) async throws {
+        let part = Registry.Part.discovery(of: appUser)
+        guard try await registry.lookUp(DiscoverabilityEntry.self, appUser.userRecordName, in: part) != nil else { return }
         try await registry.write(part) { database, now, transaction in
-            let user = place.userRecordName
+            let user = appUser.userRecordName
             guard let entry = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now) else { return .rollback(()) }
             var plan = WritePlan()
             try plan.forget(entry, of: user, in: database, transaction)
@@ -123,7 +123,7 @@ extension DiscoverabilityEntry {
 }
 
 extension Registry.Part {
-    fileprivate static func discovery(of place: AccountPlace) -> Registry.Part {
-        .discovery(container: place.container, place.environment)
+    fileprivate static func discovery(of appUser: AppUser) -> Registry.Part {
+        .discovery(container: appUser.container, appUser.environment)
     }
 }

@@ -19,7 +19,7 @@ package func usersVerdict(_ target: DatabaseTarget, by caller: Caller) -> Server
 }
 
 /// The source of an answer to whether a user may be found.
-package enum DiscoverabilityJudge: Hashable, Sendable, CaseIterable {
+package enum DiscoverabilitySource: Hashable, Sendable, CaseIterable {
     /// An app that has asked the user.
     case app
     /// The user, with the account's password.
@@ -32,7 +32,7 @@ package enum DiscoverabilityJudge: Hashable, Sendable, CaseIterable {
 /// On this server: an app may also withdraw the permission, which only hides the user.
 /// - Parameter answer: Not `initialState`.
 package func discoverabilityVerdict(
-    _ answer: Discoverability, over current: Discoverability, by judge: DiscoverabilityJudge
+    _ answer: Discoverability, over current: Discoverability, by judge: DiscoverabilitySource
 ) -> Discoverability {
     switch (judge, current, answer) {
     case (.user, _, _), (.app, .initialState, _), (.app, .granted, .denied): answer
@@ -56,10 +56,10 @@ enum LookupShape {
     package static func fault(of infos: [UserLookupInfo], field: String, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: infos.count, field: field, by: caller) { return fault }
         if Set(infos).count < infos.count { return .repeatedName(field: field) }
-        for (place, info) in infos.enumerated() {
+        for (index, info) in infos.enumerated() {
             if case .contactHash(let hash) = info, !HashedAddress.isHash(hash) {
                 return .badValue(
-                    "\(field)[\(place)].nacre.contactHash", "invalid hash of an address or a number",
+                    "\(field)[\(index)].nacre.contactHash", "invalid hash of an address or a number",
                     remedy: "A hash has 64 hexadecimal digits in lower case; docs/wire.md says of what.")
             }
         }
@@ -80,8 +80,8 @@ extension UsersLookupRequest {
 
     private func each(_ key: String, _ info: (Item) -> UserLookupInfo?) throws(ServerError) -> [UserLookupInfo] {
         var infos: [UserLookupInfo] = []
-        for (place, user) in users.enumerated() {
-            guard let info = info(user) else { throw .missing("users[\(place)].\(key)") }
+        for (index, user) in users.enumerated() {
+            guard let info = info(user) else { throw .missing("users[\(index)].\(key)") }
             infos.append(info)
         }
         return infos

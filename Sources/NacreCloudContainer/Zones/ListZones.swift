@@ -53,8 +53,8 @@ extension Cloud {
     /// Returns a zone as clients see it: custom zones are atomic and have a feed.
     package func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
-            zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.seat.views).bytes),
-            atomic: true, isSharedWhole: zone.seat.isOfWholeZone)
+            zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.membership.views).bytes),
+            atomic: true, isSharedWhole: zone.membership.isOfWholeZone)
     }
 
     /// Returns a zone of the caller's own database as clients see it.

@@ -94,7 +94,7 @@ struct ZoneModification: Sendable {
     package func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id,
-            entries: [schemaVersion, SubscriptionGround.key(SubscriptionGround.all, in: database)] + (log?.entries(in: database) ?? [])
+            entries: [schemaVersion, SubscriptionCounts.key(SubscriptionCounts.all, in: database)] + (log?.entries(in: database) ?? [])
                 + operations.lazy.filter { $0.type == .delete }.map { EntryKey(database, .zoneShare, $0.zoneID.zoneName) })
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
@@ -107,7 +107,7 @@ struct ZoneModification: Sendable {
         var outcomes: [Outcome] = []
         let makesZones = operations.contains { $0.type == .create && found[$0.zoneID.zoneName] == nil }
         var room = makesZones ? Limits.zonesPerDatabase - (try transaction.zoneCount(in: database, upTo: Limits.zonesPerDatabase)) : 0
-        for (place, operation) in operations.enumerated() {
+        for (index, operation) in operations.enumerated() {
             switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller, hasRoom: room > 0) {
             case .refuse(let error):
                 outcomes.append(.refused(operation.zoneID, error))
@@ -116,7 +116,7 @@ struct ZoneModification: Sendable {
             case .keepDefault:
                 outcomes.append(.defaultZone)
             case .create:
-                var zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
+                var zone = zone(named: operation.zoneID.zoneName, key: newKeys[index], after: row, in: advance.run)
                 zone.indexesBelow = try advance.entries.nextIndex(at: schemaVersion)
                 plan.zones.append(zone)
                 room -= 1
@@ -133,7 +133,7 @@ struct ZoneModification: Sendable {
             }
         }
         guard !plan.isEmpty else { return .rollback((outcomes, false)) }
-        try tellSubscribers(outcomes, at: advance, in: &plan, transaction)
+        try notifySubscribers(outcomes, at: advance, in: &plan, transaction)
         if let log {
             plan.operations.append(log.row(result(outcomes), in: database, at: now))
             if newKeys.contains(where: { $0 % TrimOperations.commitsPerTask == 0 }) {
@@ -146,7 +146,7 @@ struct ZoneModification: Sendable {
     }
 
     /// Notifies the database's subscriptions of all changes. Subscriptions to deleted zones are deleted with them.
-    private func tellSubscribers(
+    private func notifySubscribers(
         _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
         guard advance.entries.contains(where: { $0.key.kind == .subscribed }), let user = caller.userRecordName else { return }
@@ -163,9 +163,9 @@ struct ZoneModification: Sendable {
     }
 
     private func result(_ outcomes: [Outcome]) -> OperationResult {
-        let failures = outcomes.enumerated().compactMap { place, outcome -> OperationResult.Failure? in
+        let failures = outcomes.enumerated().compactMap { index, outcome -> OperationResult.Failure? in
             guard case .refused(_, let error) = outcome else { return nil }
-            return OperationResult.Failure(place: place, error: error)
+            return OperationResult.Failure(index: index, error: error)
         }
         return OperationResult(number: .zero, madeNames: [], failures: failures)
     }
@@ -173,9 +173,9 @@ struct ZoneModification: Sendable {
     /// Returns the answer to a request that was done before: its failures as they were, and the zones as they are now.
     private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
         let failures = try OperationResult(operation, of: log).errors
-        return operations.enumerated().map { place, operation in
+        return operations.enumerated().map { index, operation in
             let zoneID = operation.zoneID
-            if let error = failures[place] { return .refused(zoneID, error) }
+            if let error = failures[index] { return .refused(zoneID, error) }
             if zoneID.isDefault { return .defaultZone }
             if operation.type == .delete { return .deleted(zoneID.zoneName) }
             return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID))

@@ -39,7 +39,7 @@ extension API {
 
     /// Encodes an answer as JSON, on another thread if it is long.
     static func encoded<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer, _ form: AnswerForm, _ account: RequestAccount
+        _ answer: consuming Answer, _ form: AnswerForm, _ account: RequestLedger
     ) async throws -> HTTPResponse {
         let (valueBytes, isDone) = (answer.valueBytes, answer.isDone)
         guard valueBytes > encodedOnLoopBytesMax else {
@@ -60,7 +60,7 @@ extension API {
     /// - Parameter answer: never nil; it is optional so that it can be moved out of the caller.
     @concurrent
     private static func encodedElsewhere<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer?, _ form: AnswerForm, _ account: RequestAccount, isDone: Bool
+        _ answer: consuming Answer?, _ form: AnswerForm, _ account: RequestLedger, isDone: Bool
     ) async throws -> HTTPResponse {
         if !isDone { try account.takeAnswer(answer?.answerBytes ?? 0) }
         let bytes = answer?.json(form) ?? []

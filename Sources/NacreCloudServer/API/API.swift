@@ -13,10 +13,10 @@ struct API: Sendable {
     /// most four of the other six with queries: two being read, as many as the engine has readers, and two being
     /// encoded or next. With fewer, a reader falls asleep between two pages of one asker, which costs a third of its
     /// rate. Pages of feeds are larger, and two at a time lose nothing.
-    private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
+    private static let pagesAtATime = TurnLimits(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
     /// Large bodies that are decoded at the same time. On this server: 2, because decoded values take several times the
     /// body's bytes.
-    private static let decodedAtATime = LanePlaces(all: 2, long: 2, longOfOneKind: 2, shortOfOneAsker: 1, longOfOneAsker: 1)
+    private static let decodedAtATime = TurnLimits(all: 2, long: 2, longOfOneKind: 2, shortOfOneAsker: 1, longOfOneAsker: 1)
 
     let cloud: Cloud
     let authenticator: Authenticator
@@ -168,8 +168,8 @@ struct API: Sendable {
                     try await authenticator.requireStill(
                         identity, request, by: credential, container: target.container, environment: target.environment)
                 }, payers: payers)
-            try request.account.belong(to: call.holder)
-            defer { request.account.zone = meter.zone }
+            try request.ledger.belong(to: call.holder)
+            defer { request.ledger.zone = meter.zone }
             response = try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: request.isAmongMany)) { try await handler(call) }
         } catch let error as CancellationError {
             // The client went away: no answer can be read, and nothing failed.

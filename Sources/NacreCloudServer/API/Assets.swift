@@ -107,7 +107,7 @@ extension API {
     /// Sends the bytes as a file of an unknown kind, so that a browser saves it and never shows it. The rates are
     /// charged as the bytes go out.
     private func response(of content: AssetContent, named name: String, to call: Call) async throws -> HTTPResponse {
-        try call.request.account.takeAnswer(Int(clamping: min(content.size, Int64(content.bytesInMemory + ServerLimits.bufferedBytesMax))))
+        try call.request.ledger.takeAnswer(Int(clamping: min(content.size, Int64(content.bytesInMemory + ServerLimits.bufferedBytesMax))))
         var response = HTTPResponse()
         response.mayCompress = false
         response.headers["Content-Type"] = "application/octet-stream"

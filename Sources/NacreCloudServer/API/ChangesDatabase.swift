@@ -11,7 +11,7 @@ extension API {
             let database = try await cloud.database(call.target, for: .changes, by: call.caller)
             let seconds = min(request.extension.waitSeconds ?? 0, Limits.waitSeconds)
             return try await hub.read(
-                database.id, waiting: seconds, by: call.holder.name, account: call.request.account
+                database.id, waiting: seconds, by: call.holder.name, ledger: call.request.ledger
             ) { (page: ChangesDatabaseResponse) in
                 !page.zones.isEmpty || page.moreComing
             } _: {

@@ -134,15 +134,15 @@ struct Doorkeeper: Sendable {
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard logger.takes(level) else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
-        let place = RequestPlace(request)
+        let target = RequestTarget(request)
         let group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
         (group.map { logger.with($0) } ?? logger).log(
             level, "request",
             [
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
                 .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
-                .operation: .string(place.operation), .container: .string(place.container), .environment: .string(place.environment),
-                .database: .string(place.database), .zone: .string(request.account.zone ?? ""), .user: .string(request.account.userName ?? ""),
+                .operation: .string(target.operation), .container: .string(target.container), .environment: .string(target.environment),
+                .database: .string(target.database), .zone: .string(request.ledger.zone ?? ""), .user: .string(request.ledger.userName ?? ""),
                 .bytes: .int(request.header("Content-Length").flatMap { Int($0) } ?? 0), .answerBytes: .int(Self.bytes(of: response.body)),
                 .cost: .int(cost), .address: .string(request.clientAddress),
             ])

@@ -19,7 +19,7 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     let ask: Ask<Answer>
     /// Whether `ask` needs a place among pages.
     let isPage: Bool
-    let encode: @Sendable (consuming Answer, AnswerForm, RequestAccount) async throws -> HTTPResponse
+    let encode: @Sendable (consuming Answer, AnswerForm, RequestLedger) async throws -> HTTPResponse
 }
 
 extension Endpoint where Answer: WritableAnswer {
@@ -111,7 +111,7 @@ extension API {
         try await pages.pass(turn) {
             // The client may have gone while the request waited for its turn.
             try Task.checkCancellation()
-            try call.request.account.requireAnswerRoom()
+            try call.request.ledger.requireAnswerRoom()
             return try await make()
         }
     }

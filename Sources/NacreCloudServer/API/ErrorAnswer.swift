@@ -8,7 +8,7 @@ import NacreTelemetry
 
 /// The container, environment and database that a path names, whether or not they exist; empty where it names none.
 /// Other paths yield nothing, because the URL of a file is a credential.
-struct RequestPlace {
+struct RequestTarget {
     let container: String
     let environment: String
     let database: String
@@ -84,15 +84,15 @@ struct ErrorAnswer: Sendable {
 
     /// Logs at `notice` in development, where the developer reads along, and at `info` elsewhere.
     private func logRefusal(_ message: StaticString, _ error: ServerError, _ request: HTTPRequest, count: Int = 1) {
-        let place = RequestPlace(request)
+        let target = RequestTarget(request)
         logger.log(
-            place.environment == DatabaseKey.Environment.development.rawValue ? .notice : .info, message,
+            target.environment == DatabaseKey.Environment.development.rawValue ? .notice : .info, message,
             [
                 .requestID: .string(request.id), .code: .string(error.code.rawValue), .reason: .string(error.reason),
                 .remedy: .string(error.remedy ?? ""), .name: .string(error.field ?? ""), .count: .int(count),
-                .route: .string(request.route ?? "none"), .operation: .string(place.operation), .container: .string(place.container),
-                .environment: .string(place.environment), .database: .string(place.database), .zone: .string(request.account.zone ?? ""),
-                .user: .string(request.account.userName ?? ""),
+                .route: .string(request.route ?? "none"), .operation: .string(target.operation), .container: .string(target.container),
+                .environment: .string(target.environment), .database: .string(target.database), .zone: .string(request.ledger.zone ?? ""),
+                .user: .string(request.ledger.userName ?? ""),
             ])
     }
 

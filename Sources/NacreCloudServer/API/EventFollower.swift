@@ -14,7 +14,7 @@ final class EventFollower: Sendable {
     private let hub: ChangeHub
     /// The name of the user whose stream it is.
     private let holder: String
-    private let account: RequestAccount
+    private let ledger: RequestLedger
     private let requireCaller: @Sendable () async throws -> Void
 
     /// Milliseconds after which a client connects again.
@@ -24,7 +24,7 @@ final class EventFollower: Sendable {
 
     init(_ address: DeviceAddress, after start: Int64, _ cloud: Cloud, _ hub: ChangeHub, _ call: API.Call) {
         (self.address, self.start, self.cloud, self.hub) = (address, start, cloud, hub)
-        (holder, account, requireCaller) = (call.holder.name, call.request.account, call.requireCaller)
+        (holder, ledger, requireCaller) = (call.holder.name, call.request.ledger, call.requireCaller)
     }
 
     @Sendable func run(_ writer: HTTPStreamWriter) async throws {
@@ -44,7 +44,7 @@ final class EventFollower: Sendable {
         // The first read looks at the whole queue, because some events may have waited too long.
         var isFirst = true
         while cloud.now < end, !Task.isCancelled, !hub.isClosed {
-            let found = try await hub.read(address.database, waiting: Limits.eventHeartbeatSeconds, by: holder, account: account) {
+            let found = try await hub.read(address.database, waiting: Limits.eventHeartbeatSeconds, by: holder, ledger: ledger) {
                 (found: [QueuedNotification]) in
                 !found.isEmpty || !isCurrent(stream)
             } _: {

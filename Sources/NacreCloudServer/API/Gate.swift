@@ -2,25 +2,25 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreLocks
 
-/// Lets a limited number of callers in at a time; others wait for their turn, as `Lanes` decides. Costs a lock.
+/// Lets a limited number of callers in at a time; others wait for their turn, as `TurnQueue` decides. Costs a lock.
 ///
 /// A page of records takes many forms before it is bytes: rows, values, text. The store's readers make pages faster
 /// than the one loop can encode them. Without a gate, 200 clients at once would have 200 pages in memory in every form.
 final class Gate: Sendable {
     private struct State {
-        var lanes: Lanes
+        var queue: TurnQueue
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
 
         mutating func next() -> CheckedContinuation<Void, Never>? {
-            lanes.next().flatMap { waiting.removeValue(forKey: $0.number) }
+            queue.next().flatMap { waiting.removeValue(forKey: $0.number) }
         }
     }
 
     private let state: Locked<State>
 
-    init(_ places: LanePlaces) {
+    init(_ places: TurnLimits) {
         // The number of waiting requests is bounded elsewhere.
-        state = Locked(State(lanes: Lanes(places, room: .unbounded)))
+        state = Locked(State(queue: TurnQueue(places, room: .unbounded)))
     }
 
     /// Runs `body` when there is a place for the turn's asker.
@@ -31,12 +31,12 @@ final class Gate: Sendable {
     }
 
     private func enter(_ turn: Turn) async {
-        let isIn = state.withLock { $0.lanes.beginNow(turn) }
+        let isIn = state.withLock { $0.queue.beginNow(turn) }
         if isIn { return }
         await withCheckedContinuation { continuation in
             let next = state.withLock { state in
                 // The room is unbounded, so there is always a ticket.
-                if let ticket = state.lanes.add(turn) { state.waiting[ticket.number] = continuation }
+                if let ticket = state.queue.add(turn) { state.waiting[ticket.number] = continuation }
                 return state.next()
             }
             next?.resume()
@@ -46,7 +46,7 @@ final class Gate: Sendable {
     private func leave(_ turn: Turn) {
         // Each place that becomes free lets one waiting caller in.
         let next = state.withLock { state in
-            state.lanes.end(turn)
+            state.queue.end(turn)
             return state.next()
         }
         next?.resume()

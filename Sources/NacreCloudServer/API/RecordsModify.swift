@@ -22,7 +22,7 @@ extension API {
             page: { request, call in try await modified(request, at: .snapshot, call) })
     }
 
-    private func modified(_ request: RecordsModifyRequest, at place: DecisionPlace, _ call: Call) async throws -> RecordsResponse {
+    private func modified(_ request: RecordsModifyRequest, at place: DecisionStage, _ call: Call) async throws -> RecordsResponse {
         var answer = try await cloud.modifyRecords(
             request, in: call.target, by: call.caller, digest: digest(of: call, request.extension), age: try age(of: call.request), at: place)
         let refused = answer.records.compactMap { result -> ServerError? in

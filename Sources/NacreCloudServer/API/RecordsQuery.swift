@@ -23,7 +23,7 @@ extension API {
         guard let waiting = first.kept else { return first.response }
         var again = request
         if let marker = waiting.marker { again.continuationMarker = marker }
-        var last = try await hub.read(waiting.index, waiting: Limits.indexWaitSeconds, by: call.holder.name, account: call.request.account) {
+        var last = try await hub.read(waiting.index, waiting: Limits.indexWaitSeconds, by: call.holder.name, ledger: call.request.ledger) {
             $0.kept == nil
         } _: {
             try await answer(again, of: call, by: page, keeping: \.waiting)

@@ -98,7 +98,7 @@ package final class RequestRates: Sendable {
             payers.compactMap { buckets[$0.kind.rawValue].pause(of: $0, Self.rate(of: $0), at: now) }.max()
         }
         guard let pause else { return }
-        overload.tell(.rates)
+        overload.report(.rates)
         throw .tooManyRequests(seconds: pause)
     }
 
@@ -112,10 +112,10 @@ package final class RequestRates: Sendable {
     }
 
     /// Charges a user for work done after its requests. Charges nothing if the rate cannot be read.
-    func take(_ cost: Int, from place: AccountPlace, in registry: Registry) async {
-        guard cost > 0, !place.userRecordName.isEmpty, let own = try? await entry(of: place.container, in: registry) else { return }
-        let target = DatabaseTarget(container: place.container, environment: place.environment, scope: .private)
-        take(cost, from: payers(of: Caller(.user(place.userRecordName)), at: "", in: target, own))
+    func take(_ cost: Int, from appUser: AppUser, in registry: Registry) async {
+        guard cost > 0, !appUser.userRecordName.isEmpty, let own = try? await entry(of: appUser.container, in: registry) else { return }
+        let target = DatabaseTarget(container: appUser.container, environment: appUser.environment, scope: .private)
+        take(cost, from: payers(of: Caller(.user(appUser.userRecordName)), at: "", in: target, own))
     }
 
     private static func rate(of payer: Payer) -> TokenBucket.Rate {

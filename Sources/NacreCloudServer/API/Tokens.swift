@@ -61,7 +61,7 @@ extension API {
                 cloud.listening.beginPoll(of: address)
                 defer { cloud.listening.endPoll(of: address) }
                 let next = try await hub.read(
-                    address.database, waiting: Limits.waitSeconds, by: call.holder.name, account: request.account
+                    address.database, waiting: Limits.waitSeconds, by: call.holder.name, ledger: request.ledger
                 ) { (next: (notification: QueuedNotification, receipt: AnswerReceipt)?) in
                     next != nil
                 } _: {

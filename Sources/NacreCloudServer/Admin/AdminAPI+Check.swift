@@ -11,23 +11,23 @@ extension AdminAPI {
     /// `POST /admin/1/check`
     @Sendable func check(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewCheck.self, of: request)
-        var place: CheckPlace? = .start
+        var cursor: CheckCursor? = .start
         if let after = asked.after {
-            guard let known = Base64.decode(after).flatMap(CheckPlace.init) else {
+            guard let known = Base64.decode(after).flatMap(CheckCursor.init) else {
                 throw ServerError(.badRequest, "unknown place", field: "after", remedy: "Send next as it was given, or leave it out to begin.")
             }
-            place = known
+            cursor = known
         }
         let mode: CheckMode = asked.removesLost ? .removeLost : asked.repairs ? .repair : .look
         var part = AdminMessages.CheckPart(findings: [], rows: 0, next: nil)
         for _ in 0..<Self.checkSteps {
-            guard let here = place else { break }
+            guard let here = cursor else { break }
             let slice = try await cloud.check(from: here, mode)
             part.findings += slice.findings.map(AdminMessages.CheckFinding.init)
             part.rows += slice.rows
-            place = slice.next
+            cursor = slice.next
         }
-        part.next = place.map { Base64.encode($0.bytes) }
+        part.next = cursor.map { Base64.encode($0.bytes) }
         return try answer(part)
     }
 }

@@ -68,7 +68,7 @@ extension AdminAPI {
             try await requireUser(user, in: container, environment)
             return user
         }
-        let place = try await cloud.registry.places(of: try await account(user).id).first {
+        let place = try await cloud.registry.appUsers(of: try await account(user).id).first {
             $0.container == container && $0.environment == environment
         }
         guard let place else {

@@ -62,7 +62,7 @@ extension AdminAPI {
     @Sendable func showUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         guard let email = request.query("email") else { throw ServerError.missingQuery("email") }
         let account = try await account(email)
-        let places = try await cloud.registry.places(of: account.id)
+        let places = try await cloud.registry.appUsers(of: account.id)
         var signIns: [SignIn] = []
         var next: SignIn.Position?
         repeat {

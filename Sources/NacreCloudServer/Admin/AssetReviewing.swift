@@ -13,29 +13,29 @@ package struct AssetReviewing: Sendable {
     package func verify(_ asked: AdminMessages.NewAssetVerification) async throws -> AdminMessages.AssetReview {
         var part = AdminMessages.AssetReview()
         if asked.onlySizes == true {
-            guard case .part(let number) = try Self.place(asked.after) ?? .firstPart else { throw Self.unknownPlace }
+            guard case .part(let number) = try Self.cursor(asked.after) ?? .firstPart else { throw Self.unknownPlace }
             part.add(AdminMessages.AssetReview(try await cloud.checkAssets(in: number)))
             return part
         }
-        var place: AssetPlace? = try Self.place(asked.after) ?? .start
+        var cursor: AssetCursor? = try Self.cursor(asked.after) ?? .start
         for _ in 0..<Self.partSteps {
-            guard let here = place, part.bytes < Self.partBytes else { break }
+            guard let here = cursor, part.bytes < Self.partBytes else { break }
             let slice = try await cloud.verifyAssets(from: here)
             part.add(AdminMessages.AssetReview(slice))
-            place = slice.next
+            cursor = slice.next
         }
         return part
     }
 
     package func collect(_ asked: AdminMessages.NewAssetCollection) async throws -> AdminMessages.AssetReview {
-        guard case .part(let number) = try Self.place(asked.after) ?? .firstPart else { throw Self.unknownPlace }
+        guard case .part(let number) = try Self.cursor(asked.after) ?? .firstPart else { throw Self.unknownPlace }
         return AdminMessages.AssetReview(try await cloud.collectAssets(in: number, removes: !asked.isDryRun))
     }
 
-    private static func place(_ text: String?) throws -> AssetPlace? {
+    private static func cursor(_ text: String?) throws -> AssetCursor? {
         guard let text else { return nil }
-        guard let place = AssetPlace(text: text) else { throw unknownPlace }
-        return place
+        guard let cursor = AssetCursor(text: text) else { throw unknownPlace }
+        return cursor
     }
 
     private static let unknownPlace = ServerError(

@@ -20,12 +20,12 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.PasskeyRemoval.self, of: request)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let removed = try await cloud.registry.removePasskey(asked.id, of: account.id)
-        tellPasskey("removed", removed, of: account.id, request)
+        notifyOfPasskey("removed", removed, of: account.id, request)
         return try answer(AccountMessages.Passkey(removed))
     }
 
     /// Logs that a passkey was added or removed.
-    func tellPasskey(
+    func notifyOfPasskey(
         _ reason: String, _ passkey: PasskeyEntry, of account: String, _ request: HTTPRequest
     ) {
         logger.log(

@@ -45,7 +45,7 @@ extension AccountAPI {
     }
 
     private func refused(_ account: AccountEntry?, _ request: HTTPRequest) -> ServerError {
-        tell("wrong code for a new password", account, request)
+        notify("wrong code for a new password", account, request)
         return .wrongResetCode
     }
 

@@ -11,14 +11,14 @@ extension AccountAPI {
         var account: String
         /// The sign-in that the request belongs to; nil: the request has the password.
         var own: String?
-        var place: SignIn.Place?
+        var audience: SignIn.Audience?
     }
 
     func listSessions(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.SessionsQuestion.self, of: request)
         let asker = try await asker(asked.email, asked.password, request)
         let after = try asked.after.map(SignIn.Position.init(text:))
-        let (page, next) = try await cloud.registry.signIns(of: asker.account, in: asker.place, after: after)
+        let (page, next) = try await cloud.registry.signIns(of: asker.account, in: asker.audience, after: after)
         return try answer(AccountMessages.Sessions(sessions: page.map { AccountMessages.Session($0, own: asker.own) }, next: next?.text))
     }
 
@@ -26,7 +26,7 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.SessionEnd.self, of: request)
         let asker = try await asker(asked.email, asked.password, request)
         defer { authenticator.forget(account: asker.account) }
-        _ = try await cloud.registry.endSignIn(asked.id, of: asker.account, in: asker.place)
+        _ = try await cloud.registry.endSignIn(asked.id, of: asker.account, in: asker.audience)
         return try answer(AccountMessages.SessionsEnded(count: 1))
     }
 
@@ -34,7 +34,7 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.OthersEnd.self, of: request)
         let asker = try await asker(asked.email, asked.password, request)
         defer { authenticator.forget(account: asker.account) }
-        let count = try await cloud.registry.endSignIns(of: asker.account, in: asker.place, except: asker.own)
+        let count = try await cloud.registry.endSignIns(of: asker.account, in: asker.audience, except: asker.own)
         return try answer(AccountMessages.SessionsEnded(count: count))
     }
 
@@ -42,7 +42,7 @@ extension AccountAPI {
     func asker(_ email: String?, _ password: String?, _ request: HTTPRequest) async throws -> Asker {
         if email == nil, password == nil {
             let signedIn = try await authenticator.signedIn(request)
-            return Asker(account: signedIn.account, own: signedIn.id, place: signedIn.place)
+            return Asker(account: signedIn.account, own: signedIn.id, audience: signedIn.audience)
         }
         guard let email else { throw ServerError.missingBeside("email") }
         guard let password else { throw ServerError.missingBeside("password") }
@@ -53,7 +53,7 @@ extension AccountAPI {
 extension AccountMessages.Session {
     init(_ signIn: SignIn, own: String? = nil) {
         self.init(
-            id: signIn.id, kind: signIn.kind.rawValue, containers: signIn.place.containers.sorted(), environment: signIn.place.environment,
+            id: signIn.id, kind: signIn.kind.rawValue, containers: signIn.audience.containers.sorted(), environment: signIn.audience.environment,
             device: signIn.kind == .account ? signIn.device : nil, created: signIn.created.millisecondsSince1970,
             isCurrent: signIn.id == own ? true : nil)
     }

@@ -11,19 +11,19 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.UsageQuestion.self, of: request)
         let asker = try await asker(asked.email, asked.password, request)
         var lines: [AccountMessages.PlaceUsage] = []
-        for place in try await cloud.registry.places(of: asker.account) where asker.place?.covers(place) ?? true {
+        for appUser in try await cloud.registry.appUsers(of: asker.account) where asker.audience?.covers(appUser) ?? true {
             WorkMeter.current?.add(rows: 1)
-            let usage = try await cloud.usage(of: place.userRecordName, in: place.container, place.environment)
+            let usage = try await cloud.usage(of: appUser.userRecordName, in: appUser.container, appUser.environment)
             lines.append(
                 AccountMessages.PlaceUsage(
-                    container: place.container, environment: place.environment.rawValue, bytes: usage.bytes, limit: usage.limit))
+                    container: appUser.container, environment: appUser.environment.rawValue, bytes: usage.bytes, limit: usage.limit))
         }
         return try answer(AccountMessages.Usage(databases: lines))
     }
 }
 
-extension SignIn.Place {
-    fileprivate func covers(_ place: AccountPlace) -> Bool {
-        containers.contains(place.container) && environment == place.environment.rawValue
+extension SignIn.Audience {
+    fileprivate func covers(_ appUser: AppUser) -> Bool {
+        containers.contains(appUser.container) && environment == appUser.environment.rawValue
     }
 }

@@ -152,7 +152,7 @@ struct AccountAPI: Sendable {
         }
         outcome = account != nil && isRight ? .right : .wrong
         guard let account, isRight else {
-            tell("wrong password", account, request)
+            notify("wrong password", account, request)
             throw ServerError.wrongPassword
         }
         return account
@@ -174,13 +174,13 @@ struct AccountAPI: Sendable {
         do {
             return try await attempts.begin(email: email, address: request.clientAddress, clock)
         } catch let error as ServerError {
-            if error == .signInBusy { overload.tell(.passwords) } else { tell("paused", nil, request) }
+            if error == .signInBusy { overload.report(.passwords) } else { notify("paused", nil, request) }
             throw error
         }
     }
 
     /// Logs a refused sign-in with the account's ID, never with its e-mail address, which is personal.
-    func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
+    func notify(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
         logger.log(
             .notice, "A sign-in was refused",
             [.reason: .string(reason), .address: .string(request.clientAddress), .user: .string(account?.id ?? ""), .requestID: .string(request.id)])
@@ -193,7 +193,7 @@ struct AccountAPI: Sendable {
         } catch let error as CryptoError {
             switch error.code {
             case .busy, .outOfMemory:
-                overload.tell(.passwords)
+                overload.report(.passwords)
                 throw ServerError.signInBusy
             case .passwordTooLong: throw PasswordRule.tooLong()
             default: throw error

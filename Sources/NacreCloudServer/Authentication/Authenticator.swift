@@ -28,7 +28,7 @@ package final class Authenticator: Sendable {
         var account: String
         /// The ID of the session, or of the account token.
         var id: String
-        var place: SignIn.Place
+        var audience: SignIn.Audience
     }
 
     /// A server-to-server key whose user has been admitted.
@@ -226,14 +226,14 @@ package final class Authenticator: Sendable {
                 let entry = try await cloud.registry.accountToken(token.id, of: token.account)
             else { throw ServerError.authenticationFailed }
             return SignedIn(
-                account: entry.account, id: entry.id, place: SignIn.Place(containers: Set(entry.containers), environment: entry.environment))
+                account: entry.account, id: entry.id, audience: SignIn.Audience(containers: Set(entry.containers), environment: entry.environment))
         }
         guard let apiToken = request.query("ckAPIToken"), let text = request.query("ckWebAuthToken") else { throw ServerError.noCredential }
         let (_, session) = try await session(text, apiToken: apiToken)
         guard let entry = try await cloud.registry.apiToken(apiToken) else { throw ServerError.authenticationFailed }
         try Self.requireOrigin(of: request, for: entry)
         return SignedIn(
-            account: session.account, id: session.id, place: SignIn.Place(containers: [session.container], environment: session.environment))
+            account: session.account, id: session.id, audience: SignIn.Audience(containers: [session.container], environment: session.environment))
     }
 
     /// Forgets the sign-ins of an account. Call it after a commit that ended some: this process refuses them from now

@@ -108,10 +108,10 @@ package final class FaultQueue: Sendable {
     /// Takes the fault for this request: the first rule that matches.
     package func take(_ asked: AskedRequest, by user: String?, on device: String?) -> Rule? {
         rules.withLock { rules in
-            guard let place = rules.firstIndex(where: { $0.isFor(asked, by: user, on: device) }) else { return nil }
-            rules[place].left -= 1
-            defer { if rules[place].left == 0 { rules.remove(at: place) } }
-            return rules[place]
+            guard let index = rules.firstIndex(where: { $0.isFor(asked, by: user, on: device) }) else { return nil }
+            rules[index].left -= 1
+            defer { if rules[index].left == 0 { rules.remove(at: index) } }
+            return rules[index]
         }
     }
 

@@ -169,8 +169,8 @@ enum PasswordViews {
     }
 
     private static func line(_ signIn: SignIn) -> String {
-        let containers = signIn.place.containers.sorted().joined(separator: ", ")
-        let place = "\(containers), \(signIn.place.environment), since \(PasskeyPage.day(signIn.created.secondsSince2001))"
+        let containers = signIn.audience.containers.sorted().joined(separator: ", ")
+        let place = "\(containers), \(signIn.audience.environment), since \(PasskeyPage.day(signIn.created.secondsSince2001))"
         return signIn.kind == .web ? "A browser, in \(place)" : "The device “\(signIn.device)”, in \(place)"
     }
 

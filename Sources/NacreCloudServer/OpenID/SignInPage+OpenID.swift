@@ -150,7 +150,7 @@ struct OpenIDPage: Sendable {
         if let known = try await registry.account(identity) { return known }
         let verdict = OpenIDRule.newcomer(claims, opensSignUp: issuer.configuration.opensSignUp)
         guard verdict == .isMade, let email = claims.email else {
-            page.accounts.tell("openid: \(verdict)", nil, request)
+            page.accounts.notify("openid: \(verdict)", nil, request)
             throw verdict == .hasNoAddress ? ServerError.openIDWithoutAddress : .openIDNotLetIn
         }
         let names = NameComponents(givenName: claims.givenName, familyName: claims.familyName)
@@ -161,7 +161,7 @@ struct OpenIDPage: Sendable {
     /// Logs a fault, and returns the error for the user.
     private func told(_ error: any Error, _ request: HTTPRequest) -> any Error {
         guard let fault = error as? OpenIDFault else { return error }
-        page.accounts.tell("openid: \(fault.rawValue)", nil, request)
+        page.accounts.notify("openid: \(fault.rawValue)", nil, request)
         return fault == .unreachable ? ServerError.openIDUnreachable : .openIDRefused
     }
 }

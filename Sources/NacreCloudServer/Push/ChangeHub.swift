@@ -52,7 +52,7 @@ final class ChangeHub: Sendable {
     /// - Parameter account: the request's account, which does not count as under way while it waits.
     /// - Throws: `THROTTLED` if the user already waits that often.
     func read<Value: Sendable>(
-        _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", account: RequestAccount? = nil, until isEnough: (Value) -> Bool,
+        _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", ledger: RequestLedger? = nil, until isEnough: (Value) -> Bool,
         _ read: () async throws -> Value
     ) async throws -> Value {
         let watch = Watch()
@@ -67,7 +67,7 @@ final class ChangeHub: Sendable {
         while true {
             let value = try await read()
             if isEnough(value) { return value }
-            let hasFired = if let account { await account.whileWaiting { await watch.fired() } } else { await watch.fired() }
+            let hasFired = if let ledger { await ledger.whileWaiting { await watch.fired() } } else { await watch.fired() }
             guard hasFired else { return try await read() }
         }
     }
@@ -76,7 +76,7 @@ final class ChangeHub: Sendable {
     /// - Throws: `THROTTLED` if the user already has all the waits it may have.
     func requireRoom(for waiter: String) throws {
         guard state.withLock({ $0.counts[waiter, default: 0] >= waitsPerUser }) else { return }
-        overload.tell(.waits)
+        overload.report(.waits)
         throw ServerError.tooManyWaits
     }
 
@@ -90,7 +90,7 @@ final class ChangeHub: Sendable {
             return true
         }
         guard let isIn else {
-            overload.tell(.waits)
+            overload.report(.waits)
             throw ServerError.tooManyWaits
         }
         return isIn

@@ -51,7 +51,7 @@ struct QRCode {
             if number >= 10 { path.append(UInt8(ascii: "0") + UInt8(number / 10)) }
             path.append(UInt8(ascii: "0") + UInt8(number % 10))
         }
-        for (place, row) in rows.enumerated() {
+        for (index, row) in rows.enumerated() {
             var (rest, column) = (row, 0)
             while rest != 0 {
                 let gap = rest.trailingZeroBitCount
@@ -59,7 +59,7 @@ struct QRCode {
                 path.append(UInt8(ascii: "M"))
                 append(column + gap)
                 path.append(UInt8(ascii: " "))
-                append(place)
+                append(index)
                 path.append(UInt8(ascii: "h"))
                 append(run)
                 for letter in [UInt8(ascii: "v"), UInt8(ascii: "1"), UInt8(ascii: "h"), UInt8(ascii: "-")] { path.append(letter) }
@@ -110,11 +110,11 @@ struct QRCode {
         let corrections = blocks.map { remainder($0, divisor) }
         var woven: [UInt8] = []
         woven.reserveCapacity(data.count + form.correcting * form.blocks)
-        for place in 0...short {
-            for block in blocks where place < block.count { woven.append(block[block.startIndex + place]) }
+        for index in 0...short {
+            for block in blocks where index < block.count { woven.append(block[block.startIndex + index]) }
         }
-        for place in 0..<form.correcting {
-            for correction in corrections { woven.append(correction[place]) }
+        for index in 0..<form.correcting {
+            for correction in corrections { woven.append(correction[index]) }
         }
         return woven
     }
@@ -122,9 +122,9 @@ struct QRCode {
     private static func divisor(_ degree: Int) -> [UInt8] {
         var result = Array(repeating: UInt8(0), count: degree - 1) + [1]
         for root in 0..<degree {
-            for place in result.indices {
-                result[place] = multiply(result[place], powers[root])
-                if place + 1 < degree { result[place] ^= result[place + 1] }
+            for index in result.indices {
+                result[index] = multiply(result[index], powers[root])
+                if index + 1 < degree { result[index] ^= result[index + 1] }
             }
         }
         return result
@@ -135,7 +135,7 @@ struct QRCode {
         var result = Array(repeating: UInt8(0), count: divisor.count)
         for byte in data {
             let factor = byte ^ result[0]
-            for place in 0..<last { result[place] = result[place + 1] ^ multiply(divisor[place], factor) }
+            for index in 0..<last { result[index] = result[index + 1] ^ multiply(divisor[index], factor) }
             result[last] = multiply(divisor[last], factor)
         }
         return result
@@ -174,9 +174,9 @@ struct QRCode {
     }
 
     private mutating func drawPatterns(_ version: Int) {
-        for place in 0..<side {
-            fix(6, place, place % 2 == 0)
-            fix(place, 6, place % 2 == 0)
+        for index in 0..<side {
+            fix(6, index, index % 2 == 0)
+            fix(index, 6, index % 2 == 0)
         }
         for (row, column) in [(3, 3), (3, side - 4), (side - 4, 3)] {
             for down in -4...4 {

@@ -35,13 +35,13 @@ extension SignInPage {
     /// Shows what is shared, as far as the account may know it.
     func shareQuestion(_ guid: String, _ sealed: String, _ account: AccountEntry, _ request: HTTPRequest) async throws -> HTTPResponse {
         let link = shareURL(guid, request)
-        let place = try await accounts.cloud.placeOfShare(guid)
+        let shareLink = try await accounts.cloud.shareLink(guid)
         do {
-            let opened = try await accounts.cloud.openShare(place, for: account)
+            let opened = try await accounts.cloud.openShare(shareLink, for: account)
             if opened.metadata.participantStatus == .accepted { return try SignInAnswer.page(.ok, ShareViews.inside(opened, link, isNew: false)) }
             return try SignInAnswer.page(.ok, ShareViews.question(opened, sealed, email: account.email))
         } catch let error as ServerError where error.code == .accessDenied {
-            if account.accountState == .available, try await accounts.cloud.takesRequests(place, of: account) {
+            if account.accountState == .available, try await accounts.cloud.takesRequests(shareLink, of: account) {
                 return try SignInAnswer.page(.ok, ShareViews.asking(sealed, email: account.email))
             }
             return try refused(error, link, account, request)
@@ -53,9 +53,9 @@ extension SignInPage {
         guard case .share(let guid) = consent.flow.purpose else { throw ServerError.unknownStep }
         let (link, account) = (shareURL(guid, request), try await account(of: consent))
         try await accounts.cloud.registry.use(consent.used, of: account)
-        let place = try await accounts.cloud.placeOfShare(guid)
+        let shareLink = try await accounts.cloud.shareLink(guid)
         do {
-            return try SignInAnswer.page(.ok, ShareViews.inside(try await accounts.cloud.acceptShare(place, for: account), link, isNew: true))
+            return try SignInAnswer.page(.ok, ShareViews.inside(try await accounts.cloud.acceptShare(shareLink, for: account), link, isNew: true))
         } catch let error as ServerError where error.code == .accessDenied {
             return try refused(error, link, account, request)
         }
@@ -67,7 +67,7 @@ extension SignInPage {
         let account = try await account(of: consent)
         try await accounts.cloud.registry.use(consent.used, of: account)
         do {
-            try await accounts.cloud.requestAccess(to: try await accounts.cloud.placeOfShare(guid), for: account)
+            try await accounts.cloud.requestAccess(to: try await accounts.cloud.shareLink(guid), for: account)
             return try SignInAnswer.page(.ok, ShareViews.asked)
         } catch let error as ServerError where error.code == .accessDenied {
             return try refused(error, shareURL(guid, request), account, request)

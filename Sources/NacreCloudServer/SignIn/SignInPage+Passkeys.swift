@@ -51,7 +51,7 @@ extension SignInPage {
                 fault = .credential
             }
         }
-        accounts.tell("passkey: \(fault.rawValue)", nil, request)
+        accounts.notify("passkey: \(fault.rawValue)", nil, request)
         throw ServerError.wrongPasskey
     }
 
@@ -72,7 +72,7 @@ extension SignInPage {
         let account = try await account(of: consent)
         do {
             let passkey = try await added(fields, consent, to: account, request)
-            accounts.tellPasskey("added", passkey, of: account.id, request)
+            accounts.notifyOfPasskey("added", passkey, of: account.id, request)
             return try await passkeyPage(
                 try consent.renewed(for: account), account, browser, request,
                 notice: "“\(passkey.name)” signs you in from now on.")
@@ -117,7 +117,7 @@ extension SignInPage {
         let account = try await account(of: consent)
         let removed = try await accounts.cloud.registry.removePasskey(
             fields["passkey"] ?? "", of: account.id)
-        accounts.tellPasskey("removed", removed, of: account.id, request)
+        accounts.notifyOfPasskey("removed", removed, of: account.id, request)
         guard let changed = try await accounts.cloud.registry.account(id: account.id) else {
             throw ServerError.accountChanged
         }

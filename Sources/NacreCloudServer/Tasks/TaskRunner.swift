@@ -48,12 +48,12 @@ final class TaskRunner: Sendable {
             let until = clock.now() + Self.restSeconds
             let watch = alarm.listen(in: lane, until: until)
             let next = await failingTo(clock.now() + Self.shortestRestSeconds) {
-                var turns: TaskTurns
+                var round: WorkerRound
                 repeat {
-                    turns = try await cloud.runDueTasks(in: [lane], lookingThrough: until)
-                    log(turns.failures)
-                } while turns.areMore && !Task.isCancelled
-                return turns.next ?? until
+                    round = try await cloud.runDueTasks(in: [lane], lookingThrough: until)
+                    log(round.failures)
+                } while round.areMore && !Task.isCancelled
+                return round.next ?? until
             }
             await rest(until: next, watch)
         }
@@ -79,7 +79,7 @@ final class TaskRunner: Sendable {
             }
             rests += 1
             spareMemory.returnAfterBurst()
-            logger.tellFolded()
+            logger.writeFolded()
             try? await clock.sleep(Self.upkeepRest)
         }
     }

@@ -52,7 +52,7 @@ struct FieldsDraft {
     func untyped(of set: RecordFields) -> [String] {
         guard !untypedPlaces.isEmpty else { return [] }
         var lastSet: [String: Int] = [:]
-        for (place, field) in values.enumerated() { lastSet[field.name] = place }
+        for (index, field) in values.enumerated() { lastSet[field.name] = index }
         return untypedPlaces.filter { lastSet[values[$0].name] == $0 && set[values[$0].name] != nil }.map { values[$0].name }.sorted()
     }
 

@@ -76,13 +76,13 @@ package struct RepeatedMembers {
     /// Compares a word at a time, as it runs for each record of a page.
     private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard left.count == right.count else { return false }
-        var place = 0
-        while place + 8 <= left.count {
-            guard left.loadUnaligned(fromByteOffset: place, as: UInt64.self) == right.loadUnaligned(fromByteOffset: place, as: UInt64.self) else {
+        var index = 0
+        while index + 8 <= left.count {
+            guard left.loadUnaligned(fromByteOffset: index, as: UInt64.self) == right.loadUnaligned(fromByteOffset: index, as: UInt64.self) else {
                 return false
             }
-            place += 8
+            index += 8
         }
-        return left[place...].elementsEqual(right[place...])
+        return left[index...].elementsEqual(right[index...])
     }
 }

@@ -183,12 +183,12 @@ extension Store {
         _ read: @escaping @Sendable (DatabaseID, any ReadTransaction) throws -> Value
     ) async throws -> [Value] {
         var values: [Value] = []
-        var last: KeptPlace? = .database(DatabaseID(rawValue: .min))
+        var last: RowKey? = .database(DatabaseID(rawValue: .min))
         repeat {
             let place = last
-            let (found, next) = try await self.read { transaction -> ([Value], KeptPlace?) in
+            let (found, next) = try await self.read { transaction -> ([Value], RowKey?) in
                 let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
-                return (try rows.compactMap(\.place.database).map { try read($0, transaction) }, rows.last?.place)
+                return (try rows.compactMap(\.key.database).map { try read($0, transaction) }, rows.last?.key)
             }
             values += found
             last = next

@@ -13,7 +13,7 @@ import NacreLocks
 /// remembered until those in the store are found, so that they keep their order.
 package final class HandedTasks: Sendable {
     /// The tasks of one database in one lane.
-    package struct Place: Hashable, Sendable {
+    package struct LineKey: Hashable, Sendable {
         package var lane: TaskLane
         package var database: DatabaseID
 
@@ -35,11 +35,11 @@ package final class HandedTasks: Sendable {
             var areLeft: Bool
         }
 
-        fileprivate var tasks: [Place: Tasks]
+        fileprivate var tasks: [LineKey: Tasks]
 
-        package var places: Set<Place> { Set(tasks.keys) }
+        package var lineKeys: Set<LineKey> { Set(tasks.keys) }
         /// The places where an earlier process left tasks, which may be begun.
-        package var left: Set<Place> { Set(tasks.filter(\.value.areLeft).keys) }
+        package var left: Set<LineKey> { Set(tasks.filter(\.value.areLeft).keys) }
     }
 
     /// The tasks of one place, the next one first.
@@ -60,8 +60,8 @@ package final class HandedTasks: Sendable {
             bytes += task.payload.count
         }
 
-        mutating func remove(at place: Int) -> TaskRow {
-            let task = tasks.remove(at: place)
+        mutating func remove(at index: Int) -> TaskRow {
+            let task = tasks.remove(at: index)
             bytes -= task.payload.count
             return task
         }
@@ -69,14 +69,14 @@ package final class HandedTasks: Sendable {
 
     private struct State {
         /// The tasks in memory; no line is empty.
-        var lines: [Place: Line] = [:]
+        var lines: [LineKey: Line] = [:]
         /// The databases that have a line. The first of those for which as much was done is next.
         var turns: [TaskLane: [DatabaseID]] = [:]
         /// The work that was done for a place, counted from that for others when it began.
-        var done: [Place: Int] = [:]
+        var done: [LineKey: Int] = [:]
         /// The work that was done for the place that was next last.
         var level: [TaskLane: Int] = [:]
-        var passed: [Place: Passed.Tasks] = [:]
+        var passed: [LineKey: Passed.Tasks] = [:]
         var passedEver = 0
         var count = 0
         var bytes = 0
@@ -84,7 +84,7 @@ package final class HandedTasks: Sendable {
         func hasNext(in lane: TaskLane) -> Bool { turns[lane]?.isEmpty == false }
 
         mutating func add(_ task: TaskRow, isFirst: Bool = false) {
-            let place = Place(of: task.key)
+            let place = LineKey(of: task.key)
             if lines[place] == nil {
                 turns[place.lane, default: []].append(place.database)
                 done[place] = max(done[place] ?? 0, level[place.lane] ?? 0)
@@ -95,7 +95,7 @@ package final class HandedTasks: Sendable {
         }
 
         /// - Parameter index: the task's index in the line; nil: the last one.
-        mutating func remove(from place: Place, at index: Int? = nil) -> TaskRow? {
+        mutating func remove(from place: LineKey, at index: Int? = nil) -> TaskRow? {
             guard let last = lines[place]?.tasks.indices.last, let task = lines[place]?.remove(at: index ?? last) else { return nil }
             if lines[place]?.tasks.isEmpty == true {
                 lines[place] = nil
@@ -107,7 +107,7 @@ package final class HandedTasks: Sendable {
         }
 
         mutating func next(in lane: TaskLane) -> TaskRow? {
-            let ready = (turns[lane] ?? []).map { Place(lane: lane, database: $0) }
+            let ready = (turns[lane] ?? []).map { LineKey(lane: lane, database: $0) }
             guard let place = ready.min(by: { done[$0] ?? 0 < done[$1] ?? 0 }), let task = remove(from: place, at: 0) else { return nil }
             level[lane] = done[place] ?? 0
             charge(place, 1)
@@ -119,7 +119,7 @@ package final class HandedTasks: Sendable {
             return task
         }
 
-        mutating func charge(_ place: Place, _ cost: Int) {
+        mutating func charge(_ place: LineKey, _ cost: Int) {
             done[place, default: level[place.lane] ?? 0] += cost
             // Places that are not ahead are as if nothing had been done for them, and are forgotten.
             if done.count > 2 * HandedTasks.placesRemembered {
@@ -128,7 +128,7 @@ package final class HandedTasks: Sendable {
             }
         }
 
-        mutating func pass(_ place: Place, areLeft: Bool = false) {
+        mutating func pass(_ place: LineKey, areLeft: Bool = false) {
             passedEver += 1
             passed[place] = Passed.Tasks(last: passedEver, areLeft: areLeft || passed[place]?.areLeft ?? false)
         }
@@ -151,15 +151,15 @@ package final class HandedTasks: Sendable {
     package func take(over tasks: [TaskRow]) -> [TaskKind: Timestamp] {
         if !tasks.contains(where: \.isHandedOver) { return [TaskKind: Timestamp](tasks) }
         var due = tasks
-        for place in tasks.indices where tasks[place].isHandedOver {
-            due[place].due = tasks[place].due + -Limits.taskLeaseSeconds
-            add(tasks[place].kept)
+        for index in tasks.indices where tasks[index].isHandedOver {
+            due[index].due = tasks[index].due + -Limits.taskLeaseSeconds
+            add(tasks[index].kept)
         }
         return [TaskKind: Timestamp](due)
     }
 
     private func add(_ task: TaskRow) {
-        let place = Place(of: task.key)
+        let place = LineKey(of: task.key)
         state.withLock { state in
             while state.passed[place] == nil {
                 let isLong = state.count >= mostTasks
@@ -176,9 +176,9 @@ package final class HandedTasks: Sendable {
     }
 
     /// Remembers where an earlier process left tasks: they are found in the store, before what comes there from now on.
-    package func leave(at places: Set<Place>) {
+    package func leave(at lineKeys: Set<LineKey>) {
         state.withLock { state in
-            for place in places { state.pass(place, areLeft: true) }
+            for key in lineKeys { state.pass(key, areLeft: true) }
         }
     }
 
@@ -205,7 +205,7 @@ package final class HandedTasks: Sendable {
     }
 
     /// Counts work that was done for a place: one for a task or a notification, and the cost of finding subscriptions.
-    package func charge(_ place: Place, _ cost: Int) {
+    package func charge(_ place: LineKey, _ cost: Int) {
         state.withLock { $0.charge(place, cost) }
     }
 
@@ -230,7 +230,7 @@ package final class HandedTasks: Sendable {
 
     /// Whether a task waits for its turn, and is not to be taken before: in memory, or in the store with its place.
     package func has(_ task: TaskKey) -> Bool {
-        let place = Place(of: task)
+        let place = LineKey(of: task)
         return state.withLock { state in
             state.passed[place] != nil || state.lines[place]?.tasks.contains { $0.key == task } ?? false
         }
@@ -238,7 +238,7 @@ package final class HandedTasks: Sendable {
 
     /// Notes that the store has no more tasks of these places.
     /// - Parameter left: places that may still have some.
-    package func found(_ passed: Passed, but left: Set<Place> = []) {
+    package func found(_ passed: Passed, but left: Set<LineKey> = []) {
         state.withLock { state in
             // If the number is another by now, more tasks have come.
             for (place, tasks) in passed.tasks where !left.contains(place) && state.passed[place] == tasks { state.passed[place] = nil }
@@ -246,7 +246,7 @@ package final class HandedTasks: Sendable {
     }
 
     /// Whether at least so many tasks of a place wait, or so many bytes of them, or some that are not remembered.
-    package func isBacklog(at place: Place, tasks: Int, bytes: Int) -> Bool {
+    package func isBacklog(at place: LineKey, tasks: Int, bytes: Int) -> Bool {
         state.withLock { state in
             state.passed[place] != nil || state.lines[place].map { $0.tasks.count >= tasks || $0.bytes >= bytes } ?? false
         }

@@ -10,9 +10,9 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
     case upkeep
     /// A user waits for the task, and the worker waits for a server elsewhere.
     case mail
-    /// A device waits to be told of a change.
+    /// A device waits to be notified of a change.
     case push
-    /// A device waits to be told of a change, and the worker waits for a push service elsewhere.
+    /// A device waits to be notified of a change, and the worker waits for a push service elsewhere.
     case delivery
 
     /// The number of its tasks that are done at the same time.

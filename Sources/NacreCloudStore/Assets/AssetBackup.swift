@@ -180,7 +180,7 @@ package enum AssetBackup {
         var serverKey: [UInt8]?
         // The server's key is in the registry, which may come after the assets.
         for wanted in [EntryKind.chunkKey, .asset] {
-            var last: KeptPlace?
+            var last: RowKey?
             repeat {
                 let page = try connection.rows(of: .entries, after: last, limit: Limits.checkRows)
                 for case .entry(let row) in page.lazy.map(\.value) where row.key.kind == wanted {
@@ -188,7 +188,7 @@ package enum AssetBackup {
                     guard let serverKey, let chunks = try row.assetChunks, !chunks.isEmpty else { continue }
                     try body(chunks, ChunkNaming.key(of: row.key.database, serverKey))
                 }
-                last = page.last?.place
+                last = page.last?.key
             } while last != nil
             // Without the key there are no chunks.
             if serverKey == nil { return }

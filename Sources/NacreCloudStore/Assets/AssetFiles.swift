@@ -90,7 +90,7 @@ package final class AssetFiles: AssetStorage {
         let files = try? await threads.run { [self] in
             var files: [ResidentChunk] = []
             for (name, note) in known {
-                guard let place = OpenPlace(among: open), let file = try FileCall.open(path(of: name)), file.state == note.state else { break }
+                guard let place = OpenFileSlot(among: open), let file = try FileCall.open(path(of: name)), file.state == note.state else { break }
                 files.append(
                     ResidentChunk(descriptor: file.descriptor) { [self] isWhole in
                         withExtendedLifetime(place) {
@@ -194,7 +194,7 @@ package final class AssetFiles: AssetStorage {
 }
 
 /// One of the files that may be open for downloads. The last reference frees it.
-private final class OpenPlace: Sendable {
+private final class OpenFileSlot: Sendable {
     /// Half of the descriptors that connections leave to others (`ServerLimits.descriptorsKept`).
     private static let filesMax = 128
 

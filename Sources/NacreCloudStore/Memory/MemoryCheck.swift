@@ -4,9 +4,9 @@ import NacreCloudWire
 /// Reads of whole tables, and of rows that can be derived from records.
 extension MemoryState {
     /// Sorts the whole table by its places: slow, and plainly right.
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) -> [KeptRow] {
-        let sorted = all(table).sorted { $0.place < $1.place }
-        return Array(sorted.filter { row in place.map { $0 < row.place } ?? true }.prefix(max(limit, 0)))
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) -> [KeptRow] {
+        let sorted = all(table).sorted { $0.key < $1.key }
+        return Array(sorted.filter { row in place.map { $0 < row.key } ?? true }.prefix(max(limit, 0)))
     }
 
     private func all(_ table: KeptTable) -> [KeptRow] {
@@ -34,7 +34,7 @@ extension MemoryState {
             let name = NameBytes(row.name)
             switch row {
             case .feed(let zone, let feed, _):
-                return self.feed[FeedKey(zone: zone, view: feed.place.view, number: feed.place.number, name: name)] != feed
+                return self.feed[FeedKey(zone: zone, view: feed.position.view, number: feed.position.number, name: name)] != feed
             case .link(let zone, let link, _): return links[LinkKey(zone, link, name)] == nil
             case .unknownLink(let zone, let target, let kind, _):
                 return links[LinkKey(zone: zone, target: NameBytes(target), kind: kind, name: name)] == nil
@@ -46,7 +46,7 @@ extension MemoryState {
 
 extension KeptRow {
     fileprivate init(_ key: FeedKey, _ row: FeedRow) {
-        let place = KeptPlace.zone(
+        let place = RowKey.zone(
             key.zone, .number(key.view.rawValue), .number(key.number.run), .number(key.number.seq), .text(key.name.string))
         self.init(place, .derived(.feed(key.zone, row, name: key.name.string)))
     }
@@ -66,9 +66,9 @@ extension KeptRow {
     }
 }
 
-extension KeptPlace {
+extension RowKey {
     /// Orders places of one table.
-    fileprivate static func < (left: KeptPlace, right: KeptPlace) -> Bool {
+    fileprivate static func < (left: RowKey, right: RowKey) -> Bool {
         for (left, right) in zip(left.parts, right.parts) where left != right || !left.isNumber {
             let order = left.order(to: right)
             if order != 0 { return order < 0 }
@@ -77,10 +77,10 @@ extension KeptPlace {
     }
 }
 
-extension KeptPlace.Part {
+extension RowKey.Part {
     fileprivate var isNumber: Bool { if case .number = self { true } else { false } }
 
-    fileprivate func order(to other: KeptPlace.Part) -> Int {
+    fileprivate func order(to other: RowKey.Part) -> Int {
         switch (self, other) {
         case (.number(let left), .number(let right)): left == right ? 0 : left < right ? -1 : 1
         case (.text(let left), .text(let right)): ByteOrder.compare(left, right)

@@ -64,20 +64,20 @@ extension MemoryState {
     /// - Parameter bytes: The bytes of the bodies read up to now.
     func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) -> IndexPortion {
         var hits: [IndexHit] = []
-        for (place, span) in scan.spans.enumerated() {
-            let rows = rows(of: span, in: scan.zone, after: place == 0 ? scan.after : nil, scan)
+        for (index, span) in scan.spans.enumerated() {
+            let rows = rows(of: span, in: scan.zone, after: index == 0 ? scan.after : nil, scan)
             for row in rows where hits.count < scan.limit && bytes < bytesMax {
                 let name = row.name.string
                 let record = scan.includesRecord(named: name) ? records[RecordKey(zone: scan.zone, name: row.name)] : nil
                 if scan.needsRecords, record == nil { continue }
-                hits.append(IndexHit(place: IndexPlace(key: row.key.bytes, name: name), span: place, record: record))
+                hits.append(IndexHit(position: IndexPosition(key: row.key.bytes, name: name), span: index, record: record))
                 bytes += record?.body.count ?? 0
             }
         }
         return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
     }
 
-    private func rows(of span: IndexSpan, in zone: ZoneAddress, after: IndexPlace?, _ scan: IndexScan) -> [IndexKey] {
+    private func rows(of span: IndexSpan, in zone: ZoneAddress, after: IndexPosition?, _ scan: IndexScan) -> [IndexKey] {
         var rows: [IndexKey] = []
         let first = IndexKey(zone: zone, index: span.index.rawValue, key: KeyBytes(span.lower), name: NameBytes(""))
         let upper = span.upper.map { KeyBytes($0) }

@@ -18,7 +18,7 @@ struct MemoryState: Sendable {
     var entries = SortedTable<NamedKey, EntryRow>()
     var tasks = SortedTable<NamedKey, TaskRow>()
     /// The last change numbers of runs before the newest one, by run, rising.
-    var runEnds: [NumberedPlace: [ChangeNumber]] = [:]
+    var runEnds: [FeedAddress: [ChangeNumber]] = [:]
 
     init(run: Int64) {
         self.run = run
@@ -30,7 +30,7 @@ extension MemoryState {
         zones[ZoneKey(address: address)]
     }
 
-    /// Puts or removes a zone's row, and updates the tables that find zones by name and by place in the feed.
+    /// Puts or removes a zone's row, and updates the tables that find zones by name and by position in the feed.
     mutating func setZone(_ address: ZoneAddress, to row: ZoneRow?) throws {
         if let old = zone(address) {
             if old.state == .live {

@@ -65,7 +65,7 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.zoneFeed(in: database, after: position, limit: limit) }
     }
 
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber] {
         try ask { state in (state.runEnds[place] ?? []).filter { runs.contains($0.run) } }
     }
 
@@ -125,7 +125,7 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.operation(in: database, id) }
     }
 
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow] {
         try ask { $0.rows(of: table, after: place, limit: limit) }
     }
 

@@ -83,20 +83,20 @@ extension MemoryState {
     }
 
     /// Keeps the last number of a place's run, for the newest `Run.endsKept` runs.
-    private mutating func end(_ number: ChangeNumber, in place: NumberedPlace) {
-        let others = (runEnds[place] ?? []).filter { $0.run != number.run }
-        runEnds[place] = (others + [number]).sorted().suffix(Run.endsKept)
+    private mutating func end(_ number: ChangeNumber, in feed: FeedAddress) {
+        let others = (runEnds[feed] ?? []).filter { $0.run != number.run }
+        runEnds[feed] = (others + [number]).sorted().suffix(Run.endsKept)
     }
 
     private mutating func apply(_ put: RecordPut) throws {
         let key = RecordKey(zone: put.zone, name: NameBytes(put.row.name))
         guard !put.isNew || records[key] == nil else { throw StoreError.collision("a record said to be new is there") }
         setRecord(key, to: put.row)
-        for place in put.leaves {
-            feed[FeedKey(zone: put.zone, view: place.view, number: place.number, name: key.name)] = nil
+        for position in put.leaves {
+            feed[FeedKey(zone: put.zone, view: position.view, number: position.number, name: key.name)] = nil
         }
         for row in put.enters {
-            feed[FeedKey(zone: put.zone, view: row.place.view, number: row.place.number, name: key.name)] = row
+            feed[FeedKey(zone: put.zone, view: row.position.view, number: row.position.number, name: key.name)] = row
         }
     }
 
@@ -136,7 +136,7 @@ extension MemoryState {
         let name = NameBytes(row.name)
         switch row {
         case .feed(let zone, let feed, _):
-            self.feed[FeedKey(zone: zone, view: feed.place.view, number: feed.place.number, name: name)] = isKept ? feed : nil
+            self.feed[FeedKey(zone: zone, view: feed.position.view, number: feed.position.number, name: name)] = isKept ? feed : nil
         case .link(let zone, let link, _): links[LinkKey(zone, link, name)] = isKept ? () : nil
         case .unknownLink(let zone, let target, let kind, _):
             links[LinkKey(zone: zone, target: NameBytes(target), kind: kind, name: name)] = isKept ? () : nil
@@ -147,8 +147,8 @@ extension MemoryState {
     private mutating func remove(_ removal: RecordRemoval) {
         let name = NameBytes(removal.name)
         setRecord(RecordKey(zone: removal.zone, name: name), to: nil)
-        for place in removal.leaves {
-            feed[FeedKey(zone: removal.zone, view: place.view, number: place.number, name: name)] = nil
+        for position in removal.leaves {
+            feed[FeedKey(zone: removal.zone, view: position.view, number: position.number, name: name)] = nil
         }
     }
 

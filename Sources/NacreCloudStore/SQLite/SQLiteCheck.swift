@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// Reads of whole tables, and of rows that can be derived from records.
 extension Connection {
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow] {
         let place = place ?? .start(of: table)
         if table == .index, try hasPackedIndexes { return try indexRows(after: place, limit: limit) }
         return try use(table.walk) { statement in
@@ -33,11 +33,11 @@ extension Connection {
     /// Returns the places of the rows: first all others, then index rows in the order of their keys.
     private static func inOrder(_ rows: [DerivedRow]) -> [Int] {
         var (others, ofIndexes) = ([Int](), [(index: ZoneIndex, row: PackedRow, place: Int)]())
-        for place in rows.indices {
-            if case .index(let zone, let entry, let name) = rows[place] {
-                ofIndexes.append((ZoneIndex(zone: zone, index: entry.index.rawValue), PackedRow(key: entry.key, name: name), place))
+        for index in rows.indices {
+            if case .index(let zone, let entry, let name) = rows[index] {
+                ofIndexes.append((ZoneIndex(zone: zone, index: entry.index.rawValue), PackedRow(key: entry.key, name: name), index))
             } else {
-                others.append(place)
+                others.append(index)
             }
         }
         ofIndexes.sort { $0.index == $1.index ? $0.row.order(to: $1.row) < 0 : $0.index.isBefore($1.index) }
@@ -49,8 +49,8 @@ extension Connection {
         case .feed(let zone, let feed, let name):
             try use(.feedHas) { statement in
                 statement.bind(zone)
-                statement.bind(feed.place.view.rawValue)
-                statement.bind(feed.place.number)
+                statement.bind(feed.position.view.rawValue)
+                statement.bind(feed.position.number)
                 statement.bind(name)
                 return try statement.step() && statement.number() == feed.entered && statement.bool() == feed.isDeparture
             }
@@ -101,7 +101,7 @@ extension Connection {
     func applyDerived(of plan: WritePlan) throws {
         for row in plan.derivedRemoved {
             switch row {
-            case .feed(let zone, let feed, let name): try removeFeedRow(zone, feed.place, name)
+            case .feed(let zone, let feed, let name): try removeFeedRow(zone, feed.position, name)
             case .link(let zone, let link, let name): try change(.linkRemove, zone, link, name)
             case .unknownLink(let zone, let target, let kind, let name): try change(.linkRemove, zone, target, kind: kind, name)
             case .index: break
@@ -151,27 +151,27 @@ extension KeptTable {
 
 extension PreparedStatement {
     /// Binds the parts of a key, whose bytes stay in place during `body`.
-    fileprivate func bind<Result>(_ parts: [KeptPlace.Part], _ body: (PreparedStatement) throws -> Result) throws -> Result {
-        for (place, part) in parts.enumerated() {
+    fileprivate func bind<Result>(_ parts: [RowKey.Part], _ body: (PreparedStatement) throws -> Result) throws -> Result {
+        for (index, part) in parts.enumerated() {
             switch part {
             case .number(let number): bind(number)
             case .text(let text): bind(text)
             case .bytes(let bytes):
                 return try bytes.withUnsafeBufferPointer { bytes in
                     bind(borrowed: bytes)
-                    return try bind(Array(parts[(place + 1)...]), body)
+                    return try bind(Array(parts[(index + 1)...]), body)
                 }
             }
         }
         return try body(self)
     }
 
-    private func numberPart() -> KeptPlace.Part { .number(integer()) }
+    private func numberPart() -> RowKey.Part { .number(integer()) }
 
     fileprivate func kept(_ table: KeptTable) throws -> KeptRow {
         switch table {
         case .databases:
-            let place = KeptPlace([numberPart()])
+            let place = RowKey([numberPart()])
             return try kept(place) {
                 let (row, texts, checksum) = uncheckedDatabase()
                 if row.key.environment.rawValue != texts.environment || row.key.scope.rawValue != texts.scope {
@@ -196,11 +196,11 @@ extension PreparedStatement {
             return KeptRow(.zone(address, .text(name)), .record(address, record(named: name)))
         case .feed:
             let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
-            let place = FeedPlace(view: FeedView(rawValue: integer()), number: number())
+            let position = ViewNumber(view: FeedView(rawValue: integer()), number: number())
             let name = string()
-            let row = FeedRow(place: place, entered: number(), isDeparture: bool())
-            let key = KeptPlace.zone(
-                address, .number(place.view.rawValue), .number(place.number.run), .number(place.number.seq), .text(name))
+            let row = FeedRow(position: position, entered: number(), isDeparture: bool())
+            let key = RowKey.zone(
+                address, .number(position.view.rawValue), .number(position.number.run), .number(position.number.seq), .text(name))
             return KeptRow(key, .derived(.feed(address, row, name: name)))
         case .links:
             let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
@@ -238,7 +238,7 @@ extension PreparedStatement {
         expected == found ? value : .unreadable(StoreError(.corrupt, "The row's checksum does not match"), mended: nil)
     }
 
-    private func kept(_ place: KeptPlace, _ read: () throws -> KeptRow.Value) throws -> KeptRow {
+    private func kept(_ place: RowKey, _ read: () throws -> KeptRow.Value) throws -> KeptRow {
         do {
             return KeptRow(place, try read())
         } catch let error as StoreError {

@@ -92,7 +92,7 @@ final class SQLiteEngine: Sendable {
     }
 
     /// Returns the queue for reads of this turn.
-    func reads(of turn: Turn) -> WorkQueue<any PendingRead> { turn.lane == .short ? shortReads : longReads }
+    func reads(of turn: Turn) -> WorkQueue<any PendingRead> { turn.kind == .short ? shortReads : longReads }
 
     /// Runs the writer's thread.
     private func write() {

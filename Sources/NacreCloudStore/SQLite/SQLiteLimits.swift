@@ -4,10 +4,10 @@ import NacreCloudStorage
 enum SQLiteLimits {
     /// Writes that may wait for the writer; further ones are refused. About 100 ms of work at 50,000 single writes a
     /// second, or some seconds of batches. The bytes are those of eight of the largest requests.
-    static let waitingWrites = LaneRoom(count: 4096, rows: 100_000, bytes: 64 * 1024 * 1024)
+    static let waitingWrites = TurnRoom(count: 4096, rows: 100_000, bytes: 64 * 1024 * 1024)
 
     /// Reads of a kind that may wait for a reader; further ones are refused.
-    static let waitingReads = LaneRoom(count: 4096, rows: 400_000, bytes: 64 * 1024 * 1024)
+    static let waitingReads = TurnRoom(count: 4096, rows: 400_000, bytes: 64 * 1024 * 1024)
 
     /// Attempts of a read that held up the log. After its end the log begins anew, and the next snapshot is in no
     /// write's way until the log is long again.
@@ -21,8 +21,8 @@ enum SQLiteLimits {
 
     /// The readers that one caller may have. No caller has all of a kind, so that a page of half a second does not hold
     /// up another caller's page.
-    static let shortPlaces = LanePlaces(all: shortReaders, long: 0, longOfOneKind: 0, shortOfOneAsker: 2, longOfOneAsker: 0)
-    static let longPlaces = LanePlaces(all: longReaders, long: longReaders, longOfOneKind: longReaders, shortOfOneAsker: 0, longOfOneAsker: 2)
+    static let shortPlaces = TurnLimits(all: shortReaders, long: 0, longOfOneKind: 0, shortOfOneAsker: 2, longOfOneAsker: 0)
+    static let longPlaces = TurnLimits(all: longReaders, long: longReaders, longOfOneKind: longReaders, shortOfOneAsker: 0, longOfOneAsker: 2)
 
     /// The most that a read on the calling thread may take: steps of SQLite's machine, and bytes that are not in its
     /// page cache. On this server: two lookups of eight large records, a fifth of a millisecond.

@@ -31,8 +31,8 @@ extension Connection {
             }
         }
         // Use indices here and below: a loop variable would copy the row, which holds a dozen references.
-        for place in plan.records.indices {
-            try put(plan.records[place])
+        for index in plan.records.indices {
+            try put(plan.records[index])
         }
         try applyReferences(of: plan)
         try applyDerived(of: plan)
@@ -64,7 +64,7 @@ extension Connection {
     }
 
     private func put(_ row: ZoneRow) throws {
-        // The statement adds the zone's place in the feed.
+        // The statement adds the zone's position in the feed.
         var unplaced = row
         unplaced.feedSeq = 0
         let checksum = RowChecksum.of(unplaced)
@@ -89,8 +89,8 @@ extension Connection {
     func put(_ feed: FeedRow, of name: String, in zone: ZoneAddress) throws {
         try use(.feedPut) { statement in
             statement.bind(zone)
-            statement.bind(feed.place.view.rawValue)
-            statement.bind(feed.place.number)
+            statement.bind(feed.position.view.rawValue)
+            statement.bind(feed.position.number)
             statement.bind(name)
             statement.bind(feed.entered)
             statement.bind(feed.isDeparture)
@@ -109,8 +109,8 @@ extension Connection {
             statement.bind(row.parent)
             try row.body.step(statement)
         }
-        for place in put.leaves {
-            try removeFeedRow(put.zone, place, row.name)
+        for position in put.leaves {
+            try removeFeedRow(put.zone, position, row.name)
         }
         for feed in put.enters {
             try self.put(feed, of: row.name, in: put.zone)
@@ -119,8 +119,8 @@ extension Connection {
 
     private func remove(_ removal: RecordRemoval) throws {
         try removeRecord(removal.zone, removal.name)
-        for place in removal.leaves {
-            try removeFeedRow(removal.zone, place, removal.name)
+        for position in removal.leaves {
+            try removeFeedRow(removal.zone, position, removal.name)
         }
     }
 
@@ -132,11 +132,11 @@ extension Connection {
         }
     }
 
-    func removeFeedRow(_ zone: ZoneAddress, _ place: FeedPlace, _ name: String) throws {
+    func removeFeedRow(_ zone: ZoneAddress, _ position: ViewNumber, _ name: String) throws {
         try use(.feedRemove) { statement in
             statement.bind(zone)
-            statement.bind(place.view.rawValue)
-            statement.bind(place.number)
+            statement.bind(position.view.rawValue)
+            statement.bind(position.number)
             statement.bind(name)
             _ = try statement.step()
         }

@@ -3,14 +3,14 @@ import NacreCloudStorage
 /// Applies a plan's links and index rows: removals before additions.
 extension Connection {
     func applyReferences(of plan: WritePlan) throws {
-        for place in plan.records.indices {
-            try takeAway(plan.records[place])
+        for index in plan.records.indices {
+            try takeAway(plan.records[index])
         }
-        for place in plan.records.indices {
-            try bring(plan.records[place])
+        for index in plan.records.indices {
+            try bring(plan.records[index])
         }
-        for place in plan.records.indices {
-            let put = plan.records[place]
+        for index in plan.records.indices {
+            let put = plan.records[index]
             try changeIndexRows(of: put.row.name, in: put.zone, gone: put.unindexed, come: put.indexed)
         }
         for put in plan.indexed {

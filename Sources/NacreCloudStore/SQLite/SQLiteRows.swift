@@ -89,10 +89,10 @@ extension PreparedStatement {
     }
 
     func feedEntry(in view: FeedView) -> FeedEntry {
-        let place = FeedPlace(view: view, number: number())
+        let position = ViewNumber(view: view, number: number())
         let name = string()
         let entered = number()
-        let row = FeedRow(place: place, entered: entered, isDeparture: bool())
+        let row = FeedRow(position: position, entered: entered, isDeparture: bool())
         return FeedEntry(feed: row, record: record(named: name))
     }
 

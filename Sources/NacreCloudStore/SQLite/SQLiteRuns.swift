@@ -3,7 +3,7 @@ import NacreCloudStorage
 /// The runs of changes, and the ends of earlier runs.
 extension Connection {
     /// Returns the last number of each of `runs` in `place`.
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber] {
         try Set(runs).compactMap { run in
             try use(.runEndByRun) { statement in
                 statement.bind(place)
@@ -15,7 +15,7 @@ extension Connection {
 
     /// Prepares a place, whose newest change was `before`, for its next change in `run`.
     /// - Returns: Whether the place enters the run with it. Then the end of the run before is kept.
-    private func ends(_ before: ChangeNumber, in place: NumberedPlace, by run: Int64) throws -> Bool {
+    private func ends(_ before: ChangeNumber, in place: FeedAddress, by run: Int64) throws -> Bool {
         guard before.run != run else { return false }
         try use(.runEndPut) { statement in
             statement.bind(place)
@@ -80,7 +80,7 @@ extension Connection {
 }
 
 extension PreparedStatement {
-    fileprivate func bind(_ place: NumberedPlace) {
+    fileprivate func bind(_ place: FeedAddress) {
         switch place {
         case .zone(let zone):
             bind(zone)

@@ -48,11 +48,11 @@ extension Connection {
         return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
     }
 
-    private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
-        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
+    private func search(_ scan: IndexScan, _ index: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
+        let range = try scan.spans[index].range(after: index == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         func take(_ statement: PreparedStatement) throws {
             while try hits.count < scan.limit && bytes < bytesMax && statement.step() {
-                if let hit = try hit(in: statement, of: scan, place, &bytes) { hits.append(hit) }
+                if let hit = try hit(in: statement, of: scan, index, &bytes) { hits.append(hit) }
             }
         }
         guard scan.needsRecords else {
@@ -116,19 +116,19 @@ extension Connection {
         if scan.needsRecords, !row.isNull {
             let record = row.record(named: name)
             bytes += record.body.count
-            return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: record)
+            return IndexHit(position: IndexPosition(key: key, name: name), span: span, record: record)
         }
-        guard scan.includesRecord(named: name) else { return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: nil) }
+        guard scan.includesRecord(named: name) else { return IndexHit(position: IndexPosition(key: key, name: name), span: span, record: nil) }
         // The number is only a shortcut. If it does not lead to the record, or was not joined, search by name.
         let found = try records(in: scan.zone, named: [name])
         bytes += found.first?.body.count ?? 0
         if scan.needsRecords, found.isEmpty { return nil }
-        return IndexHit(place: IndexPlace(key: key, name: name), span: span, record: found.first)
+        return IndexHit(position: IndexPosition(key: key, name: name), span: span, record: found.first)
     }
 }
 
-/// A place in any index of a zone.
-struct RowPlace {
+/// A position in any index of a zone.
+struct IndexRowKey {
     var index: Int64
     var key: [UInt8]
     var name: String
@@ -144,22 +144,22 @@ struct RowPlace {
 }
 
 extension IndexSpan {
-    /// Returns the places of the wanted rows: from the first place on, and before the second, in either direction. Each
-    /// direction therefore needs one SQL text.
-    func range(after: IndexPlace?, isIncluded: Bool, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
+    /// Returns the positions of the wanted rows: from the first place on, and before the second, in either direction.
+    /// Each direction therefore needs one SQL text.
+    func range(after: IndexPosition?, isIncluded: Bool, isDescending: Bool) throws -> (lower: IndexRowKey, upper: IndexRowKey) {
         // The end of an index is the beginning of the next one.
         guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
-        var first = RowPlace(index: index.rawValue, key: lower, name: "")
-        var end = RowPlace(index: index.rawValue + (upper == nil ? 1 : 0), key: upper ?? [], name: "")
+        var first = IndexRowKey(index: index.rawValue, key: lower, name: "")
+        var end = IndexRowKey(index: index.rawValue + (upper == nil ? 1 : 0), key: upper ?? [], name: "")
         switch after {
         case .some(let after) where isDescending:
             if upper.map({ KeyBytes(after.key) < KeyBytes($0) }) ?? true {
-                end = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name + "\0" : after.name)
+                end = IndexRowKey(index: index.rawValue, key: after.key, name: isIncluded ? after.name + "\0" : after.name)
             }
         case .some(let after):
             // No name lies between a name and the same name with a zero byte.
             if KeyBytes(after.key) >= KeyBytes(lower) {
-                first = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name : after.name + "\0")
+                first = IndexRowKey(index: index.rawValue, key: after.key, name: isIncluded ? after.name : after.name + "\0")
             }
         case nil: break
         }

@@ -126,7 +126,7 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
-    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+    func ends(of runs: [Int64], in place: FeedAddress) throws -> [ChangeNumber] {
         try ask { try $0.ends(of: runs, in: place) }
     }
 
@@ -214,7 +214,7 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { try $0.operation(in: database, id) }
     }
 
-    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+    func rows(of table: KeptTable, after place: RowKey?, limit: Int) throws -> [KeptRow] {
         try ask { try $0.rows(of: table, after: place, limit: limit) }
     }
 

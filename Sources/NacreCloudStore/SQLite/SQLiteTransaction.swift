@@ -144,12 +144,12 @@ extension Connection {
             statement.bind(zone)
             statement.bind(limit)
             return try statement.rows { row in
-                let place = FeedPlace(view: FeedView(rawValue: row.integer()), number: row.number())
-                return (place: place, name: row.string())
+                let position = ViewNumber(view: FeedView(rawValue: row.integer()), number: row.number())
+                return (position: position, name: row.string())
             }
         }
         for row in rows {
-            try removeFeedRow(zone, row.place, row.name)
+            try removeFeedRow(zone, row.position, row.name)
         }
         return rows.count
     }

@@ -1,8 +1,8 @@
 import NacreCloudStorage
 import NacreLocks
 
-/// A queue of requests from Swift's tasks to threads that may block, served in the order of `Lanes`. Bounded: beyond
-/// the bound a request is refused at once, because a queue that only grows answers every caller too late.
+/// A queue of requests from Swift's tasks to threads that may block, served in the order of `TurnQueue`. Bounded:
+/// beyond the bound a request is refused at once, because a queue that only grows answers every caller too late.
 final class WorkQueue<Request: Sendable>: Sendable {
     /// A request that has a place, until `end`.
     struct Taken: Sendable {
@@ -11,7 +11,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
     }
 
     private struct State {
-        var lanes: Lanes
+        var queue: TurnQueue
         var requests: [Int: Request] = [:]
         var isClosed = false
         /// The number of threads that wait, or are about to.
@@ -22,13 +22,13 @@ final class WorkQueue<Request: Sendable>: Sendable {
 
         /// Whether to wake a thread for the waiting requests.
         mutating func mustCall() -> Bool {
-            guard sleepers > 0, !isCalling, lanes.hasNext else { return false }
+            guard sleepers > 0, !isCalling, queue.hasNext else { return false }
             isCalling = true
             return true
         }
 
         mutating func next(costAtMost: Int = .max) -> Taken? {
-            guard let ticket = lanes.next(costAtMost: costAtMost), let request = requests.removeValue(forKey: ticket.number) else { return nil }
+            guard let ticket = queue.next(costAtMost: costAtMost), let request = requests.removeValue(forKey: ticket.number) else { return nil }
             return Taken(request: request, turn: ticket.turn)
         }
     }
@@ -36,16 +36,16 @@ final class WorkQueue<Request: Sendable>: Sendable {
     private let state: Locked<State>
     private let signal = Signal()
 
-    init(_ places: LanePlaces, room: LaneRoom) {
-        state = Locked(State(lanes: Lanes(places, room: room)))
+    init(_ places: TurnLimits, room: TurnRoom) {
+        state = Locked(State(queue: TurnQueue(places, room: room)))
     }
 
     /// Adds a request. Returns the reason if it is refused, otherwise nil.
     func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
         let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
-            guard let ticket = state.lanes.add(turn) else {
-                return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.lanes.count)]), false)
+            guard let ticket = state.queue.add(turn) else {
+                return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.queue.count)]), false)
             }
             state.requests[ticket.number] = request
             return (nil, state.mustCall())
@@ -55,7 +55,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
     }
 
     /// The number of requests that no thread has taken yet.
-    var count: Int { state.withLock { $0.lanes.count } }
+    var count: Int { state.withLock { $0.queue.count } }
 
     /// Returns the next request in turn, and waits for one if necessary; nil once the queue is closed and empty. The
     /// request has a place until `end`.
@@ -64,10 +64,10 @@ final class WorkQueue<Request: Sendable>: Sendable {
         var last = last
         while true {
             let (taken, mustCall, isOver): (Taken?, Bool, Bool) = state.withLock { state in
-                if let last { state.lanes.end(last) }
+                if let last { state.queue.end(last) }
                 last = nil
                 if let taken = state.next() { return (taken, state.mustCall(), false) }
-                let isOver = state.isClosed && state.lanes.count == 0
+                let isOver = state.isClosed && state.queue.count == 0
                 if !isOver { state.sleepers += 1 }
                 return (nil, false, isOver)
             }
@@ -94,7 +94,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
     /// Frees the places of requests.
     func end(_ served: [Taken]) {
         state.withLock { state in
-            for taken in served { state.lanes.end(taken.turn) }
+            for taken in served { state.queue.end(taken.turn) }
         }
     }
 

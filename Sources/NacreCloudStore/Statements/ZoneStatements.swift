@@ -71,7 +71,7 @@ extension Statement {
         FROM zones WHERE db_id = ?1 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
-    /// Puts a zone. Its place in the feed stays; only `zonePlace` changes it.
+    /// Puts a zone. Its position in the feed stays; only `zonePlace` changes it.
     static let zonePut = Statement(
         """
         INSERT INTO zones

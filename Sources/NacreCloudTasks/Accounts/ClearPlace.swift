@@ -7,19 +7,19 @@ extension Cloud {
     /// Removes the data of a deleted account in one of its places.
     /// - Returns: false if no place is left.
     func clearPlace(of account: AccountEntry) async throws -> Bool {
-        guard let place = try await registry.places(of: account.id).first else { return false }
-        let user = place.userRecordName
-        let key = DatabaseKey(container: place.container, environment: place.environment, scope: .private, owner: user)
+        guard let appUser = try await registry.appUsers(of: account.id).first else { return false }
+        let user = appUser.userRecordName
+        let key = DatabaseKey(container: appUser.container, environment: appUser.environment, scope: .private, owner: user)
         let id = try await databaseID(key)
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
-        try await leaveSharedZones(at: place)
-        try await forgetShareRequests(at: place, of: account.id)
-        try await forgetSubscriptions(at: place)
-        try await forgetDiscoverability(at: place)
-        try await schemas.forgetRoles(of: user, in: place.container, place.environment)
-        try await deletePublicUserRecord(user, in: DatabaseTarget(container: place.container, environment: place.environment, scope: .public))
+        try await leaveSharedZones(at: appUser)
+        try await forgetShareRequests(at: appUser, of: account.id)
+        try await forgetSubscriptions(at: appUser)
+        try await forgetDiscoverability(at: appUser)
+        try await schemas.forgetRoles(of: user, in: appUser.container, appUser.environment)
+        try await deletePublicUserRecord(user, in: DatabaseTarget(container: appUser.container, environment: appUser.environment, scope: .public))
         // Last, so that a worker that starts again finds the place.
-        try await registry.forget(place, of: account.id)
+        try await registry.forget(appUser, of: account.id)
         return true
     }
 

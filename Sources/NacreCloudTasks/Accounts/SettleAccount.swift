@@ -14,8 +14,8 @@ struct SettleAccount: TaskHandler {
 
     var payload: [UInt8] { [] }
 
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let (cloud, database) = (turn.cloud, turn.key.database)
+    func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let (cloud, database) = (leased.cloud, leased.key.database)
         guard let key = try await cloud.store.read({ try $0.databases([database]).first?.key }), let id = Registry.Part.accountID(of: key) else {
             throw StoreError(.corrupt, "A task belongs to no account")
         }
@@ -30,8 +30,8 @@ struct SettleAccount: TaskHandler {
         let now = cloud.clock()
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: database)
-            try turn.requireLease(transaction)
-            var plan = WritePlan(finishing: turn.key)
+            try leased.requireLease(transaction)
+            var plan = WritePlan(finishing: leased.key)
             let entry = try transaction.entry(AccountEntry.self, id, in: database, at: now)
             // The account has changed meanwhile.
             if entry?.leaving != nil || entry?.isLiving != account?.isLiving { return .rollback(true) }

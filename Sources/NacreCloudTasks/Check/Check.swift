@@ -10,13 +10,13 @@ extension Cloud {
     ///
     /// Tables come in an order in which later ones see the repairs of earlier ones: records before the rows derived
     /// from them. See `docs/decisions/records-damage.md`.
-    package func check(from place: CheckPlace = .start, _ mode: CheckMode, rows: Int? = nil) async throws -> CheckSlice {
+    package func check(from place: CheckCursor = .start, _ mode: CheckMode, rows: Int? = nil) async throws -> CheckSlice {
         guard let row = place.row else {
-            return try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: .start(of: place.table))) {
+            return try await orFinding(in: place.table, next: CheckCursor(table: place.table, row: .start(of: place.table))) {
                 try await checkTable(place)
             }
         }
-        let slice = try await orFinding(in: place.table, next: CheckPlace(table: place.table, row: nil).nextTable) {
+        let slice = try await orFinding(in: place.table, next: CheckCursor(table: place.table, row: nil).nextTable) {
             try await checkRows(of: place.table, after: row, mode, limit: rows ?? mode.rows, in: nil)
         }
         for database in slice.moved { committed(database) }
@@ -26,7 +26,7 @@ extension Cloud {
     /// Turns an error of reading a table into a finding, so that the check goes on.
     /// - Parameter next: where the check goes on after that finding.
     private func orFinding(
-        in table: KeptTable, next: @autoclosure () -> CheckPlace?, _ body: () async throws -> CheckSlice
+        in table: KeptTable, next: @autoclosure () -> CheckCursor?, _ body: () async throws -> CheckSlice
     ) async throws -> CheckSlice {
         var what = "The table cannot be read"
         do {
@@ -58,21 +58,21 @@ extension Cloud {
     }
 
     /// Returns the engine's findings about a table as a whole.
-    private func checkTable(_ place: CheckPlace) async throws -> CheckSlice {
+    private func checkTable(_ place: CheckCursor) async throws -> CheckSlice {
         let faults = try await store.read { try $0.faults(in: place.table) }
         let findings = faults.map {
             CheckFinding(table: "\(place.table)", database: "", zone: "", record: "", what: $0, outcome: .beyondRepair)
         }
-        return CheckSlice(findings: findings, rows: 0, next: CheckPlace(table: place.table, row: .start(of: place.table)))
+        return CheckSlice(findings: findings, rows: 0, next: CheckCursor(table: place.table, row: .start(of: place.table)))
     }
 
     /// Checks the rows of a table after `place`, and repairs them if `mode` says so.
     /// - Parameter zone: the only zone whose rows are looked at; nil: all.
     func checkRows(
-        of table: KeptTable, after place: KeptPlace, _ mode: CheckMode, limit: Int, in zone: ZoneAddress?
+        of table: KeptTable, after place: RowKey, _ mode: CheckMode, limit: Int, in zone: ZoneAddress?
     ) async throws -> CheckSlice {
         let step = CheckStep(table: table, place: place, mode: mode, limit: limit, zone: zone, now: clock())
-        var slice = CheckSlice(findings: [], rows: 0, next: CheckPlace(table: table, row: nil).nextTable)
+        var slice = CheckSlice(findings: [], rows: 0, next: CheckCursor(table: table, row: nil).nextTable)
         for look in try await reading({ try step.look($0) }) {
             guard mode.writes, look.needsMending else {
                 slice.add(look.slice)
@@ -99,7 +99,7 @@ extension Cloud {
     /// Reads in the bulk lane, which gives way to small requests.
     private func reading<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
-        turn.lane = .bulk
+        turn.kind = .bulk
         return try await Turn.$current.withValue(turn) { try await store.read(body) }
     }
 }
@@ -108,7 +108,7 @@ extension CheckSlice {
     /// The slice without a repair: findings that could be mended are beyond repair.
     fileprivate var unmended: CheckSlice {
         var slice = self
-        for place in slice.findings.indices where slice.findings[place].outcome == .mendable { slice.findings[place].outcome = .beyondRepair }
+        for index in slice.findings.indices where slice.findings[index].outcome == .mendable { slice.findings[index].outcome = .beyondRepair }
         return slice
     }
 
@@ -127,7 +127,7 @@ struct CheckStep: Sendable {
     struct Look: Sendable {
         var database: DatabaseID
         /// The place before the rows.
-        var after: KeptPlace
+        var after: RowKey
         var slice: CheckSlice
         /// Zones whose bytes are not what their records take.
         var miscounted: Set<ZoneAddress>
@@ -141,7 +141,7 @@ struct CheckStep: Sendable {
     }
 
     var table: KeptTable
-    var place: KeptPlace
+    var place: RowKey
     var mode: CheckMode
     var limit: Int
     var zone: ZoneAddress?
@@ -151,8 +151,8 @@ struct CheckStep: Sendable {
     func look(_ transaction: any ReadTransaction) throws -> [Look] {
         var (looks, schemas, after) = ([Look](), SchemasRead(), place)
         var rest = try rows(transaction)[...]
-        while let id = rest.first?.place.database {
-            let mine = Array(rest.prefix { $0.place.database == id })
+        while let id = rest.first?.key.database {
+            let mine = Array(rest.prefix { $0.key.database == id })
             rest = rest.dropFirst(mine.count)
             let reading = try read(mine, of: id, &schemas, transaction, counting: nil)
             let findings = reading.problems.map { problem in
@@ -163,7 +163,7 @@ struct CheckStep: Sendable {
             let slice = CheckSlice(findings: findings, rows: mine.count, next: next(after: mine))
             let miscounted = reading.problems.compactMap { if case .recount(let zone) = $0.mending { zone.address } else { nil } }
             looks.append(Look(database: id, after: after, slice: slice, miscounted: Set(miscounted)))
-            after = mine.last?.place ?? after
+            after = mine.last?.key ?? after
         }
         return looks
     }
@@ -171,7 +171,7 @@ struct CheckStep: Sendable {
     /// - Parameter miscounted: zones whose bytes are counted again, while other writes wait.
     func mend(_ transaction: any WriteTransaction, in database: DatabaseID, miscounted: Set<ZoneAddress>) throws -> CheckSlice {
         var schemas = SchemasRead()
-        let mine = Array(try rows(transaction).prefix { $0.place.database == database })
+        let mine = Array(try rows(transaction).prefix { $0.key.database == database })
         let reading = try read(mine, of: database, &schemas, transaction, counting: miscounted)
         var mending = CheckMending(reading.database, schema: reading.schema ?? Schema(), now: now, transaction)
         let findings = try reading.problems.map { finding($0, database, reading.database, try mending.mend($0)) }
@@ -182,7 +182,7 @@ struct CheckStep: Sendable {
     private func rows(_ transaction: any ReadTransaction) throws -> [KeptRow] {
         let found = try transaction.rows(of: table, after: place, limit: limit)
         guard let zone else { return found }
-        return Array(found.prefix { $0.place.parts.starts(with: KeptPlace.zone(zone).parts) })
+        return Array(found.prefix { $0.key.parts.starts(with: RowKey.zone(zone).parts) })
     }
 
     /// - Parameter counting: zones whose bytes are counted again; nil: all.
@@ -211,9 +211,9 @@ struct CheckStep: Sendable {
     }
 
     /// Returns the place behind the rows that were looked at, or the next table if there were none.
-    private func next(after rows: [KeptRow]) -> CheckPlace? {
-        guard let last = rows.last else { return CheckPlace(table: table, row: nil).nextTable }
-        return CheckPlace(table: table, row: last.place)
+    private func next(after rows: [KeptRow]) -> CheckCursor? {
+        guard let last = rows.last else { return CheckCursor(table: table, row: nil).nextTable }
+        return CheckCursor(table: table, row: last.key)
     }
 
     private func finding(
@@ -228,8 +228,8 @@ struct CheckStep: Sendable {
 extension ReadTransaction {
     /// Returns the row of a database as it is kept, readable or not; nil: there is none.
     fileprivate func keptDatabase(_ id: DatabaseID) throws -> KeptRow? {
-        let before = KeptPlace.database(DatabaseID(rawValue: id.rawValue == .min ? .min : id.rawValue - 1))
-        return try rows(of: .databases, after: before, limit: 1).first.flatMap { $0.place.database == id ? $0 : nil }
+        let before = RowKey.database(DatabaseID(rawValue: id.rawValue == .min ? .min : id.rawValue - 1))
+        return try rows(of: .databases, after: before, limit: 1).first.flatMap { $0.key.database == id ? $0 : nil }
     }
 
     /// Returns a schema, nil if the row of its database, or an entry in it, is unreadable.
@@ -239,11 +239,11 @@ extension ReadTransaction {
             guard let kept = try keptDatabase(id) else { return Schema() }
             guard case .database(let row) = kept.value else { return nil }
             guard row.key == key else { continue }
-            var last: KeptPlace? = .database(id, .number(.min), .text(""))
+            var last: RowKey? = .database(id, .number(.min), .text(""))
             repeat {
-                let page = try rows(of: .entries, after: last, limit: Limits.checkRows).prefix { $0.place.database == id }
+                let page = try rows(of: .entries, after: last, limit: Limits.checkRows).prefix { $0.key.database == id }
                 if page.contains(where: { if case .unreadable = $0.value { true } else { false } }) { return nil }
-                last = page.last?.place
+                last = page.last?.key
             } while last != nil
             return try schema(in: id)
         }

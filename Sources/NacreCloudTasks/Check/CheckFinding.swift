@@ -55,7 +55,7 @@ package struct CheckSlice: Hashable, Sendable {
     package var findings: [CheckFinding]
     package var rows: Int
     /// The place where the next step begins; nil: this was the last.
-    package var next: CheckPlace?
+    package var next: CheckCursor?
     /// Databases whose feeds moved.
     var moved: Set<DatabaseID> = []
 }

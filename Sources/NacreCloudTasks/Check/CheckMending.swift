@@ -40,8 +40,8 @@ struct CheckMending {
             plan.tasks.append(PurgeTombstones.task(for: zones[zone.address] ?? zone, deletedAt: now))
             plan.addAssets(used: [], released: rows.released, of: zone, at: now)
         case .discard(let zone, let row):
-            let place = FeedPlace(view: .owner, number: row.number)
-            plan.recordsRemoved.append(RecordRemoval(zone: zone, name: row.name, leaves: [place]))
+            let position = ViewNumber(view: .owner, number: row.number)
+            plan.recordsRemoved.append(RecordRemoval(zone: zone, name: row.name, leaves: [position]))
         case .raise(let zone, let number):
             var row = zones[zone.address] ?? zone
             row.lastSeq = max(row.lastSeq, number.seq)
@@ -66,8 +66,8 @@ struct CheckMending {
         let missed = try transaction.countedBytes(of: row.address) &- row.bytes
         plan.databaseChanges.append(DatabaseChange(row.address.database, bytesAdded: missed))
         // A row that the plan already replaces would overwrite the change.
-        if let place = plan.zones.firstIndex(where: { $0.address == row.address }) {
-            plan.zones[place].bytes &+= missed
+        if let index = plan.zones.firstIndex(where: { $0.address == row.address }) {
+            plan.zones[index].bytes &+= missed
         } else {
             plan.zoneChanges.append(ZoneChange(row.address, bytesAdded: missed))
         }
@@ -83,7 +83,7 @@ struct CheckMending {
         case .database(let row): plan.databases.append(row)
         case .zone(let row):
             plan.zones.append(row)
-            // The zone gets a new place in the feed: clients that follow the database ask for its changes, if any.
+            // The zone gets a new position in the feed: clients that follow the database ask for its changes, if any.
             if database != nil, row.feedSeq > 0 { plan.zonesChanged.append(row.address) }
         case .entry(let row): plan.entries.append(row)
         case .operation(let row): plan.operations.append(row)

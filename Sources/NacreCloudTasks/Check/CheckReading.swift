@@ -41,7 +41,7 @@ struct CheckReading {
         var derived: [DerivedRow] = []
         for row in rows {
             switch row.value {
-            case .unreadable(let error, let mended): add(unreadable: row.place, error, mended)
+            case .unreadable(let error, let mended): add(unreadable: row.key, error, mended)
             case .database(let row): try check(row)
             case .zone(let row): try check(row)
             case .record(let zone, let row): records.append((zone, row))
@@ -62,7 +62,7 @@ struct CheckReading {
 
     // MARK: Rows for themselves
 
-    private mutating func add(unreadable place: KeptPlace, _ error: StoreError, _ mended: KeptRow.Value?) {
+    private mutating func add(unreadable place: RowKey, _ error: StoreError, _ mended: KeptRow.Value?) {
         var (zone, record) = ("", place.text)
         switch mended {
         case .zone(let row): (zone, record) = (row.name, "")
@@ -269,8 +269,8 @@ struct CheckReading {
                 expected[name] = known
                 if known.contains(row) { continue }
             }
-            if record == nil, hasFeed, case .feed(_, let feed, let name) = row, feed.place.view == .owner, !feed.isDeparture {
-                add(vanished: name, at: feed.place.number, in: zone)
+            if record == nil, hasFeed, case .feed(_, let feed, let name) = row, feed.position.view == .owner, !feed.isDeparture {
+                add(vanished: name, at: feed.position.number, in: zone)
                 continue
             }
             problems.append(CheckProblem(row.presence, zone: zone.name, record: row.name, .remove(row)))
@@ -302,8 +302,8 @@ struct CheckReading {
         return records
     }
 
-    /// Reports a record of which only its place in the feed is left. Clients that have the record must learn that it is
-    /// lost, not that it never existed.
+    /// Reports a record of which only its position in the feed is left. Clients that have the record must learn that it
+    /// is lost, not that it never existed.
     private mutating func add(vanished name: String, at number: ChangeNumber, in zone: ZoneRow) {
         let row = RecordRow(name: name, type: "", number: number, isTombstone: false, parent: nil, body: [])
         let record = StoredRecord(row, in: zone.address)
@@ -340,8 +340,8 @@ struct CheckReading {
 
     private mutating func kept(_ address: ZoneAddress) throws -> KeptRow? {
         if let known = zones[address] { return known }
-        let before = KeptPlace.zone(ZoneAddress(database: address.database, zone: address.zone == .min ? .min : address.zone - 1))
-        let found = try transaction.rows(of: .zones, after: before, limit: 1).first.flatMap { $0.place == .zone(address) ? $0 : nil }
+        let before = RowKey.zone(ZoneAddress(database: address.database, zone: address.zone == .min ? .min : address.zone - 1))
+        let found = try transaction.rows(of: .zones, after: before, limit: 1).first.flatMap { $0.key == .zone(address) ? $0 : nil }
         zones[address] = .some(found)
         return found
     }
@@ -351,20 +351,20 @@ extension ReadTransaction {
     /// Sums the counted bytes of a database's zones; nil if a zone is unreadable.
     func bytesOfZones(in database: DatabaseID) throws -> Int64? {
         var sum: Int64 = 0
-        var last = KeptPlace.start(of: .zones, in: ZoneAddress(database: database, zone: .min))
+        var last = RowKey.start(of: .zones, in: ZoneAddress(database: database, zone: .min))
         while true {
-            let page = try rows(of: .zones, after: last, limit: Limits.checkRows).prefix { $0.place.database == database }
+            let page = try rows(of: .zones, after: last, limit: Limits.checkRows).prefix { $0.key.database == database }
             for row in page {
                 guard case .zone(let zone) = row.value else { return nil }
                 sum &+= zone.bytes
             }
-            guard let next = page.last?.place else { return sum }
+            guard let next = page.last?.key else { return sum }
             last = next
         }
     }
 }
 
-extension KeptPlace {
+extension RowKey {
     /// Its last part, if that is a name.
     fileprivate var text: String {
         if case .text(let name)? = parts.last { name } else { "" }

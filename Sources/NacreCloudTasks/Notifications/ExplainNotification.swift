@@ -64,14 +64,14 @@ extension Cloud {
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
                 var explaining = Explaining(question: question, key: key, database: database, known: known, readRule: self.readRule)
                 try explaining.run(transaction)
-                try explaining.tellDevices(in: devices, at: now, transaction)
+                try explaining.notifyDevices(in: devices, at: now, transaction)
                 return explaining.found
             }
         }
     }
 
-    private func place(of question: NotificationQuestion, in target: DatabaseTarget) -> AccountPlace {
-        AccountPlace(container: target.container, environment: target.environment, userRecordName: question.user)
+    private func place(of question: NotificationQuestion, in target: DatabaseTarget) -> AppUser {
+        AppUser(container: target.container, environment: target.environment, userRecordName: question.user)
     }
 }
 
@@ -176,7 +176,7 @@ private struct Explaining {
         found.add("permission", verdict == .whole, "the user may\(verdict == .whole ? "" : " not") read the record: nacre role why")
     }
 
-    mutating func tellDevices(in devices: DatabaseID, at now: Timestamp, _ transaction: any ReadTransaction) throws {
+    mutating func notifyDevices(in devices: DatabaseID, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         for row in try transaction.allEntries(.notifiedDevice, in: devices).living(at: now) {
             let device = try NotifiedDevice(row)
             let rows = try transaction.pushLogRows(of: row.key.key, in: devices).living(at: now)

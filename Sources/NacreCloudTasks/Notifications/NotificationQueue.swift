@@ -179,13 +179,13 @@ extension ReadTransaction {
     }
 
     /// Whether a device's credential still holds.
-    func isGood(_ credential: Credential, _ places: CredentialPlaces, at now: Timestamp) throws -> Bool {
+    func isGood(_ credential: Credential, _ places: CredentialDatabases, at now: Timestamp) throws -> Bool {
         try !good([credential], places, at: now).isEmpty
     }
 
     /// Returns the credentials that hold: all their entries live. Costs one read for each database and kind, no
     /// decoding.
-    func good(_ credentials: [Credential], _ places: CredentialPlaces, at now: Timestamp) throws -> Set<Credential> {
+    func good(_ credentials: [Credential], _ places: CredentialDatabases, at now: Timestamp) throws -> Set<Credential> {
         let needs = Dictionary(credentials.map { ($0, places.keys(of: $0)) }, uniquingKeysWith: { first, _ in first })
         var living: Set<EntryKey> = []
         for (place, keys) in Dictionary(grouping: Set(needs.values.joined()), by: { EntryKey($0.database, $0.kind, "") }) {

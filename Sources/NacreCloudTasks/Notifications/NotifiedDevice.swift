@@ -136,8 +136,8 @@ package struct DeviceOwner: Hashable, Sendable {
 
 extension Registry.Part {
     /// Returns the registry's part with the devices of a user and their queues.
-    static func devices(of place: AccountPlace) -> Registry.Part {
-        .devices(container: place.container, place.environment, user: place.userRecordName)
+    static func devices(of appUser: AppUser) -> Registry.Part {
+        .devices(container: appUser.container, appUser.environment, user: appUser.userRecordName)
     }
 }
 
@@ -168,11 +168,11 @@ extension Cloud {
     package func registerPushToken(
         _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
-        let place = try subscriber(in: container, environment, caller)
+        let appUser = try subscriber(in: container, environment, caller)
         guard let deviceID = caller.deviceID, let credential = caller.credential else { throw ServerError.authenticationRequired }
         guard let token = PushToken(request.apnsToken) else { return try await registerAppleDevice(request, in: container, environment, by: caller) }
         let (key, code) = (token.address.key, PushToken.code(of: token.secret, tokens))
-        try await registry.write(.devices(of: place)) { database, now, transaction in
+        try await registry.write(.devices(of: appUser)) { database, now, transaction in
             guard token.address.database == database,
                 let row = try transaction.entries(in: database, .notifiedDevice, keys: [key]).living(at: now).first
             else { throw ServerError.noPushToken }
@@ -234,7 +234,7 @@ extension Cloud {
         _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller,
         _ change: @escaping @Sendable (inout NotifiedDevice) -> Void
     ) async throws -> DeviceAddress {
-        let place = try subscriber(in: container, environment, caller)
+        let appUser = try subscriber(in: container, environment, caller)
         guard let deviceID = caller.deviceID, let credential = caller.credential else { throw ServerError.authenticationRequired }
         let client = clientID ?? ""
         guard client.utf8.count <= Limits.clientIDCharacters else {
@@ -242,7 +242,7 @@ extension Cloud {
                 "clientId", "invalid client ID", remedy: "It has at most \(Limits.clientIDCharacters) characters; a UUID is good.")
         }
         let key = deviceKey(deviceID, client)
-        return try await registry.write(.devices(of: place)) { database, now, transaction in
+        return try await registry.write(.devices(of: appUser)) { database, now, transaction in
             let rows = try transaction.allEntries(.notifiedDevice, in: database)
             var device =
                 try rows.first { $0.key.key == key && $0.isLiving(at: now) }.map { try NotifiedDevice($0) }
@@ -286,19 +286,19 @@ extension Cloud {
     func deviceAddress(
         _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> DeviceAddress {
-        let place = try subscriber(in: container, environment, caller)
+        let appUser = try subscriber(in: container, environment, caller)
         guard let deviceID = caller.deviceID else { throw ServerError.authenticationRequired }
-        let database = try await registry.databaseID(Registry.Part.devices(of: place).key)
+        let database = try await registry.databaseID(Registry.Part.devices(of: appUser).key)
         return DeviceAddress(database: database, key: deviceKey(deviceID, clientID ?? ""))
     }
 
     private func subscriber(
         in container: String, _ environment: DatabaseKey.Environment, _ caller: Caller
-    ) throws(ServerError) -> AccountPlace {
+    ) throws(ServerError) -> AppUser {
         switch caller.identity {
         case .world: throw caller.noUser
         case .serverKey: throw .keyHasNoDevice
-        case .user(let user): return AccountPlace(container: container, environment: environment, userRecordName: user)
+        case .user(let user): return AppUser(container: container, environment: environment, userRecordName: user)
         }
     }
 
@@ -321,12 +321,12 @@ extension Cloud {
     }
 
     /// Removes a user's devices and queues, and subscriptions to the public database, in a container and environment.
-    func forgetSubscriptions(at place: AccountPlace) async throws {
-        let key = DatabaseKey(container: place.container, environment: place.environment, scope: .public, owner: "")
+    func forgetSubscriptions(at appUser: AppUser) async throws {
+        let key = DatabaseKey(container: appUser.container, environment: appUser.environment, scope: .public, owner: "")
         let database = try await databaseID(key)
-        let user = place.userRecordName
+        let user = appUser.userRecordName
         while try await stored(of: key, { try await self.store.write { .commit(try $0.removeSubscriptions(of: user, from: database)) } }) {}
-        let devices = try await registry.databaseID(Registry.Part.devices(of: place).key)
+        let devices = try await registry.databaseID(Registry.Part.devices(of: appUser).key)
         while try await stored({ try await self.store.write { .commit(try $0.removeDevice(from: devices)) } }) {}
     }
 }

@@ -18,15 +18,15 @@ extension Cloud {
     ///   - areNew: whether no earlier call has begun to tell of the payloads.
     /// - Returns: the number of notifications that were put into queues.
     @discardableResult
-    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
-        let part = Registry.Part.devices(of: place)
+    func notify(_ appUser: AppUser, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
+        let part = Registry.Part.devices(of: appUser)
         let database = try await registry.databaseID(part.key)
         let scopes = Set(payloads.map(\.scope))
         let known = try await store.read { transaction in
             try transaction.allEntries(.notifiedDevice, in: database).map { (key: $0.key.key, device: try NotifiedDevice($0)) }
         }.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
         guard !known.isEmpty else { return 0 }
-        let places = try await CredentialPlaces(of: known.map(\.device.credential), in: registry)
+        let places = try await CredentialDatabases(of: known.map(\.device.credential), in: registry)
         let keys = Set(known.map(\.key))
         let listeners = keys.filter { listening.contains(DeviceAddress(database: database, key: $0)) }
         let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, places: places)
@@ -34,19 +34,19 @@ extension Cloud {
         for devices in [listeners, keys.subtracting(listeners)] where !devices.isEmpty {
             // The step counts as other writes do, so that waiting writes come between.
             let rows = known.reduce(0) { devices.contains($1.key) ? $0 + Int(clamping: $1.device.waiting) + payloads.count : $0 }
-            var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
+            var turn = Turn(asker: "push \(appUser.userRecordName)", rows: min(rows, Limits.notifyingChunk))
             turn.isDoneAgain = Turn.current.isDoneAgain
-            count += try await Turn.$current.withValue(turn) { try await notify(place, step, of: devices) }
+            count += try await Turn.$current.withValue(turn) { try await notify(appUser, step, of: devices) }
         }
         return count
     }
 
     /// - Parameter devices: the keys of the devices that are told.
-    private func notify(_ place: AccountPlace, _ step: Notifying, of devices: Set<String>) async throws -> Int {
-        let part = Registry.Part.devices(of: place)
+    private func notify(_ appUser: AppUser, _ step: Notifying, of devices: Set<String>) async throws -> Int {
+        let part = Registry.Part.devices(of: appUser)
         let database = try await registry.databaseID(part.key)
         var count = 0
-        var next: Notifying.Place? = Notifying.Place()
+        var next: Notifying.Progress? = Notifying.Progress()
         while let here = next {
             let portion = try await registry.write(part) { database, now, transaction -> Ending<Notifying.Portion> in
                 let portion = try step.portion(from: here, of: devices, in: database, at: now, transaction)
@@ -54,8 +54,8 @@ extension Cloud {
                 try transaction.apply(portion.plan)
                 return .commit(portion)
             }
-            if !portion.plan.isEmpty { tell(portion, in: database) }
-            telling.take(portion.count, from: place, at: now)
+            if !portion.plan.isEmpty { publish(portion, in: database) }
+            notificationRates.take(portion.count, from: appUser, at: now)
             count += portion.count
             next = portion.rest
         }
@@ -64,11 +64,11 @@ extension Cloud {
 
     /// Hands notifications to the streams of their devices; other devices read their queues. A notification to fetch
     /// everything is read too, so that the queue knows that it was given.
-    private func tell(_ portion: Notifying.Portion, in database: DatabaseID) {
+    private func publish(_ portion: Notifying.Portion, in database: DatabaseID) {
         var mustRead = portion.mustRead
-        for (key, before, events) in portion.told {
+        for (key, before, events) in portion.added {
             let isToBeRead = events.contains(where: \.tellsEverything)
-            let isTold = !isToBeRead && listening.tell(events, after: before, to: DeviceAddress(database: database, key: key))
+            let isTold = !isToBeRead && listening.publish(events, after: before, to: DeviceAddress(database: database, key: key))
             mustRead = mustRead || !isTold
         }
         if mustRead { committed(database) }
@@ -78,7 +78,7 @@ extension Cloud {
 /// Puts payloads into the queues of a user's devices, portion by portion.
 private struct Notifying: Sendable {
     /// The position between two portions: the devices that have everything, and what the next one has.
-    struct Place: Sendable {
+    struct Progress: Sendable {
         /// The last device that has everything; nil: none.
         var last: String?
         /// A device that has a part of the payloads, and the number of those.
@@ -89,9 +89,9 @@ private struct Notifying: Sendable {
     struct Portion: Sendable {
         var plan = WritePlan()
         /// The position where the next portion goes on; nil: nothing is left.
-        var rest: Place?
+        var rest: Progress?
         /// New notifications of devices known to be signed in now, with the queue's last number before them.
-        var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
+        var added: [(key: String, before: Int64, events: [QueuedNotification])] = []
         /// Whether listeners must read their queue: a device was signed out, or its credential must be checked again.
         var mustRead = false
         /// The number of notifications that the portion puts into queues.
@@ -103,7 +103,7 @@ private struct Notifying: Sendable {
     let payloads: [QueuedPayload]
     /// Whether no earlier call has begun to tell of the payloads: then no queue has one of them.
     let areNew: Bool
-    let places: CredentialPlaces
+    let places: CredentialDatabases
 
     /// Devices in one read.
     private static let devicesAtATime = 50
@@ -112,14 +112,14 @@ private struct Notifying: Sendable {
     /// and one queue and one payload beyond. Devices that are signed out go, with all that waits for them.
     /// - Parameter wanted: the keys of the devices that are told.
     func portion(
-        from start: Place, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
+        from start: Progress, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Portion {
         var portion = Portion(rest: start)
-        var place = start
+        var progress = start
         let available = try availableAccounts(at: now, transaction)
         let run = try transaction.lock(in: database).run
         while true {
-            let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
+            let rows = try transaction.entries(in: database, .notifiedDevice, after: progress.last, limit: Self.devicesAtATime)
             let devices = try rows.filter { wanted.contains($0.key.key) }.map { (row: $0, device: try NotifiedDevice($0)) }
             let good = try transaction.good(devices.map(\.device.credential), places, at: now)
             for (row, device) in devices {
@@ -132,24 +132,24 @@ private struct Notifying: Sendable {
                     portion.cost += portion.plan.entriesRemoved.count - before
                     portion.mustRead = true
                 } else {
-                    let first = place.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
+                    let first = progress.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
                     let count = try add(
                         from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, of: run, at: now,
                         transaction)
                     if count < payloads.count {
-                        portion.rest = Place(last: place.last, partial: (key, count))
+                        portion.rest = Progress(last: progress.last, partial: (key, count))
                         return portion
                     }
                 }
-                place = Place(last: key)
-                portion.rest = place
+                progress = Progress(last: key)
+                portion.rest = progress
             }
             guard rows.count == Self.devicesAtATime, let last = rows.last?.key.key else {
                 portion.rest = nil
                 return portion
             }
-            place = Place(last: last)
-            portion.rest = place
+            progress = Progress(last: last)
+            portion.rest = progress
         }
     }
 
@@ -185,7 +185,7 @@ private struct Notifying: Sendable {
         }
         if queue.device.count > before {
             let fresh = queue.add(to: &portion.plan)
-            if isSure { portion.told.append((key, before, fresh)) } else { portion.mustRead = true }
+            if isSure { portion.added.append((key, before, fresh)) } else { portion.mustRead = true }
             if device.isReached { try transaction.leaveDelivery(to: key, &portion.plan, in: database, due: now) }
         }
         portion.cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }

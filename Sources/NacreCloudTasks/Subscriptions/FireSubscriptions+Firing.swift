@@ -14,19 +14,19 @@ extension FireSubscriptions: TaskHandler {
     }
 
     /// Does one portion. If a power cut takes back what it writes, the task comes back, too.
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+    mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
         var work = self
-        let isMore = try await Turn.doneAgain { try await work.fire(turn) }
+        let isMore = try await Turn.doneAgain { try await work.fire(leased) }
         self = work
         return isMore
     }
 
-    private mutating func fire(_ turn: TaskTurn) async throws -> Bool {
-        let cloud = turn.cloud
-        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+    private mutating func fire(_ leased: LeasedTask) async throws -> Bool {
+        let cloud = leased.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([leased.key.database]).first?.key }) else { throw leased.task.malformed }
         let work = self
         let now = cloud.clock()
-        let isSpent: @Sendable (String) -> Bool = { cloud.telling.isSpent(by: Self.place(of: $0, in: key), at: now) }
+        let isSpent: @Sendable (String) -> Bool = { cloud.notificationRates.isSpent(by: Self.appUser(of: $0, in: key), at: now) }
         // An author who saves in public has no say in who subscribes there.
         let authorPays = key.scope == .private && key.owner == author.user
         let (found, held, cost, next) = try await cloud.schemas.withSchema(of: key.container, key.environment) { known in
@@ -35,34 +35,34 @@ extension FireSubscriptions: TaskHandler {
                 return try work.firings(by: known, of: key, cloud.readRule, isOwing: authorPays ? { _ in false } : isSpent, transaction)
             }
         }
-        cloud.handed.charge(HandedTasks.Place(of: turn.key), cost)
-        turn.together?.count(cost)
+        cloud.handed.charge(HandedTasks.LineKey(of: leased.key), cost)
+        leased.together?.count(cost)
         if authorPays {
-            await cloud.charge(Self.place(of: author.user, in: key), cost)
+            await cloud.charge(Self.appUser(of: author.user, in: key), cost)
         } else {
-            for (user, count) in held { cloud.telling.take(count, from: Self.place(of: user, in: key), at: now) }
+            for (user, count) in held { cloud.notificationRates.take(count, from: Self.appUser(of: user, in: key), at: now) }
         }
-        let words = words(of: bounded(found, isSpent: isSpent), in: key, turn)
+        let items = items(of: bounded(found, isSpent: isSpent), in: key, leased)
         // This includes subscriptions of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
-        if next == nil, spent.isEmpty, turn.leave(words) { return false }
+        if next == nil, spent.isEmpty, leased.leave(items) { return false }
         // The words of the tasks before this one come first.
-        await turn.together?.tell(cloud)
-        try await cloud.tell(words)
+        await leased.together?.enqueue(cloud)
+        try await cloud.enqueue(items)
         if let next {
             if !spent.isEmpty {
                 _ = try await cloud.store.write { transaction in
-                    _ = try transaction.lock(in: turn.key.database)
-                    return try Self.end(spent, WritePlan(), in: turn.key.database, transaction)
+                    _ = try transaction.lock(in: leased.key.database)
+                    return try Self.end(spent, WritePlan(), in: leased.key.database, transaction)
                 }
             }
-            place = next
+            progress = next
             return true
         }
         return try await cloud.store.write { transaction in
-            _ = try transaction.lock(in: turn.key.database)
-            try turn.requireLease(transaction)
-            return try Self.end(spent, WritePlan(finishing: turn.key), in: turn.key.database, transaction)
+            _ = try transaction.lock(in: leased.key.database)
+            try leased.requireLease(transaction)
+            return try Self.end(spent, WritePlan(finishing: leased.key), in: leased.key.database, transaction)
         }
     }
 
@@ -76,18 +76,18 @@ extension FireSubscriptions: TaskHandler {
         for firing in firings {
             if isFull(firing.user) { continue }
             let isEverything = firing.subscription == nil || isSpent(firing.user)
-            told[firing.user] = isEverything ? Limits.notificationsPerDevice + 1 : told[firing.user, default: 0] + 1
+            notified[firing.user] = isEverything ? Limits.notificationsPerDevice + 1 : notified[firing.user, default: 0] + 1
             bounded.append(isFull(firing.user) ? Firing(user: firing.user) : firing)
         }
-        if told.count > Self.usersCounted {
-            let most = told.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.usersCounted)
-            told = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
+        if notified.count > Self.usersCounted {
+            let most = notified.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.usersCounted)
+            notified = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
         }
         return bounded
     }
 
     /// Whether a user has been told to fetch everything.
-    private func isFull(_ user: some StringProtocol) -> Bool { told[String(user), default: 0] > Limits.notificationsPerDevice }
+    private func isFull(_ user: some StringProtocol) -> Bool { notified[String(user), default: 0] > Limits.notificationsPerDevice }
 
     /// Removes subscriptions that fire once and have fired. Call it under the lock of the database.
     private static func end(
@@ -112,17 +112,17 @@ extension FireSubscriptions: TaskHandler {
     ///   is told to fetch everything.
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, isOwing: (String) -> Bool, _ transaction: any ReadTransaction
-    ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Place?) {
-        var (firings, held, once, here, ready) = ([Firing](), [String: Int](), Set<String>(), place, [String: Candidate]())
+    ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Progress?) {
+        var (firings, held, once, here, ready) = ([Firing](), [String: Int](), Set<String>(), progress, [String: Candidate]())
         var owing: [String: Bool] = [:]
         var room = Limits.firingChunk
         var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
         // The types that the portion may reach: each change takes some of the room.
-        let types = Set(transitions.dropFirst(place.change).prefix(room).map(\.record.row.type)).sorted()
-        let grounds = try transaction.grounds(types.map(SubscriptionGround.type), in: database)
+        let types = Set(transitions.dropFirst(progress.change).prefix(room).map(\.record.row.type)).sorted()
+        let subscriptionCounts = try transaction.subscriptionCounts(types.map(SubscriptionCounts.type), in: database)
         while here.change < max(transitions.count, 1) {
             let transition = transitions.indices.contains(here.change) ? transitions[here.change] : nil
-            let terms = try terms(for: transition, isFirst: here.change == 0, of: key, grounds, transaction)
+            let terms = try terms(for: transition, isFirst: here.change == 0, of: key, subscriptionCounts, transaction)
             for term in terms where term.key >= here.term {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
                 var most = term.atFirst
@@ -155,7 +155,7 @@ extension FireSubscriptions: TaskHandler {
                 (here.term, here.candidate) = (term.key + "~", "")
                 if room <= 0 { return (firings, held, cost, here) }
             }
-            here = Place(change: here.change + 1)
+            here = Progress(change: here.change + 1)
             // The search for terms takes room too.
             room -= 1
             if room <= 0, here.change < transitions.count { return (firings, held, cost, here) }
@@ -169,7 +169,7 @@ extension FireSubscriptions: TaskHandler {
     ///     once.
     ///   - grounds: the grounds of types of records, by their names.
     private func terms(
-        for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ grounds: [String: SubscriptionGround],
+        for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ subscriptionCounts: [String: SubscriptionCounts],
         _ transaction: any ReadTransaction
     ) throws -> [Term] {
         var terms: Set<SubscriptionTerm> = []
@@ -177,14 +177,14 @@ extension FireSubscriptions: TaskHandler {
         if let record = transition?.record {
             let type = record.row.type
             terms.insert(.type(type))
-            for field in (grounds[SubscriptionGround.type(type)]?.termFields ?? [:]).keys {
+            for field in (subscriptionCounts[SubscriptionCounts.type(type)]?.termFields ?? [:]).keys {
                 guard let value = record.value(of: field).flatMap(ValueKey.init) else { continue }
                 terms.insert(.value(type: type, field: field, key: value))
                 for side in SubscriptionTerm.Side.allCases { terms.insert(.range(type: type, field: field, side: side, bound: value)) }
             }
         }
-        let counts = try transaction.grounds(terms.map(SubscriptionGround.term), in: database)
-        return terms.compactMap { term in counts[SubscriptionGround.term(term)].map { Term(term, count: Int(clamping: $0.count)) } }
+        let counts = try transaction.subscriptionCounts(terms.map(SubscriptionCounts.term), in: database)
+        return terms.compactMap { term in counts[SubscriptionCounts.term(term)].map { Term(term, count: Int(clamping: $0.count)) } }
             .sorted { $0.key < $1.key }
     }
 
@@ -266,21 +266,22 @@ extension FireSubscriptions: TaskHandler {
 
     // MARK: Telling
 
-    private func words(of firings: [Firing], in key: DatabaseKey, _ turn: TaskTurn) -> [ToldTogether.Word] {
+    private func items(of firings: [Firing], in key: DatabaseKey, _ leased: LeasedTask) -> [NotificationBatch.Item] {
         var ids: [String?: String] = [:]
         return firings.map { firing in
             let record = record(of: firing)
-            let id = ids[record] ?? notificationID(of: record, turn.cloud)
+            let id = ids[record] ?? notificationID(of: record, leased.cloud)
             ids[record] = id
-            return ToldTogether.Word(
-                place: Self.place(of: firing.user, in: key), task: turn.key, author: author.deviceID, payload: payload(of: firing, id: id, in: key),
-                isNew: turn.isNew
+            return NotificationBatch.Item(
+                appUser: Self.appUser(of: firing.user, in: key), task: leased.key, author: author.deviceID,
+                payload: payload(of: firing, id: id, in: key),
+                isNew: leased.isNew
             )
         }
     }
 
-    private static func place(of user: String, in key: DatabaseKey) -> AccountPlace {
-        AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
+    private static func appUser(of user: String, in key: DatabaseKey) -> AppUser {
+        AppUser(container: key.container, environment: key.environment, userRecordName: user)
     }
 
     /// The record of which the notification tells; nil: it tells of the commit.

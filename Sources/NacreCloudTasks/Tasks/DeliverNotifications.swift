@@ -40,13 +40,13 @@ struct DeliverNotifications: TaskHandler {
         return writer.bytes
     }
 
-    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let cloud = turn.cloud
-        let address = DeviceAddress(database: turn.key.database, key: turn.key.name)
+    mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let cloud = leased.cloud
+        let address = DeviceAddress(database: leased.key.database, key: leased.key.name)
         guard let pushes = cloud.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
             try await cloud.store.write { transaction in
-                try turn.requireLease(transaction)
-                try transaction.apply(WritePlan(finishing: turn.key))
+                try leased.requireLease(transaction)
+                try transaction.apply(WritePlan(finishing: leased.key))
                 return .commit(())
             }
             return false
@@ -62,7 +62,7 @@ struct DeliverNotifications: TaskHandler {
         refusals = delivery.refusals
         let (end, rest) = (delivery, payload)
         return try await cloud.store.write { transaction in
-            try end.settle(address, place, turn: turn, payload: rest, at: cloud.clock(), transaction)
+            try end.settle(address, place, leased: leased, payload: rest, at: cloud.clock(), transaction)
         }
     }
 
@@ -136,10 +136,10 @@ struct Delivery: Sendable {
     /// - Parameter place: the address that was sent to; one that was registered meanwhile stays.
     /// - Returns: whether this worker has more to send at once.
     fileprivate func settle(
-        _ address: DeviceAddress, _ place: PushAddress, turn: TaskTurn, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
+        _ address: DeviceAddress, _ place: PushAddress, leased: LeasedTask, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Ending<Bool> {
         let advance = try transaction.lock(in: address.database)
-        let isOurs = try transaction.tasks(locking: [turn.key]).first?.due == turn.task.due
+        let isOurs = try transaction.tasks(locking: [leased.key]).first?.due == leased.task.due
         var plan = WritePlan()
         var isOver = true
         if let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now) {
@@ -152,9 +152,9 @@ struct Delivery: Sendable {
         }
         if isOurs {
             if isOver {
-                plan.tasksFinished = [turn.key]
+                plan.tasksFinished = [leased.key]
             } else if let pause {
-                plan.tasks = [TaskRow(key: turn.key, payload: payload, due: now + pause)]
+                plan.tasks = [TaskRow(key: leased.key, payload: payload, due: now + pause)]
             }
         }
         try transaction.apply(plan)
@@ -181,7 +181,7 @@ extension Cloud {
             return (try NotifiedDevice(row), key)
         }
         guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
-        let places = try await CredentialPlaces(of: [device.credential], in: registry)
+        let places = try await CredentialDatabases(of: [device.credential], in: registry)
         guard let database = places.accounts[account] else { return nil }
         return try await store.read { transaction in
             guard try transaction.isGood(device.credential, places, at: now) else { return nil }

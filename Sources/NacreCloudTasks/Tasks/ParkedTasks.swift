@@ -27,7 +27,7 @@ extension Cloud {
     /// - Parameter limit: the number of rows that are looked at.
     package func listTasks(after key: TaskKey?, limit: Int = Limits.tasksPerPage) async throws -> TaskPage {
         try await store.read { transaction in
-            let rows = try transaction.rows(of: .tasks, after: key?.place, limit: limit)
+            let rows = try transaction.rows(of: .tasks, after: key?.key, limit: limit)
             let tasks = rows.compactMap { if case .task(let task) = $0.value { task } else { nil } }
             let ids = Array(Set(tasks.map(\.key.database)))
             let databases = Dictionary(try transaction.databases(ids).map { ($0.id, $0.key) }, uniquingKeysWith: { first, _ in first })
@@ -50,7 +50,7 @@ extension Cloud {
 }
 
 extension TaskKey {
-    fileprivate var place: KeptPlace { .database(database, .number(kind.rawValue), .text(name)) }
+    fileprivate var key: RowKey { .database(database, .number(kind.rawValue), .text(name)) }
 
     /// The key as text, for people and for `init(text:)`: `cascade:-81985529:7:12`.
     package var text: String { "\(kind):\(database.rawValue):\(name)" }

@@ -4,8 +4,8 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension SendLetter: TaskHandler {
-    func chunk(_ turn: TaskTurn) async throws -> Bool {
-        let cloud = turn.cloud
+    func chunk(_ leased: LeasedTask) async throws -> Bool {
+        let cloud = leased.cloud
         let isText = letter.kind == .phoneCode
         if let courier = isText ? cloud.texts : cloud.mail, cloud.clock() < letter.expires, isText || Letter.isMailable(letter.address) {
             let registry = cloud.registry
@@ -14,8 +14,8 @@ extension SendLetter: TaskHandler {
             if letter.isWanted(by: account) { try await courier.send(letter, for: account) }
         }
         try await cloud.store.write { transaction in
-            try turn.requireLease(transaction)
-            try transaction.apply(WritePlan(finishing: turn.key))
+            try leased.requireLease(transaction)
+            try transaction.apply(WritePlan(finishing: leased.key))
             return .commit(())
         }
         return false

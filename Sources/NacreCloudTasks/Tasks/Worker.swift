@@ -4,7 +4,7 @@ package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The result of a worker's round.
-package struct TaskTurns: Sendable {
+package struct WorkerRound: Sendable {
     /// The number of turns that began.
     package var taken = 0
     package var failures: [TaskFailure] = []
@@ -15,7 +15,7 @@ package struct TaskTurns: Sendable {
 
     package var failed: Int { failures.count }
 
-    fileprivate mutating func add(_ other: TaskTurns) {
+    fileprivate mutating func add(_ other: WorkerRound) {
         taken += other.taken
         failures += other.failures
     }
@@ -25,8 +25,8 @@ extension Cloud {
     /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn. Turns come one after the
     /// other, or several at a time in a wide lane. The caller asks again while there may be more.
     ///
-    /// Tasks that commits of this process have handed over come first (`HandedTasks`), and are told together
-    /// (`ToldTogether`). Due tasks are found without naming a database. Each is leased in a transaction of its
+    /// Tasks that commits of this process have handed over come first (`HandedTasks`), and are put into queues together
+    /// (`NotificationBatch`). Due tasks are found without naming a database. Each is leased in a transaction of its
     /// database, for `Limits.taskLeaseSeconds`. It is then done in transactions of its own, of which the last one
     /// finishes it. A task whose process dies comes back at the next start (`endLeases`), or when its lease ends. A
     /// turn is one chunk when other tasks of the lane are due, and all chunks when none is. A long turn renews its
@@ -41,11 +41,11 @@ extension Cloud {
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(
         in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 16, lookingThrough last: Timestamp? = nil
-    ) async throws -> TaskTurns {
+    ) async throws -> WorkerRound {
         let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
         if let passed = handed.passed(in: lanes) { try await takeUp(passed, of: kinds.filter(\.isHandedOver)) }
-        var turns = await takeHandedTurns(in: lanes, limit: limit)
-        let handedTaken = turns.taken
+        var round = await runHandedTasks(in: lanes, limit: limit)
+        let handedTaken = round.taken
         let hasMore = lanes.contains { handed.hasNext(in: $0) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
@@ -53,11 +53,11 @@ extension Cloud {
         let most = (hasMore ? 1 : min(limit, Self.leasedTogether)) * width
         let found = try await tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most)
         let due = found.prefix { $0.due <= now }
-        turns.next = found.dropFirst(due.count).first?.due
-        turns.add(try await takeTurns(at: due.map(\.key), width: width))
+        round.next = found.dropFirst(due.count).first?.due
+        round.add(try await runTasks(at: due.map(\.key), width: width))
         let areHanded = lanes.contains { handed.hasNext(in: $0) } || handed.passed(in: lanes) != nil
-        turns.areMore = handedTaken == limit || turns.taken > handedTaken || areHanded
-        return turns
+        round.areMore = handedTaken == limit || round.taken > handedTaken || areHanded
+        return round
     }
 
     /// Returns tasks that are due, except those that come in their turn (`HandedTasks.has`).
@@ -77,24 +77,25 @@ extension Cloud {
 
     /// On this server: bounds of the words, and of the cost of finding them in the unit of `WorkMeter`. At a bound they
     /// are told before a further task is looked at. The task whose turn is next waits for as much.
-    private static let (wordsTogether, costTogether) = (100, 400)
+    private static let (itemsTogether, costTogether) = (100, 400)
 
-    /// Takes turns of tasks held since their commits. At the end all are told together, and their rows go together.
-    private func takeHandedTurns(in lanes: [TaskLane], limit: Int) async -> TaskTurns {
-        var turns = TaskTurns()
-        let together = ToldTogether()
-        while turns.taken < limit, together.words < Self.wordsTogether, together.cost < Self.costTogether, !Task.isCancelled,
+    /// Takes turns of tasks held since their commits. At the end all are put into queues together, and their rows go
+    /// together.
+    private func runHandedTasks(in lanes: [TaskLane], limit: Int) async -> WorkerRound {
+        var round = WorkerRound()
+        let together = NotificationBatch()
+        while round.taken < limit, together.items < Self.itemsTogether, together.cost < Self.costTogether, !Task.isCancelled,
             let task = handed.next(in: lanes)
         {
-            turns.add(await turn(ofHanded: task, together))
+            round.add(await run(ofHanded: task, together))
         }
-        await Turn.doneAgain { await together.tell(self) }
-        for (task, cause) in together.failed { if let failure = await layDown(task, cause) { turns.failures.append(failure) } }
+        await Turn.doneAgain { await together.enqueue(self) }
+        for (task, cause) in together.failed { if let failure = await layDown(task, cause) { round.failures.append(failure) } }
         await withTaskGroup(of: [TaskFailure].self) { group in
-            for tasks in Dictionary(grouping: together.told, by: \.key.database).values { group.addTask { await self.end(tasks) } }
-            for await failures in group { turns.failures += failures }
+            for tasks in Dictionary(grouping: together.done, by: \.key.database).values { group.addTask { await self.end(tasks) } }
+            for await failures in group { round.failures += failures }
         }
-        return turns
+        return round
     }
 
     /// Ends tasks of one database that are done. A task that another worker has by now stays.
@@ -125,7 +126,7 @@ extension Cloud {
     /// order. A task that failed, or at which processes died, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
         let lease = clock() + Limits.taskLeaseSeconds
-        let places = passed.places
+        let places = passed.lineKeys
         let share = max(1, Self.takenUpTogether / places.count)
         var limit = Self.takenUpTogether
         while true {
@@ -133,7 +134,7 @@ extension Cloud {
             let found = try await store.read { try $0.tasks(of: kinds, dueThrough: lease, limit: most).map(\.key) }
             var left = found.count < most ? [] : places
             var bytes = 0
-            for (place, keys) in Dictionary(grouping: found, by: HandedTasks.Place.init) where places.contains(place) {
+            for (place, keys) in Dictionary(grouping: found, by: HandedTasks.LineKey.init) where places.contains(place) {
                 guard bytes < Self.bytesTakenUpTogether else {
                     left.insert(place)
                     continue
@@ -177,24 +178,24 @@ extension Cloud {
         }
     }
 
-    private func takeTurns(at due: [TaskKey], width: Int) async throws -> TaskTurns {
-        var turns = TaskTurns()
+    private func runTasks(at due: [TaskKey], width: Int) async throws -> WorkerRound {
+        var round = WorkerRound()
         if width == 1 {
-            for key in due where !Task.isCancelled { turns.add(try await turn(of: key)) }
-            return turns
+            for key in due where !Task.isCancelled { round.add(try await run(of: key)) }
+            return round
         }
-        try await withThrowingTaskGroup(of: TaskTurns.self) { group in
-            for (place, key) in due.enumerated() where !Task.isCancelled {
-                if place >= width, let done = try await group.next() { turns.add(done) }
-                group.addTask { try await self.turn(of: key) }
+        try await withThrowingTaskGroup(of: WorkerRound.self) { group in
+            for (index, key) in due.enumerated() where !Task.isCancelled {
+                if index >= width, let done = try await group.next() { round.add(done) }
+                group.addTask { try await self.run(of: key) }
             }
-            for try await done in group { turns.add(done) }
+            for try await done in group { round.add(done) }
         }
-        return turns
+        return round
     }
 
     /// Takes a turn of a task that is held since its commit.
-    private func turn(ofHanded task: TaskRow, _ together: ToldTogether) async -> TaskTurns {
+    private func run(ofHanded task: TaskRow, _ together: NotificationBatch) async -> WorkerRound {
         var task = task
         let now = clock()
         // The task has waited long.
@@ -205,15 +206,15 @@ extension Cloud {
                 try await replace(known, by: task)
             } catch {
                 // Another worker has the task, or it comes back when its lease ends.
-                return TaskTurns()
+                return WorkerRound()
             }
         }
-        return TaskTurns(taken: 1, failures: await takeTurn(at: task, together).map { [$0] } ?? [])
+        return WorkerRound(taken: 1, failures: await runChunks(at: task, together).map { [$0] } ?? [])
     }
 
-    private func turn(of key: TaskKey) async throws -> TaskTurns {
-        guard let task = try await lease(key) else { return TaskTurns() }
-        return TaskTurns(taken: 1, failures: await takeTurn(at: task).map { [$0] } ?? [])
+    private func run(of key: TaskKey) async throws -> WorkerRound {
+        guard let task = try await lease(key) else { return WorkerRound() }
+        return WorkerRound(taken: 1, failures: await runChunks(at: task).map { [$0] } ?? [])
     }
 
     /// Returns the time when the next task of a lane is due, at or before `last`; nil: none is.
@@ -249,7 +250,7 @@ extension Cloud {
                 try transaction.tasks(of: others, dueAfter: now, through: lease, limit: Self.leasesEnded).map(\.key)
             )
         }
-        handed.leave(at: Set(left.map(HandedTasks.Place.init)))
+        handed.leave(at: Set(left.map(HandedTasks.LineKey.init)))
         // Tasks that were taken again have the longest leases.
         _ = try await endLeases(of: left.suffix(Self.leasesEnded), at: now)
         return left.count + (try await endLeases(of: found, at: now))
@@ -300,7 +301,7 @@ extension Cloud {
     }
 
     /// - Parameter together: takes what the task tells; nil: the task tells it.
-    private func takeTurn(at leased: TaskRow, _ together: ToldTogether? = nil) async -> TaskFailure? {
+    private func runChunks(at leased: TaskRow, _ together: NotificationBatch? = nil) async -> TaskFailure? {
         var task = leased
         do {
             if task.attempts > Limits.taskAttempts {
@@ -309,7 +310,7 @@ extension Cloud {
             var work = try task.key.kind.handler.init(task)
             var kept = clock()
             while true {
-                let turn = TaskTurn(cloud: self, task: task, isNew: together != nil && leased.attempts == 1, together: together)
+                let turn = LeasedTask(cloud: self, task: task, isNew: together != nil && leased.attempts == 1, together: together)
                 let meter = WorkMeter(operation: "\(turn.key.kind)")
                 guard try await WorkMeter.$current.withValue(meter, operation: { try await work.chunk(turn) }) else { return nil }
                 let now = clock()
@@ -357,7 +358,7 @@ extension Cloud {
     /// Replaces the row of a task that this worker holds.
     /// - Throws: `LeaseLost` where the worker does not hold it any more.
     private func replace(_ task: TaskRow, by next: TaskRow) async throws {
-        let turn = TaskTurn(cloud: self, task: task)
+        let turn = LeasedTask(cloud: self, task: task)
         try await store.write { transaction in
             try turn.requireLease(transaction)
             try transaction.apply(WritePlan(putting: next))

@@ -14,12 +14,12 @@ extension Chains {
     ///   - place: A position in the record's chain. Absences that begin before it are left out.
     ///   - latest: An absence that had not begun at this time is left out.
     ///   - span: The time of the sight. An absence whose end was acknowledged before is left out.
-    func absences(of record: RecordKey, from place: Int = 0, begunBy latest: UInt64, in span: History.Span) -> [Absence] {
+    func absences(of record: RecordKey, from index: Int = 0, begunBy latest: UInt64, in span: History.Span) -> [Absence] {
         guard !broken.contains(record) else { return [] }
         let all = [Absence(until: first[record])] + deletions[record, default: []].map { Absence(since: $0, until: next[$0] < 0 ? nil : next[$0]) }
         let begun = all.filter { absence in
-            guard let since = absence.since else { return place == 0 }
-            return position[since] >= place && isBegun(since, at: latest)
+            guard let since = absence.since else { return index == 0 }
+            return position[since] >= index && isBegun(since, at: latest)
         }
         let open = begun.filter { absence in absence.until.map { !isOver($0, before: span) } ?? true }
         return open.isEmpty ? [begun.last ?? all[all.count - 1]] : open

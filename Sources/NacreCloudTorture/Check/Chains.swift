@@ -37,11 +37,11 @@ struct Chains {
         position = Array(repeating: 0, count: history.items.count)
         isApplied = history.writes.map { $0.outcome == .applied }
         for (number, write) in history.writes.enumerated() {
-            for place in write.items {
-                let item = history.items[place]
-                writeOf[place] = number
-                itemOf[Place(record: item.record, version: Version(write.batch))] = place
-                if item.isDeletion { deletions[item.record, default: []].append(place) }
+            for index in write.items {
+                let item = history.items[index]
+                writeOf[index] = number
+                itemOf[Place(record: item.record, version: Version(write.batch))] = index
+                if item.isDeletion { deletions[item.record, default: []].append(index) }
             }
         }
         believeWhatWasSeen()
@@ -125,12 +125,12 @@ struct Chains {
         }
     }
 
-    private mutating func link(_ place: Int) {
-        let item = history.items[place]
+    private mutating func link(_ index: Int) {
+        let item = history.items[index]
         guard item.before != .absent, let before = itemOf[Place(record: item.record, version: item.before)] else {
-            return creations[item.record, default: []].append(place)
+            return creations[item.record, default: []].append(index)
         }
-        if next[before] < 0 { next[before] = place } else { accuse(next[before], place) }
+        if next[before] < 0 { next[before] = index } else { accuse(next[before], index) }
     }
 
     private mutating func accuse(_ one: Int, _ other: Int) {

@@ -12,8 +12,8 @@ extension History {
 
     func text(ofWrite number: Int) -> String {
         let write = writes[number]
-        let records = write.items.map { place in
-            let item = items[place]
+        let records = write.items.map { index in
+            let item = items[index]
             return "\(item.record)\(item.isDeletion ? " deleted" : "") over \(item.before)"
         }
         let outcome =

@@ -176,7 +176,7 @@ package struct HistoryCheck {
     private func text(_ cycle: [OrderGraph.Edge], realNodes: Int) -> String {
         let told = cycle.filter { Int($0.from) < realNodes }
         var text = ""
-        for (place, edge) in told.enumerated() {
+        for (index, edge) in told.enumerated() {
             let reason =
                 switch edge.reason {
                 case .time: "was answered before"
@@ -185,7 +185,7 @@ package struct HistoryCheck {
                 case .lacks: "does not show"
                 case .precedes: "comes in the feed before"
                 }
-            text += place == 0 ? "\(self.text(ofNode: Int(edge.from))) \(reason) " : "\(self.text(ofNode: Int(edge.from))), which \(reason) "
+            text += index == 0 ? "\(self.text(ofNode: Int(edge.from))) \(reason) " : "\(self.text(ofNode: Int(edge.from))), which \(reason) "
         }
         return text + "the first of these"
     }

@@ -54,7 +54,7 @@ struct Arena: Sendable {
         case nothing
         /// `ShareTroupe`
         case allAtOnce
-        /// `ShareTeller`
+        /// `ShareNotifier`
         case telling
     }
 

@@ -50,11 +50,11 @@ struct PutBackRound: Sendable {
     mutating func run() async throws -> (violations: [Violation], told: Int) {
         try await save(Self.keptSaves)
         var followers = [Follower](repeating: Follower(), count: Self.followers)
-        for place in followers.indices.dropLast(2) { try await follow(&followers[place], isWhole: true) }
+        for index in followers.indices.dropLast(2) { try await follow(&followers[index], isWhole: true) }
         try await putBacks.copy()
         try await save(Self.lostSaves)
         // The first follower has seen nothing of what will be lost, the second all of it; the others are in between.
-        for place in followers.indices.dropFirst() { try await follow(&followers[place], isWhole: place == 1) }
+        for index in followers.indices.dropFirst() { try await follow(&followers[index], isWhole: index == 1) }
         let lostTags = try await fresh().tags
 
         try await restarts.kill()
@@ -70,12 +70,12 @@ struct PutBackRound: Sendable {
                 violations.append(Violation(.reusedTag, "\(name) was changed over the tag \(tag), which named a version that was lost"))
             }
         }
-        for place in followers.indices {
-            try await follow(&followers[place], isWhole: true)
+        for index in followers.indices {
+            try await follow(&followers[index], isWhole: true)
             let truth = try await fresh().tags
-            let wrong = Set(truth.keys).union(followers[place].tags.keys).filter { truth[$0] != followers[place].tags[$0] }.sorted()
+            let wrong = Set(truth.keys).union(followers[index].tags.keys).filter { truth[$0] != followers[index].tags[$0] }.sorted()
             guard let first = wrong.first else { continue }
-            let (shown, there) = (followers[place].tags[first] ?? "nothing", truth[first] ?? "nothing")
+            let (shown, there) = (followers[index].tags[first] ?? "nothing", truth[first] ?? "nothing")
             violations.append(
                 Violation(
                     .skippedChange,

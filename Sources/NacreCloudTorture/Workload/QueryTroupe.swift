@@ -23,7 +23,7 @@ struct QueryTroupe {
         var savers = (0..<Self.savers).map { NoteSaver(number: $0, arena: arena, log: log, random: random.branch()) }
         await attempt { troupe in
             // The first records create the type, which queries need.
-            for place in savers.indices { try await savers[place].fill(&troupe.testimony.counts) }
+            for index in savers.indices { try await savers[index].fill(&troupe.testimony.counts) }
         }
         let actors = savers
         await attempt { troupe in troupe.testimony.counts.add(try await troupe.play(actors)) }
@@ -104,7 +104,7 @@ private struct NoteSaver {
         (self.number, self.arena, self.log, self.random) = (number, arena, log, random)
     }
 
-    private func name(_ place: Int) -> String { "n\(place)of\(number)" }
+    private func name(_ index: Int) -> String { "n\(index)of\(number)" }
 
     /// Saves each of its notes once.
     mutating func fill(_ counts: inout TortureCounts) async throws {

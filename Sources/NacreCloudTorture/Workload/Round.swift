@@ -36,7 +36,7 @@ struct Round: Sendable {
 
     private func testimonies() async -> [Testimony] {
         await withTaskGroup(of: (Int, Testimony).self) { group in
-            for (place, arena) in arenas.enumerated() { group.addTask { (place, await play(in: arena, place)) } }
+            for (index, arena) in arenas.enumerated() { group.addTask { (index, await play(in: arena, index)) } }
             return await group.reduce(into: [(Int, Testimony)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
@@ -49,50 +49,50 @@ struct Round: Sendable {
 
     /// Runs the clients of an arena. Readers stop after the writers: one that stopped before would seem to miss later
     /// changes.
-    private func play(in arena: Arena, _ place: Int) async -> Testimony {
+    private func play(in arena: Arena, _ index: Int) async -> Testimony {
         async let read = all(readers) { number in
-            var reader = Reader(number: number, arena: arena, random: random(for: place, 1 << 16 | number))
+            var reader = Reader(number: number, arena: arena, random: random(for: index, 1 << 16 | number))
             await reader.run()
             return reader.testimony
         }
         async let seen = all(1) { number in
-            var follower = FamilyFollower(number: number, arena: arena, random: random(for: place, 4 << 16 | number))
+            var follower = FamilyFollower(number: number, arena: arena, random: random(for: index, 4 << 16 | number))
             await follower.run()
             return follower.testimony
         }
         async let families = all(Self.familyWriters) { number in
-            var writer = FamilyWriter(number: number, arena: arena, random: random(for: place, 5 << 16 | number))
+            var writer = FamilyWriter(number: number, arena: arena, random: random(for: index, 5 << 16 | number))
             await writer.run()
             return writer.testimony
         }
         async let files = all(Self.fileKeepers) { number in
-            var keeper = FileKeeper(number: number, arena: arena, random: random(for: place, 6 << 16 | number))
+            var keeper = FileKeeper(number: number, arena: arena, random: random(for: index, 6 << 16 | number))
             await keeper.run()
             return keeper.testimony
         }
         // An account with one device and no guests has no device to notify.
         async let told = all(arena.devices.count > 1 || !arena.guests.isEmpty || arena.signIn != nil ? 1 : 0) { number in
-            var teller = Teller(number: number, arena: arena, random: random(for: place, 7 << 16 | number))
+            var teller = Notifier(number: number, arena: arena, random: random(for: index, 7 << 16 | number))
             await teller.run()
             return teller.testimony
         }
         async let heard = all(arena.sharing == .telling ? 1 : 0) { _ in
-            var teller = ShareTeller(arena: arena, random: random(for: place, 10 << 16))
+            var teller = ShareNotifier(arena: arena, random: random(for: index, 10 << 16))
             await teller.run()
             return teller.testimony
         }
         async let shared = all(arena.sharing == .allAtOnce ? 1 : 0) { number in
-            var troupe = ShareTroupe(number: number, arena: arena, random: random(for: place, 8 << 16 | number))
+            var troupe = ShareTroupe(number: number, arena: arena, random: random(for: index, 8 << 16 | number))
             await troupe.run()
             return troupe.testimony
         }
         async let asked = all(arena.askers > 0 ? 1 : 0) { _ in
-            var troupe = QueryTroupe(arena: arena, random: random(for: place, 9 << 16))
+            var troupe = QueryTroupe(arena: arena, random: random(for: index, 9 << 16))
             await troupe.run()
             return troupe.testimony
         }
         let written = await all(writers) { number in
-            var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
+            var writer = BatchWriter(number: number, arena: arena, random: random(for: index, number))
             await writer.run()
             return writer.testimony
         }
@@ -102,7 +102,7 @@ struct Round: Sendable {
         var all = await written + founded + followed + seen + files + told + heard + shared + asked
         // After a client gave up, no more requests are sent.
         if all.allSatisfy({ $0.silence == nil }) {
-            var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
+            var closing = Reader(number: readers, arena: arena, random: random(for: index, 2 << 16))
             await closing.runOnce()
             all.append(closing.testimony)
         }

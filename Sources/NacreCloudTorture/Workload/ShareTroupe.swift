@@ -86,11 +86,11 @@ struct ShareTroupe {
             return try await group.reduce(into: TortureCounts()) { $0.add($1) }
         }
         async let followed = withThrowingTaskGroup(of: (Int, ShareFollower).self) { group in
-            for (place, (guest, generator)) in followers.enumerated() {
+            for (index, (guest, generator)) in followers.enumerated() {
                 group.addTask {
                     var (guest, random) = (guest, generator)
                     for _ in 0..<Self.stepsPerBurst { _ = try await guest.turn(&random) }
-                    return (place, guest)
+                    return (index, guest)
                 }
             }
             return try await group.reduce(into: [(Int, ShareFollower)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
@@ -114,22 +114,22 @@ struct ShareTroupe {
     private mutating func violation() async throws -> Violation? {
         _ = try await host.follow(&random)
         let check = ShareCheck(host.records)
-        for place in guests.indices {
-            let (user, before) = (arena.guests[place].user, guests[place].pages)
-            let told = try await guests[place].follow(&random)
+        for index in guests.indices {
+            let (user, before) = (arena.guests[index].user, guests[index].pages)
+            let told = try await guests[index].follow(&random)
             if !stage.hasBough, let name = Dictionary(grouping: told, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
                 return Violation(.repeatedChange, "\(user) is told of \(name) twice while nobody changes it")
             }
-            if let violation = check.violation(of: guests[place].held, by: user, .changes) { return violation }
-            if let violation = check.violation(of: try await found(by: guests[place]), by: user, .lookup) { return violation }
-            var fresh = ShareFollower(guests[place].asker, guests[place].zoneID)
+            if let violation = check.violation(of: guests[index].held, by: user, .changes) { return violation }
+            if let violation = check.violation(of: try await found(by: guests[index]), by: user, .lookup) { return violation }
+            var fresh = ShareFollower(guests[index].asker, guests[index].zoneID)
             _ = try await fresh.follow(&random)
             if let violation = check.violation(of: fresh.held, by: user, .changes) { return violation }
-            try await guests[place].followDatabase()
-            if guests[place].isThere != check.takesPart(user) {
+            try await guests[index].followDatabase()
+            if guests[index].isThere != check.takesPart(user) {
                 return Violation(.notTold, "\(user) was not told by their database that the zone \(check.takesPart(user) ? "came" : "went")")
             }
-            testimony.counts.sharePages += guests[place].pages - before + fresh.pages
+            testimony.counts.sharePages += guests[index].pages - before + fresh.pages
         }
         return nil
     }
@@ -206,9 +206,9 @@ private struct ShareActor {
     private mutating func anyGuest() -> Int { Int(random.next() % UInt64(arena.guests.count)) }
 
     private func invite(_ user: String, into participants: inout [ShareParticipant]) {
-        guard let place = arena.guests.firstIndex(where: { $0.user == user }), !participants.contains(where: { $0.identity.userRecordName == user })
+        guard let index = arena.guests.firstIndex(where: { $0.user == user }), !participants.contains(where: { $0.identity.userRecordName == user })
         else { return }
-        participants.append(ShareForm.invitation(user, Self.permissions[place % 2]))
+        participants.append(ShareForm.invitation(user, Self.permissions[index % 2]))
     }
 
     private mutating func share() async throws {

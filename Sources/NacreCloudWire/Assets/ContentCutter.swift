@@ -87,9 +87,9 @@ package struct ContentCuts: Sendable {
         return nil
     }
 
-    private mutating func cutting(at place: Int) -> Int {
+    private mutating func cutting(at index: Int) -> Int {
         (pending, sum) = (0, 0)
-        return place
+        return index
     }
 
     /// Updates the sum to the end of a part of the piece, or to the first byte after which it is below `bound`.

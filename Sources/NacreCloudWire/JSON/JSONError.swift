@@ -1,6 +1,6 @@
 /// The reason why bytes are not the JSON that was expected, and the place.
 ///
-/// Cheap to throw: `JSONPlace` finds line, column and path only when they are needed.
+/// Cheap to throw: `JSONPosition` finds line, column and path only when they are needed.
 @usableFromInline
 package struct JSONError: Error, Equatable, Sendable {
     @usableFromInline

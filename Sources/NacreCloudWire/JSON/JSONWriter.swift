@@ -234,15 +234,15 @@ package struct JSONWriter: ~Copyable {
             end.copyMemory(from: start, byteCount: length)
         } else if length >= 8 {
             // The last word ends with the piece and overlaps the word before: some bytes are written twice.
-            for place in stride(from: 0, to: length - 8, by: 8) {
-                end.storeBytes(of: start.loadUnaligned(fromByteOffset: place, as: UInt64.self), toByteOffset: place, as: UInt64.self)
+            for index in stride(from: 0, to: length - 8, by: 8) {
+                end.storeBytes(of: start.loadUnaligned(fromByteOffset: index, as: UInt64.self), toByteOffset: index, as: UInt64.self)
             }
             end.storeBytes(of: start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self), toByteOffset: length - 8, as: UInt64.self)
         } else if length >= 4 {
             end.storeBytes(of: start.loadUnaligned(as: UInt32.self), as: UInt32.self)
             end.storeBytes(of: start.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self), toByteOffset: length - 4, as: UInt32.self)
         } else {
-            for place in 0..<length { end.storeBytes(of: start.load(fromByteOffset: place, as: UInt8.self), toByteOffset: place, as: UInt8.self) }
+            for index in 0..<length { end.storeBytes(of: start.load(fromByteOffset: index, as: UInt8.self), toByteOffset: index, as: UInt8.self) }
         }
         count += length
     }

@@ -148,8 +148,8 @@ private enum Decompositions {
         }
         return steps.mapValues { first in
             var parts = first
-            while let place = parts.firstIndex(where: { steps[$0.value] != nil }) {
-                parts.replaceSubrange(place...place, with: steps[parts[place].value] ?? [])
+            while let index = parts.firstIndex(where: { steps[$0.value] != nil }) {
+                parts.replaceSubrange(index...index, with: steps[parts[index].value] ?? [])
             }
             return parts
         }

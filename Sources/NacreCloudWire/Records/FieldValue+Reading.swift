@@ -1,6 +1,6 @@
 /// The place of a value. A field's encrypted value may lack its key: a client that was not told the key sends the
 /// value back.
-package enum ValuePlace: Hashable, Sendable {
+package enum ValueContext: Hashable, Sendable {
     case field
     case query
 }
@@ -10,7 +10,7 @@ extension FieldValue {
     /// clears the field.
     ///
     /// A value that does not fit its type throws `JSONError.Problem.value`: the record's fault, not the request's.
-    package static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
+    package static func read(from reader: inout JSONReader, in place: ValueContext = .field) throws(JSONError) -> FieldValue? {
         var isTyped = false
         return try read(from: &reader, in: place, isTyped: &isTyped)
     }
@@ -18,7 +18,7 @@ extension FieldValue {
     /// Reads a value.
     /// - Parameter isTyped: Set to whether the value named its type; otherwise the type is inferred.
     package static func read(
-        from reader: inout JSONReader, in place: ValuePlace = .field, isTyped: inout Bool
+        from reader: inout JSONReader, in place: ValueContext = .field, isTyped: inout Bool
     ) throws(JSONError) -> FieldValue? {
         if try reader.takeNull() { return nil }
         var wrapper = Wrapper()
@@ -66,7 +66,7 @@ extension FieldValue {
             }
         }
 
-        func sealed(from reader: inout JSONReader, in place: ValuePlace, at start: Int) throws(JSONError) -> SealedValue {
+        func sealed(from reader: inout JSONReader, in place: ValueContext, at start: Int) throws(JSONError) -> SealedValue {
             guard keyID == nil else {
                 guard let type else { throw JSONError(.value(.sealedWithoutType), at: start) }
                 return SealedValue(type: type, keyID: keyID, bytes: try reader.bytesValue())

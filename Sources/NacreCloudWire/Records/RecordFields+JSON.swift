@@ -19,9 +19,9 @@ extension RecordFields {
     package func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.key("fields")
         writer.beginObject()
-        for place in entries.indices {
-            writer.key(entries[place].name)
-            entries[place].value.write(to: &writer, form: form)
+        for index in entries.indices {
+            writer.key(entries[index].name)
+            entries[index].value.write(to: &writer, form: form)
         }
         writer.endObject()
     }

@@ -108,18 +108,18 @@ package final class Budget: Sendable {
 }
 
 /// The budgets of one server: `bodies` from their first byte to the end of their handler, `answers` until they are
-/// sent, and `places` for requests whose handlers work.
+/// sent, and `slots` for requests whose handlers work.
 package struct Budgets: Sendable {
     package let bodies: Budget
     package let answers: Budget
-    package let places: Budget
+    package let slots: Budget
 
     package init(
         bodies: Budget.Parts = ServerLimits.bodyBudget, answers: Budget.Parts = ServerLimits.answerBudget,
-        places: Budget.Parts = ServerLimits.placeBudget
+        slots: Budget.Parts = ServerLimits.placeBudget
     ) {
         self.bodies = Budget(bodies)
         self.answers = Budget(answers)
-        self.places = Budget(places)
+        self.slots = Budget(slots)
     }
 }

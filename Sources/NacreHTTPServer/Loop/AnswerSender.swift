@@ -124,12 +124,12 @@ struct AnswerSender {
             supply = writer.take(into: UnsafeMutableRawBufferPointer(rebasing: room))
             guard case .bytes(let taken) = supply else { return }
             (start, count) = (Self.frameBytes, Self.frameBytes + taken)
-            for place in 0..<start { buffer[place] = 0 }
+            for index in 0..<start { buffer[index] = 0 }
             guard case .chunked = framing else { return }
             // The size ends right before the bytes, however long it is.
             let line = Array((String(taken, radix: 16) + "\r\n").utf8)
             start -= line.count
-            for (place, byte) in line.enumerated() { buffer[start + place] = byte }
+            for (index, byte) in line.enumerated() { buffer[start + index] = byte }
             (buffer[count], buffer[count + 1]) = (0x0D, 0x0A)
             count += 2
         }

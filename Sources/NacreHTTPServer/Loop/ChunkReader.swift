@@ -34,22 +34,22 @@ struct ChunkReader {
     /// - Parameter body: Gets the bytes of the chunks.
     /// - Returns: The number of bytes read, and whether the body is complete.
     mutating func read(_ bytes: UnsafeRawBufferPointer, into body: inout [UInt8]) -> (count: Int, outcome: Outcome) {
-        var place = 0
-        while place < bytes.count {
+        var index = 0
+        while index < bytes.count {
             if state == .bytes {
-                let count = min(left, bytes.count - place)
-                body.append(contentsOf: bytes[place..<place + count])
-                place += count
+                let count = min(left, bytes.count - index)
+                body.append(contentsOf: bytes[index..<index + count])
+                index += count
                 left -= count
                 if left == 0 { state = .endOfBytes }
                 continue
             }
-            guard let next = step(bytes[place]) else { return (place, .malformed) }
-            place += 1
-            if state == .lastLineFeed, next == .size(digits: 0) { return (place, .finished) }
+            guard let next = step(bytes[index]) else { return (index, .malformed) }
+            index += 1
+            if state == .lastLineFeed, next == .size(digits: 0) { return (index, .finished) }
             state = next
         }
-        return (place, .unfinished)
+        return (index, .unfinished)
     }
 
     /// Returns the state after one byte of a chunk's frame; nil if the byte is malformed. After the body's last byte it

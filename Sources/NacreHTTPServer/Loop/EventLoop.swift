@@ -242,12 +242,12 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         while !ready.isEmpty, rounds < Self.roundsAtOnce {
             let turns = ready
             ready.removeAll(keepingCapacity: true)
-            for (place, connection) in turns.enumerated() {
+            for (index, connection) in turns.enumerated() {
                 connection.isReady = false
                 connection.advance()
                 guard MonotonicTime.now < end else {
                     // The remaining turns come before connections that became ready meanwhile.
-                    return ready.insert(contentsOf: turns[(place + 1)...], at: 0)
+                    return ready.insert(contentsOf: turns[(index + 1)...], at: 0)
                 }
             }
             runJobs { false }
@@ -298,7 +298,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             }
         }
         // A kept task is memory, and no place bounds the number of these tasks.
-        let tasksMax = budgets.places.parts.sum
+        let tasksMax = budgets.slots.parts.sum
         if tasks.count > tasksMax { closeLongest(of: tasks, count: tasks.count - tasksMax * 3 / 4) }
         for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
             metrics.late.add()
@@ -323,7 +323,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func acceptNewcomers() {
         for _ in 0..<Self.newcomersAtOnce where listenSocket >= 0 {
             guard places < connectionsMax else {
-                overload.tell(.connections)
+                overload.report(.connections)
                 // Stop accepting until a connection closes.
                 return accept(false)
             }
@@ -336,7 +336,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             switch errno {
             case EAGAIN: return
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-                overload.tell(.connections)
+                overload.report(.connections)
                 // Stop accepting until the next tick: the kernel would report the same error again and again.
                 return accept(false)
             // The connection was gone before it was accepted (accept(2)).
@@ -370,12 +370,12 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Closes `count` of the connections, longest wait for the client first. Requests of users go last.
     private func closeLongest(of awaited: [ServedConnection], count: Int) {
-        func isOfUser(_ connection: ServedConnection) -> Bool { connection.exchange?.account.kind == .user }
+        func isOfUser(_ connection: ServedConnection) -> Bool { connection.exchange?.ledger.kind == .user }
         let ordered = awaited.map { (connection: $0, isOfUser: isOfUser($0)) }.sorted {
             $0.isOfUser == $1.isOfUser ? $0.connection.awaitsClientSince < $1.connection.awaitsClientSince : $1.isOfUser
         }
         for (connection, _) in ordered.prefix(count) { close(connection) }
-        overload.tell(.connections, count: min(count, ordered.count))
+        overload.report(.connections, count: min(count, ordered.count))
     }
 
     /// Closes a connection at once, even with a request under way.

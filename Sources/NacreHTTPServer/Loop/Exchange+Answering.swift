@@ -9,7 +9,7 @@ extension Exchange {
         }
         guard let progress = sender?.send(to: connection.socket) else { return .waits }
         isStarved = false
-        if countsAnswer { account.countAnswer(sender?.waitingBytes ?? 0) }
+        if countsAnswer { ledger.countAnswer(sender?.waitingBytes ?? 0) }
         switch progress {
         case .done: return finish()
         case .pausing:

@@ -8,7 +8,7 @@ extension Exchange {
         framing = length.map { .length($0) } ?? .chunks(ChunkReader())
         if let length, length > bodyBytesMax { refusal = .bodyTooLarge }
         // If the share of strangers has no room for the body, start the handler: it finds out who the caller is.
-        if refusal == nil, let length, length <= ServerLimits.gatheredBodyBytesMax, account.hasTakenBody(length) {
+        if refusal == nil, let length, length <= ServerLimits.gatheredBodyBytesMax, ledger.hasTakenBody(length) {
             stage = .gathering
             return inviteBody()
         }
@@ -17,7 +17,7 @@ extension Exchange {
         let loop = loop
         let channel = ByteChannel(bufferedMax: ServerLimits.bufferedBodyBytesMax, startsPaused: true) { loop.perform { self.bodyWanted() } }
         self.channel = channel
-        start(HTTPBody(channel, length: length, account))
+        start(HTTPBody(channel, length: length, ledger))
     }
 
     /// Answers now, begins to read the body, or waits for the handler.

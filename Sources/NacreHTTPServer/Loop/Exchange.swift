@@ -74,11 +74,11 @@ final class Exchange: @unchecked Sendable {
     let startedAt: UInt64
     /// The memory and the place that the request takes. It reports waits as long as the exchange lives; the handler's
     /// task retains it.
-    private(set) lazy var account = RequestAccount(loop.budgets, stranger, loop.overload) { [weak self] wait in
+    private(set) lazy var ledger = RequestLedger(loop.budgets, stranger, loop.overload) { [weak self] wait in
         guard let exchange = self else { return }
         exchange.loop.perform { exchange.setWait(wait) }
     }
-    private var wait: RequestAccount.Wait?
+    private var wait: RequestLedger.Wait?
     private var isWaiting: Bool { wait != nil }
     /// Whether the handler has a task that only waits.
     var keepsTask: Bool { task != nil && isWaiting }
@@ -128,9 +128,9 @@ final class Exchange: @unchecked Sendable {
     /// done on return.
     func start(_ body: HTTPBody, refusal: HTTPError? = nil) {
         var refusal = refusal
-        if refusal == nil, match.route?.isAlwaysAnswered != true, !account.hasTakenPlace() { refusal = .busy }
+        if refusal == nil, match.route?.isAlwaysAnswered != true, !ledger.hasTakenSlot() { refusal = .busy }
         var request = HTTPRequest(
-            head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies,
+            head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), ledger: ledger, proxies: loop.trustedProxies,
             isAmongMany: loop.begins())
         request.match = match
         loop.requests.add(1, waitingFor: nil)
@@ -148,14 +148,14 @@ final class Exchange: @unchecked Sendable {
     private func run(_ work: Work) async {
         let response = await work.router.run(work.request, refusal: work.refusal)
         let prepared = await PreparedResponse.preparing(response, for: work.request)
-        if case .bytes(let bytes) = prepared.body { work.request.account.countAnswer(bytes.count) }
+        if case .bytes(let bytes) = prepared.body { work.request.ledger.countAnswer(bytes.count) }
         guard let body = prepared.streamed, work.request.method != .head else {
             loop.perform { self.complete(prepared, nil) }
             return
         }
         let loop = loop
         let lasting = prepared.isLasting ? loop.lastingStream(of: self) : nil
-        let writer = HTTPStreamWriter(account: work.request.account) { if lasting?.push() != true { loop.perform { self.goOn() } } }
+        let writer = HTTPStreamWriter(ledger: work.request.ledger) { if lasting?.push() != true { loop.perform { self.goOn() } } }
         guard let lasting else {
             loop.perform { self.complete(prepared, writer) }
             return await stream(body, writer)
@@ -213,12 +213,12 @@ final class Exchange: @unchecked Sendable {
     private func endTask() {
         setWait(nil)
         task = nil
-        account.endWork()
+        ledger.endWork()
         loop.requests.add(-1, waitingFor: nil)
     }
 
     /// Records that the handler's task begins to wait, or goes on with nil.
-    private func setWait(_ wait: RequestAccount.Wait?) {
+    private func setWait(_ wait: RequestLedger.Wait?) {
         guard task != nil, wait != self.wait else { return }
         loop.requests.add(-1, waitingFor: self.wait)
         loop.requests.add(1, waitingFor: wait)
@@ -239,7 +239,7 @@ final class Exchange: @unchecked Sendable {
         }
         let since = worksSince ?? now
         worksSince = since
-        guard now &- since >= loop.deadlines.work, account.becomeOverdue() else { return }
+        guard now &- since >= loop.deadlines.work, ledger.becomeOverdue() else { return }
         loop.metrics.late.add()
         task?.cancel()
     }
@@ -297,9 +297,9 @@ final class Exchange: @unchecked Sendable {
     }
 
     private func forget() {
-        account.endAnswer()
+        ledger.endAnswer()
         // A handler that still runs keeps the body.
-        if task == nil { account.endWork() }
+        if task == nil { ledger.endWork() }
         if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
         // Each of these calls back into this exchange, which would be retained for ever.
         channel = nil

@@ -5,7 +5,7 @@ import NacreLocks
 /// The socket of a long response that mostly waits, and its unsent bytes. A waiting stream holds only its descriptor.
 /// The thread that writes a piece sends it in one call, without a turn of the loop.
 final class LastingStream: Sendable {
-    private enum Place: Equatable {
+    private enum Phase: Equatable {
         /// The connection still has the socket.
         case elsewhere
         case open
@@ -14,7 +14,7 @@ final class LastingStream: Sendable {
     }
 
     private struct State {
-        var place = Place.elsewhere
+        var phase = Phase.elsewhere
         var socket: Int32 = -1
         var sender: AnswerSender?
         /// Whether the whole body is sent.
@@ -38,7 +38,7 @@ final class LastingStream: Sendable {
     /// Takes a socket, which it closes at its end, and sends the head.
     func begin(_ socket: Int32, head: [UInt8], _ writer: HTTPStreamWriter) {
         state.withLock { state in
-            (state.place, state.socket, state.sender) = (.open, socket, AnswerSender(head, .stream(writer, .chunked)))
+            (state.phase, state.socket, state.sender) = (.open, socket, AnswerSender(head, .stream(writer, .chunked)))
         }
         push()
     }
@@ -46,10 +46,10 @@ final class LastingStream: Sendable {
     /// Sends the writer's bytes as far as the socket takes them. On any thread; never blocks.
     /// - Returns: Whether the stream has its socket, or had it.
     @discardableResult func push() -> Bool {
-        let (before, after) = state.withLock { state -> (Place, Place) in
-            let before = state.place
+        let (before, after) = state.withLock { state -> (Phase, Phase) in
+            let before = state.phase
             if before == .open { Self.push(&state) }
-            return (before, state.place)
+            return (before, state.phase)
         }
         if before == .open, after == .over { onOver(self) }
         return before != .elsewhere
@@ -65,7 +65,7 @@ final class LastingStream: Sendable {
                 if state.stalledSince == nil { state.stalledSince = MonotonicTime.now }
                 return
             case .done, .failed:
-                (state.place, state.isWhole) = (.over, progress == .done)
+                (state.phase, state.isWhole) = (.over, progress == .done)
                 return
             }
         }
@@ -80,7 +80,7 @@ final class LastingStream: Sendable {
     func close() {
         let (socket, isWhole) = state.withLock { state -> (Int32, Bool) in
             defer {
-                (state.place, state.socket) = (.over, -1)
+                (state.phase, state.socket) = (.over, -1)
                 state.sender = nil
             }
             return (state.socket, state.isWhole)

@@ -17,7 +17,7 @@ struct RequestCounts {
     var isEmpty: Bool { inFlight == 0 && waiting == 0 }
 
     /// - Parameter wait: what the handler waits for; nil: it works.
-    mutating func add(_ change: Int, waitingFor wait: RequestAccount.Wait?) {
+    mutating func add(_ change: Int, waitingFor wait: RequestLedger.Wait?) {
         guard let wait else {
             inFlight += change
             return metrics.inFlight.add(change)

@@ -337,7 +337,7 @@ final class ServedConnection {
         if pausedAt == nil, now >= deadline { return true }
         if let demandedAt, now >= demandedAt &+ ServerLimits.receiptWait.nanoseconds { return true }
         guard let piece, let exchange, now >= piece.since &+ loop.deadlines.shortPiece else { return false }
-        return exchange.account.isShort
+        return exchange.ledger.isShort
     }
 
     // MARK: - The end

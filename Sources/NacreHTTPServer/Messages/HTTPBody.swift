@@ -9,14 +9,14 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     enum Storage: Sendable {
         case whole([UInt8])
-        case arriving(ByteChannel, length: Int?, RequestAccount)
+        case arriving(ByteChannel, length: Int?, RequestLedger)
     }
 
     let storage: Storage
 
     init(_ bytes: [UInt8]) { storage = .whole(bytes) }
 
-    init(_ channel: ByteChannel, length: Int?, _ account: RequestAccount) { storage = .arriving(channel, length: length, account) }
+    init(_ channel: ByteChannel, length: Int?, _ account: RequestLedger) { storage = .arriving(channel, length: length, account) }
 
     /// The declared or received length; nil for a chunked body that is still arriving.
     package var length: Int? {
@@ -56,7 +56,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
     }
 
     /// Returns the next piece. While none has come, the request counts as waiting for its client.
-    fileprivate static func next(of channel: ByteChannel, _ account: RequestAccount) async throws -> [UInt8]? {
+    fileprivate static func next(of channel: ByteChannel, _ account: RequestLedger) async throws -> [UInt8]? {
         channel.isReady ? try await channel.next() : try await account.whileWaiting(for: .client) { try await channel.next() }
     }
 

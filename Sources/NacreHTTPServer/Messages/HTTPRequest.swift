@@ -4,7 +4,7 @@ package struct HTTPRequest: Sendable {
     let head: RequestHead
     package let body: HTTPBody
     /// The memory and the place that the request takes of the server.
-    package let account: RequestAccount
+    package let ledger: RequestLedger
     /// Whether several requests came together and wait for the same loop. Work that another thread can do is better
     /// done there.
     package let isAmongMany: Bool
@@ -15,14 +15,14 @@ package struct HTTPRequest: Sendable {
     var match: RouteMatch?
 
     init(
-        head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID, account: RequestAccount, proxies: TrustedProxies,
+        head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID, ledger: RequestLedger, proxies: TrustedProxies,
         isAmongMany: Bool = false
     ) {
         self.head = head
         self.body = body
         self.peer = peer
         self.identity = identity
-        self.account = account
+        self.ledger = ledger
         self.proxies = proxies
         self.isAmongMany = isAmongMany
     }
@@ -32,13 +32,13 @@ package struct HTTPRequest: Sendable {
     package init(method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.init(
             head: RequestHead(method: method, target: target, headers: headers), body: HTTPBody(body), peer: PeerAddress(),
-            identity: RequestID.random(), account: RequestAccount(nil, Holder(.stranger, "")), proxies: TrustedProxies())
+            identity: RequestID.random(), ledger: RequestLedger(nil, Holder(.stranger, "")), proxies: TrustedProxies())
     }
 
     /// Returns the same request with another body. The headers keep the old length.
     package func with(body: [UInt8]) -> HTTPRequest {
         var request = HTTPRequest(
-            head: head, body: HTTPBody(body), peer: peer, identity: identity, account: account, proxies: proxies, isAmongMany: isAmongMany)
+            head: head, body: HTTPBody(body), peer: peer, identity: identity, ledger: ledger, proxies: proxies, isAmongMany: isAmongMany)
         request.match = match
         return request
     }

@@ -50,16 +50,16 @@ package final class HTTPStreamWriter: Sendable {
     private let onBytes: @Sendable () -> Void
     /// The account of the answered request, which counts as waiting while the client does not read; nil without an
     /// account.
-    private let account: RequestAccount?
+    private let ledger: RequestLedger?
     private let bufferedBytesMax: Int
     /// Whether parts of files are taken. If not, `write` takes no bytes of them.
     private let takesParts: Bool
 
     init(
-        bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, takesParts: Bool = true, account: RequestAccount? = nil,
+        bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, takesParts: Bool = true, ledger: RequestLedger? = nil,
         onBytes: @escaping @Sendable () -> Void
     ) {
-        self.account = account
+        self.ledger = ledger
         self.bufferedBytesMax = bufferedBytesMax
         self.takesParts = takesParts
         self.onBytes = onBytes
@@ -105,8 +105,8 @@ package final class HTTPStreamWriter: Sendable {
 
     /// Suspends the writer while it waits for the client.
     private func whileWaiting(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {
-        guard let account else { return try await untilTold(body) }
-        return try await account.whileWaiting(for: .client) { try await untilTold(body) }
+        guard let ledger else { return try await untilTold(body) }
+        return try await ledger.whileWaiting(for: .client) { try await untilTold(body) }
     }
 
     private func untilTold(_ body: (CheckedContinuation<Int, any Error>) -> Void) async throws -> Int {

@@ -137,7 +137,7 @@ package struct Next: Sendable {
             if let refusal { throw refusal }
             return try await router.answer(request)
         } catch is CancellationError where Task.isCancelled {
-            return router.onError(request.account.isOverdue ? HTTPError.overdue : HTTPError.clientClosed, request)
+            return router.onError(request.ledger.isOverdue ? HTTPError.overdue : HTTPError.clientClosed, request)
         } catch {
             return router.onError(error, request)
         }

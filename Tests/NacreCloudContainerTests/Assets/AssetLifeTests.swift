@@ -38,8 +38,8 @@ import Testing
 
     @Test func `a deleted record, one that went with another, and a deleted zone leave no chunk`() async throws {
         let scene = try await AssetCloud()
-        for (place, record) in ["one", "root", "leaf"].enumerated() {
-            _ = try await scene.save(.asset(try await scene.upload(someBytes(100_000, seed: UInt64(place)), record)), in: record)
+        for (index, record) in ["one", "root", "leaf"].enumerated() {
+            _ = try await scene.save(.asset(try await scene.upload(someBytes(100_000, seed: UInt64(index)), record)), in: record)
         }
         _ = try await scene.save(.reference(Reference(recordName: "root", action: .deleteSelf)), in: "leaf", field: "root")
         try await scene.ada.modify([.delete("one"), .delete("root")], zone: "Z")

@@ -12,13 +12,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AssetReviewTests {
     private func verified(_ scene: AssetCloud) async throws -> AssetSlice {
         var whole = AssetSlice()
-        var place: AssetPlace? = .start
-        while let here = place {
+        var cursor: AssetCursor? = .start
+        while let here = cursor {
             // The place in the form in which a client returns it.
-            let slice = try await scene.cloud.cloud.verifyAssets(from: try #require(AssetPlace(text: here.text)))
+            let slice = try await scene.cloud.cloud.verifyAssets(from: try #require(AssetCursor(text: here.text)))
             whole.findings += slice.findings
             (whole.assets, whole.chunks, whole.bytes) = (whole.assets + slice.assets, whole.chunks + slice.chunks, whole.bytes + slice.bytes)
-            place = slice.next
+            cursor = slice.next
         }
         return whole
     }
@@ -84,7 +84,7 @@ import Testing
         let scene = try await AssetCloud()
         let bytes = someBytes(1_500_000, seed: 12)
         _ = try await scene.save(.asset(try await scene.upload(bytes, "r")), in: "r")
-        let databases = try await scene.cloud.store.read { try $0.rows(of: .databases, after: nil, limit: 10).compactMap(\.place.database) }
+        let databases = try await scene.cloud.store.read { try $0.rows(of: .databases, after: nil, limit: 10).compactMap(\.key.database) }
         func uses() async throws -> [EntryRow] {
             try await scene.cloud.store.read { transaction in
                 try databases.flatMap { try transaction.entries(in: $0, .chunkUse, after: "", limit: 100) }
@@ -179,12 +179,12 @@ import Testing
     }
 
     @Test func `a place is read as it was written, and other text is none`() {
-        let places: [AssetPlace] = [.start, .firstPart, .part(255), .asset(database: -5, after: "0a/0b"), .asset(database: 7, after: "")]
-        for place in places {
-            #expect(AssetPlace(text: place.text) == place)
+        let places: [AssetCursor] = [.start, .firstPart, .part(255), .asset(database: -5, after: "0a/0b"), .asset(database: 7, after: "")]
+        for cursor in places {
+            #expect(AssetCursor(text: cursor.text) == cursor)
         }
         for text in ["", "part", "part:256", "part:-1", "asset:x:y", "asset:1", "database:", "database:1:2", "other:1"] {
-            #expect(AssetPlace(text: text) == nil, "\(text)")
+            #expect(AssetCursor(text: text) == nil, "\(text)")
         }
     }
 

@@ -8,9 +8,10 @@ import Testing
 struct AssetVerdictTests {
     private static let database = DatabaseID(rawValue: 7)
     private static let id = AssetID(zone: 1, 2, 3)
-    private static let place = StoredAsset.Place(zoneName: "Z", recordName: "r", recordType: "T", fieldName: "f", sender: "_ada")
+    private static let destination = StoredAsset.Destination(zoneName: "Z", recordName: "r", recordType: "T", fieldName: "f", sender: "_ada")
     private static let stored = StoredAsset(
-        id: id, place: place, created: Timestamp(secondsSince2001: 0), used: nil, size: 5, checksum: [UInt8](repeating: 9, count: 20), chunks: [])
+        id: id, destination: destination, created: Timestamp(secondsSince2001: 0), used: nil, size: 5, checksum: [UInt8](repeating: 9, count: 20),
+        chunks: [])
     private static let sent = Asset(fileChecksum: stored.fileChecksum, size: 5, receipt: "receipt")
     private static let use = AssetUse(recordName: "r", recordType: "T", fieldName: "f", sender: "_ada")
 
@@ -83,7 +84,7 @@ struct AssetVerdictTests {
 
     @Test func `what rereference gave is for any field of its zone, until a save has taken it`() {
         var open = Self.stored
-        open.place = StoredAsset.Place(zoneName: "Z", recordName: "", recordType: "", fieldName: "", sender: "_ada")
+        open.destination = StoredAsset.Destination(zoneName: "Z", recordName: "", recordType: "", fieldName: "", sender: "_ada")
         var assets = Self.assets(stored: open)
         var elsewhere = Self.use
         (elsewhere.recordName, elsewhere.fieldName) = ("other", "g")
@@ -94,7 +95,7 @@ struct AssetVerdictTests {
         elsewhere.sender = "_ada"
         #expect(AssetVerdict(.asset(Self.sent), over: nil, for: elsewhere, in: assets) == .refuse(.receiptForAnother("g")))
         #expect(AssetVerdict(.asset(Self.sent), over: nil, for: Self.use, in: assets) == .keep(.asset(Self.stored.kept)))
-        #expect(assets.used[Self.id]?.place == Self.place)
+        #expect(assets.used[Self.id]?.destination == Self.destination)
     }
 
     @Test func `the row of an asset is read as it was written`() throws {

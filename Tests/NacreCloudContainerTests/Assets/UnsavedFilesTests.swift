@@ -155,9 +155,9 @@ import Testing
 
     /// Returns an asset in its row's form, of chunks of one size.
     private func asset(_ count: Int, of size: Int) -> StoredAsset {
-        let place = StoredAsset.Place(zoneName: "Z", recordName: "r", recordType: "T", fieldName: "f", sender: "_ann")
+        let destination = StoredAsset.Destination(zoneName: "Z", recordName: "r", recordType: "T", fieldName: "f", sender: "_ann")
         return StoredAsset(
-            id: AssetID(zone: 1, 0, UInt64(count)), place: place, created: start, used: nil, size: Int64(count * size), checksum: [],
+            id: AssetID(zone: 1, 0, UInt64(count)), destination: destination, created: start, used: nil, size: Int64(count * size), checksum: [],
             chunks: (0..<count).map { AssetChunk(name: ChunkName([UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)]), size: size) })
     }
 
@@ -168,7 +168,8 @@ import Testing
             return work.isTooMuch
         }
         let small = StoredAsset(
-            id: AssetID(zone: 1, 0, 1), place: asset(1, of: 1).place, created: start, used: nil, size: Int64(Limits.bytesCopied / 2), checksum: [],
+            id: AssetID(zone: 1, 0, 1), destination: asset(1, of: 1).destination, created: start, used: nil, size: Int64(Limits.bytesCopied / 2),
+            checksum: [],
             chunks: [])
         #expect(!isTooMuch(asset(2000, of: ContentCutter.leastBytes), asset(2000, of: ContentCutter.leastBytes)))
         #expect(isTooMuch(asset(2000, of: ContentCutter.leastBytes), asset(2001, of: ContentCutter.leastBytes)))

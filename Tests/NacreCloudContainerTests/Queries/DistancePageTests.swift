@@ -86,10 +86,10 @@ import Testing
         for zone in 0..<zones {
             let mine = entries.indices.filter { $0 % zones == zone }
             for start in stride(from: 0, to: mine.count, by: 400) {
-                let operations = mine[start..<min(start + 400, mine.count)].map { place in
-                    var fields = [RecordFields.Field("n", .int64(entries[place].number))]
-                    if let location = entries[place].location { fields.append(.init("at", .location(location))) }
-                    return RecordOperation.make(.create, entries[place].name, RecordFields(fields))
+                let operations = mine[start..<min(start + 400, mine.count)].map { index in
+                    var fields = [RecordFields.Field("n", .int64(entries[index].number))]
+                    if let location = entries[index].location { fields.append(.init("at", .location(location))) }
+                    return RecordOperation.make(.create, entries[index].name, RecordFields(fields))
                 }
                 try await ann.modify(operations, zone: "Z\(zone)")
             }

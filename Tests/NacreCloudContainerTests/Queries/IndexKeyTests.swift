@@ -81,11 +81,11 @@ struct IndexKeyTests {
     @Test func `a record has the rows that are made of it, and no others`() {
         var data = QueryData(seed: HistorySeed.value)
         var type = RecordTypeDefinition(name: "Thing")
-        for (place, field) in QueryData.fields.enumerated() {
+        for (index, field) in QueryData.fields.enumerated() {
             let hasWords = [.string, .stringList].contains(field.type)
             type.fields[field.name] = FieldDefinition(
-                type: field.type, isQueryable: true, isSortable: !field.type.isList, values: .init(id: Int64(place), state: .usable),
-                tokens: hasWords ? .init(id: Int64(100 + place), state: .usable) : nil)
+                type: field.type, isQueryable: true, isSortable: !field.type.isList, values: .init(id: Int64(index), state: .usable),
+                tokens: hasWords ? .init(id: Int64(100 + index), state: .usable) : nil)
         }
         type.pairs = [PairIndex(first: "tags", second: "count", definition: .init(id: 200, state: .usable))]
         let records = (0..<60).map { Self.record("n\($0)", data.recordFields()) }

@@ -78,8 +78,8 @@ struct NaiveQuery {
         }
         let order = Self.bytes(left.recordName, right.recordName)
         // A field that is repeated in the sorts counts for nothing.
-        let last = query.sorts.enumerated().last { place, sort in
-            !query.sorts[..<place].contains { $0.fieldName == sort.fieldName && Self.place($0) == Self.place(sort) }
+        let last = query.sorts.enumerated().last { index, sort in
+            !query.sorts[..<index].contains { $0.fieldName == sort.fieldName && Self.place($0) == Self.place(sort) }
         }
         return last?.element.isAscending ?? true ? order < 0 : order > 0
     }

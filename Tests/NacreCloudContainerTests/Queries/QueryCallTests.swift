@@ -42,11 +42,11 @@ import Testing
         ),
     ]
 
-    private func fields(_ place: Int) -> RecordFields {
+    private func fields(_ index: Int) -> RecordFields {
         RecordFields([
-            .init("n", .int64(Int64(place))), .init("few", .int64(Int64(place % 5))),
-            .init("tags", .stringList(["tag\(place % 250)", "tag\(place % 7)"])), .init("text", .string("every all word\(place % 40)")),
-            .init("at", .location(Location(latitude: Double(place % 170) - 85, longitude: Double(place * 7 % 360) - 180))),
+            .init("n", .int64(Int64(index))), .init("few", .int64(Int64(index % 5))),
+            .init("tags", .stringList(["tag\(index % 250)", "tag\(index % 7)"])), .init("text", .string("every all word\(index % 40)")),
+            .init("at", .location(Location(latitude: Double(index % 170) - 85, longitude: Double(index * 7 % 360) - 180))),
         ])
     }
 

@@ -204,9 +204,9 @@ import Testing
         if scope == .private { try await ann.makeZone("A", "B", "C") }
         try await ann.define(["text": .string])
         let codes = try await withThrowingTaskGroup(of: ServerErrorCode?.self) { group in
-            for place in 0..<40 {
-                let zone = zones[place % zones.count]
-                group.addTask { try await Self.code(of: .create("r\(place)", Self.text(1000)), by: ann, in: zone) }
+            for index in 0..<40 {
+                let zone = zones[index % zones.count]
+                group.addTask { try await Self.code(of: .create("r\(index)", Self.text(1000)), by: ann, in: zone) }
             }
             var codes: [ServerErrorCode?] = []
             for try await code in group { codes.append(code) }

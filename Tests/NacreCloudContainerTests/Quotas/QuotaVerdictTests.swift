@@ -127,7 +127,7 @@ import Testing
         let room = Int64(parents[0].countedBytes)
         let operations = (0..<count).flatMap { [RecordOperation.make(.forceUpdate, "c\($0)", parent: .clear), .delete("p\($0)")] }
         var claims: [Int: Int64] = [:]
-        for place in 0..<count { claims[place * 2] = place == 0 ? room * 100 : room * Int64(count) / Int64(count - 1) }
+        for index in 0..<count { claims[index * 2] = index == 0 ? room * 100 : room * Int64(count) / Int64(count - 1) }
         let found = fates(operations, over: parents + children, claims: claims, limit: 0)
         #expect(found == (0..<count).flatMap { _ in [Fate.full, .held] })
     }

@@ -34,18 +34,18 @@ import Testing
         let test = try await RoleTests.cloud(engine, rule.rawValue, roles: ["Team"])
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
         try await bob.modify([.make(.create, "mine", type: "Note", ["text": .string("m")])])
-        for place in 0..<30 {
+        for index in 0..<30 {
             let fields: RecordFields = [
-                "text": .string(secret.text), "n": .int64(secret.number + Int64(place)), "place": .location(secret.place),
+                "text": .string(secret.text), "n": .int64(secret.number + Int64(index)), "place": .location(secret.place),
                 "words": .stringList([secret.text]), "link": .reference(Reference(recordName: secret.link, action: .none)),
             ]
-            try await ann.modify([.make(.create, "a\(place)", type: "Diary", fields)])
+            try await ann.modify([.make(.create, "a\(index)", type: "Diary", fields)])
         }
-        for place in 0..<3 {
+        for index in 0..<3 {
             let fields: RecordFields = [
-                "text": .string("hush"), "n": .int64(Int64(place * 20)), "place": .location(Location(latitude: 2, longitude: 2)),
+                "text": .string("hush"), "n": .int64(Int64(index * 20)), "place": .location(Location(latitude: 2, longitude: 2)),
             ]
-            try await bob.modify([.make(.create, "b\(place)", type: "Diary", fields)])
+            try await bob.modify([.make(.create, "b\(index)", type: "Diary", fields)])
         }
         return test
     }

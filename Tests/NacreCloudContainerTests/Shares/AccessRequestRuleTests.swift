@@ -76,20 +76,20 @@ import Testing
 
     @Test(arguments: askings) func `who may ask for access, and what it makes of the share`(row: Asking) {
         let contact = row.email.map { ShareContact(email: $0, isEmailVerified: row.isVerified, phone: row.phone, names: Self.eve.nameComponents) }
-        let standing = ShareStanding(of: "_eve", contact: contact, in: row.state, owner: "_ada")
+        let standing = ShareRelation(of: "_eve", contact: contact, in: row.state, owner: "_ada")
         let next = row.state.requested(by: "_eve", as: contact?.requester("_eve"), standing)
         #expect(next.map { $0?.requesters.compactMap(\.lookupInfo) } == row.result)
         guard case .success(let state?) = next else { return }
         #expect(state.participants == row.state.participants && state.access(of: "_eve") == nil, "who asks takes no part")
         #expect(state.requesters.first { $0.userRecordName == "_eve" }?.nameComponents == Self.eve.nameComponents)
-        #expect(ShareStanding(of: "_eve", contact: contact, in: state, owner: "_ada") == .stranger)
+        #expect(ShareRelation(of: "_eve", contact: contact, in: state, owner: "_ada") == .stranger)
     }
 
     // MARK: Answering
 
     struct Answering: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        var judge = ShareJudge.owner("_ada")
+        var judge = ShareEditor.owner("_ada")
         var before: ShareState
         var change: ShareChange
         /// Requesters, participants and blocked users afterwards; or the error.
@@ -181,8 +181,8 @@ import Testing
         let once = ShareState.Participant(
             id: "o", user: nil, invitation: nil, role: .privateUser, permission: .readWrite, isAccepted: false, oneTimeSecret: "secret")
         let contact = ShareContact(email: "eve@example.com", isEmailVerified: true, phone: nil)
-        func standing(_ state: ShareState) -> ShareStanding {
-            ShareStanding(of: "_eve", contact: contact, secret: "secret", in: state, owner: "_ada")
+        func standing(_ state: ShareState) -> ShareRelation {
+            ShareRelation(of: "_eve", contact: contact, secret: "secret", in: state, owner: "_ada")
         }
         #expect(standing(Self.state(.readWrite, blocked: [Self.eve])) == .stranger)
         #expect(standing(Self.state(.none, [once], blocked: [Self.eve])) == .stranger)

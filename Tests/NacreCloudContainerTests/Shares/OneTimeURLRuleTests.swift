@@ -39,7 +39,7 @@ import Testing
         var testDescription: String
         var before: ShareState
         var change: ShareChange
-        var judge = ShareJudge.owner("_ada")
+        var judge = ShareEditor.owner("_ada")
         /// The participants whose URLs change.
         var changed: [String]
     }
@@ -178,8 +178,8 @@ import Testing
         var state = Self.state(row.participants)
         if row.isBlocked { state.blocked = [ParticipantIdentity(userRecordName: "_ben")] }
         let contact = row.email.map { ShareContact(email: $0, isEmailVerified: row.isVerified, phone: row.phone) }
-        func standing(_ state: ShareState) -> ShareStanding {
-            ShareStanding(of: "_ben", contact: contact, secret: row.secret, in: state, owner: "_ada")
+        func standing(_ state: ShareState) -> ShareRelation {
+            ShareRelation(of: "_ben", contact: contact, secret: row.secret, in: state, owner: "_ada")
         }
         if case .invited(let one, let beside) = standing(state) {
             #expect(one.joined(with: beside).permission == row.told)
@@ -197,7 +197,7 @@ import Testing
         state.requesters = ["_ben", "_eve"].map { (name: String) in
             ParticipantIdentity(userRecordName: name, lookupInfo: .emailAddress(name + "@example.com"))
         }
-        let standing = ShareStanding(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
+        let standing = ShareRelation(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
         let after = try state.accepted(by: "_ben", as: standing, id: "new", at: Self.now).get()
         #expect(after?.requesters.map(\.userRecordName) == ["_eve"])
     }
@@ -206,7 +206,7 @@ import Testing
         var asked = Self.mailed(.readOnly)
         (asked.user, asked.isApprovedRequester) = ("_ben", true)
         let state = Self.state([asked, Self.guest])
-        let standing = ShareStanding(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
+        let standing = ShareRelation(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
         let one = try #require(try state.accepted(by: "_ben", as: standing, id: "new", at: Self.now).get()?.participants.first)
         #expect(one.id == "guest" && one.invitation == .emailAddress("ben@example.com") && one.isApprovedRequester && one.oneTimeSecret == "oldguest")
     }

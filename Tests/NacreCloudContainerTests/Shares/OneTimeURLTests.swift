@@ -68,7 +68,7 @@ import Testing
         var guesses: Set<[UInt8]> = [
             Array(String(decoding: secret, as: UTF8.self).lowercased().utf8), secret.reversed(), [UInt8](repeating: 0, count: secret.count),
         ]
-        guesses.formUnion(secret.indices.flatMap { place in (0..<7).map { bit in secret.changed(at: place, to: secret[place] ^ 1 << bit) } })
+        guesses.formUnion(secret.indices.flatMap { index in (0..<7).map { bit in secret.changed(at: index, to: secret[index] ^ 1 << bit) } })
         // Secrets that a comparison with a wrong order of bits would accept.
         for filler in [UInt8(0), UInt8(ascii: "!"), 0x7F] {
             let bytes = [UInt8](repeating: filler, count: secret.count)
@@ -137,17 +137,17 @@ import Testing
         _ = try await scene.accept(used, by: "_fay")
 
         var listed = try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants ?? []
-        let place = try #require(listed.firstIndex { $0.identity.userRecordName == "_eve" })
+        let index = try #require(listed.firstIndex { $0.identity.userRecordName == "_eve" })
         switch way {
-        case .removed: try await scene.share(nil, listed.enumerated().filter { $0.offset != place }.map(\.element))
+        case .removed: try await scene.share(nil, listed.enumerated().filter { $0.offset != index }.map(\.element))
         case .demoted:
-            listed[place].role = .privateUser
+            listed[index].role = .privateUser
             try await scene.share(nil, listed)
         case .left: try await scene.guest("_eve").modify([.delete(ShareNames.ofZone)], zone: Self.zone)
         case .accountGone:
             try await scene.world.runAllTasks()
-            let place = AccountPlace(container: TestCloud.container, environment: .development, userRecordName: "_eve")
-            try await scene.world.cloud.leaveSharedZones(at: place)
+            let index = AppUser(container: TestCloud.container, environment: .development, userRecordName: "_eve")
+            try await scene.world.cloud.leaveSharedZones(at: index)
         }
         for name in ["_eve", "_friend"] where way != .demoted || name == "_friend" {
             #expect(try await scene.resolve(before[1], by: name).error == .notInvited)
@@ -208,9 +208,9 @@ import Testing
 }
 
 extension [UInt8] {
-    fileprivate func changed(at place: Int, to byte: UInt8) -> [UInt8] {
+    fileprivate func changed(at index: Int, to byte: UInt8) -> [UInt8] {
         var bytes = self
-        bytes[place] = byte
+        bytes[index] = byte
         return bytes
     }
 }

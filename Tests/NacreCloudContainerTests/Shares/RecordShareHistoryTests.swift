@@ -110,8 +110,8 @@ private struct ForestRun {
     init(_ engine: Engine) async throws {
         scene = try await ShareScene(engine)
         for guest in guests { followers[guest] = ForestFollower() }
-        for (place, name) in names.enumerated() {
-            let parent = place == 0 ? nil : names[(place - 1) / 2]
+        for (index, name) in names.enumerated() {
+            let parent = index == 0 ? nil : names[(index - 1) / 2]
             try await scene.ada.modify([.create(name, ["text": .string(name)], parent: parent)], zone: ShareScene.zone)
             (oracle.texts[name], oracle.parents[name]) = (name, parent)
         }
@@ -178,8 +178,8 @@ private struct ForestRun {
         let guest = anyGuest()
         let permission = [SharePermission.readOnly, .readWrite, .readWrite, .none].randomElement(using: &random) ?? SharePermission.none
         var list = try await listed(root)
-        if let place = list.firstIndex(where: { $0.identity.userRecordName == guest }) {
-            list[place].permission = permission
+        if let index = list.firstIndex(where: { $0.identity.userRecordName == guest }) {
+            list[index].permission = permission
             oracle.shares[root]?[guest]?.permission = permission
         } else {
             list.append(.invite(guest, permission))

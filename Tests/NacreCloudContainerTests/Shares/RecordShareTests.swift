@@ -359,7 +359,7 @@ import Testing
         try await tree.join("other", as: "O", ["_ben": .readOnly])
         try await tree.scene.world.runAllTasks()
         try await tree.scene.world.cloud.leaveSharedZones(
-            at: AccountPlace(container: TestCloud.container, environment: .development, userRecordName: "_ben"))
+            at: AppUser(container: TestCloud.container, environment: .development, userRecordName: "_ben"))
         for share in ["S", "O"] {
             let users = try await tree.ada.lookup([share], zone: Self.zone).first?.record?.sharing?.value.participants.map(\.identity.userRecordName)
             #expect(users?.contains("_ben") == false)
@@ -396,10 +396,10 @@ import Testing
     }
 
     @Test func `a record remembers so many views that it left, and says from where on it forgot`() throws {
-        var places = SharedPlaces.none
+        var places = RecordViews.none
         let count = Limits.sharedPlacesPerRecord + 3
         for step in 1...count {
-            let position = SharedPosition(view: FeedView(rawValue: Int64(step)))
+            let position = ViewAssignment(view: FeedView(rawValue: Int64(step)))
             places = places.moved(to: position, at: ChangeNumber(run: 1, seq: Int64(step)), from: "Note", forgotten: .zero)
             let forgot = places.trim()
             #expect(
@@ -408,7 +408,7 @@ import Testing
         }
         // A return to a view ends its departure; forgotten departures are removed too.
         let back = places.moved(
-            to: SharedPosition(view: FeedView(rawValue: Int64(count - 1))), at: ChangeNumber(run: 1, seq: 99), from: "Note",
+            to: ViewAssignment(view: FeedView(rawValue: Int64(count - 1))), at: ChangeNumber(run: 1, seq: 99), from: "Note",
             forgotten: ChangeNumber(run: 1, seq: 10))
         #expect(back.place(in: FeedView(rawValue: Int64(count - 1)))?.entered == ChangeNumber(run: 1, seq: 99))
         #expect(back.place(in: FeedView(rawValue: Int64(count)))?.typeLeft == "Note")
@@ -416,7 +416,7 @@ import Testing
         var writer = ByteWriter()
         back.write(to: &writer)
         var reader = ByteReader(writer.bytes)
-        #expect(try SharedPlaces(&reader) == back)
+        #expect(try RecordViews(&reader) == back)
         #expect(reader.isAtEnd)
     }
 }

@@ -127,13 +127,13 @@ import Testing
         let scene = try await ShareScene(TestCloud(store))
         try await scene.share(SharePermission.none, (0..<count).map { .invite("_u\($0)") })
         let guid = try await scene.guid()
-        for place in 0..<count { _ = try await scene.accept(guid, by: "_u\(place)") }
+        for index in 0..<count { _ = try await scene.accept(guid, by: "_u\(index)") }
         try await scene.world.runAllTasks()
         store.reset()
         try await scene.ada.modify([.update("note")], zone: Self.zone)
         #expect(store.transactions.map(\.verbs.count).reduce(0, +) <= StoreCallTests.mostCallsOfModify)
         var tasks = 0
-        while case let turns = try await scene.world.cloud.runDueTasks(), turns.taken > 0 { tasks += turns.taken }
+        while case let round = try await scene.world.cloud.runDueTasks(), round.taken > 0 { tasks += round.taken }
         #expect(tasks == 1)
     }
 }

@@ -191,8 +191,8 @@ private struct ShareRun {
         let permission = [SharePermission.readOnly, .readWrite, .none].randomElement(using: &random) ?? SharePermission.none
         let isAdministrator = random.chance(2)
         var list = try await listed()
-        if let place = list.firstIndex(where: { $0.identity.userRecordName == guest }) {
-            list[place].permission = permission
+        if let index = list.firstIndex(where: { $0.identity.userRecordName == guest }) {
+            list[index].permission = permission
         } else {
             list.append(.invite(guest, permission, role: isAdministrator ? .administrator : .privateUser))
         }
@@ -228,12 +228,12 @@ private struct ShareRun {
         var list = try await listed()
         let isClosed = oracle.open == SharePermission.none
         if oracle.seats.count > 2 || random.chance(4) {
-            guard let place = list.firstIndex(where: { $0.isOneTime && $0.acceptance == .invited }) else { return }
-            if let secret = list[place].oneTimeSecret {
+            guard let index = list.firstIndex(where: { $0.isOneTime && $0.acceptance == .invited }) else { return }
+            if let secret = list[index].oneTimeSecret {
                 oracle.seats[secret] = nil
                 spent.insert(secret)
             }
-            list.remove(at: place)
+            list.remove(at: index)
             expect(try await scene.share(nil, list)?.record != nil, "the owner cannot take a URL back")
         } else {
             let permission = [SharePermission.readOnly, .readWrite].randomElement(using: &random) ?? .readOnly
@@ -254,8 +254,8 @@ private struct ShareRun {
         let permission = [SharePermission.readOnly, .readWrite].randomElement(using: &random) ?? .readOnly
         let item = ShareParticipant.mail(addresses[guest] ?? "", permission)
         var list = try await listed()
-        if let place = list.firstIndex(where: { $0.identity.lookupInfo == item.identity.lookupInfo }) {
-            list[place].permission = permission
+        if let index = list.firstIndex(where: { $0.identity.lookupInfo == item.identity.lookupInfo }) {
+            list[index].permission = permission
         } else {
             list.append(item)
         }

@@ -8,8 +8,8 @@ import Testing
 
 /// Tests of the rules of shares, as tables. CloudKit: `CKShare`; docs/decisions/shares.md.
 @Suite struct ShareRuleTests {
-    private static let owner = ShareJudge.owner("_ada")
-    private static let administrator = ShareJudge.administrator(owner: "_ada")
+    private static let owner = ShareEditor.owner("_ada")
+    private static let administrator = ShareEditor.administrator(owner: "_ada")
     private static let now = Timestamp(secondsSince2001: 7)
 
     private static func participant(
@@ -348,7 +348,7 @@ import Testing
 
     @Test(arguments: standings) func `what a share is to a user, and what accepting makes of it`(row: StandingRow) {
         let contact = row.email.map { ShareContact(email: $0, isEmailVerified: row.isVerified, phone: row.phone) }
-        let standing = ShareStanding(of: row.user, contact: contact, secret: row.secret, in: row.state, owner: "_ada")
+        let standing = ShareRelation(of: row.user, contact: contact, secret: row.secret, in: row.state, owner: "_ada")
         #expect("\(standing)".hasPrefix(row.status))
         let accepted = row.state.accepted(by: row.user, as: standing, id: "new", at: Self.now)
         switch row.accepted {
@@ -360,7 +360,7 @@ import Testing
             }
             #expect(state.access(of: row.user) == ShareAccess(permission))
             #expect(
-                state.accepted(by: row.user, as: ShareStanding(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x", at: Self.now)
+                state.accepted(by: row.user, as: ShareRelation(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x", at: Self.now)
                     == .success(nil))
             #expect(state.without(row.user, secret: { "drawn" }).access(of: row.user) == nil)
         case .failure(let error): #expect(accepted == .failure(error))
@@ -370,7 +370,7 @@ import Testing
     @Test func `who is invited by two of their addresses is told which, and nobody is told of another's`() {
         let state = Self.state(.none, [Self.mailed, Self.texted, Self.once])
         func matches(_ contact: ShareContact?, _ secret: String? = nil, in state: ShareState) -> [String] {
-            let standing = ShareStanding(of: "_ben", contact: contact, secret: secret, in: state, owner: "_ada")
+            let standing = ShareRelation(of: "_ben", contact: contact, secret: secret, in: state, owner: "_ada")
             return state.potentialMatches(of: contact, as: standing).map(\.participantID)
         }
         let both = ShareContact(email: "ben@example.com", isEmailVerified: true, phone: "+49301234567")

@@ -341,9 +341,9 @@ import Testing
             var plan = WritePlan()
             plan.records = [
                 RecordPut(
-                    zone: zone.address, row: row, leaves: [FeedPlace(view: .owner, number: before)],
+                    zone: zone.address, row: row, leaves: [ViewNumber(view: .owner, number: before)],
                     enters: [
-                        FeedRow(place: FeedPlace(view: .owner, number: before), entered: before, isDeparture: false)
+                        FeedRow(position: ViewNumber(view: .owner, number: before), entered: before, isDeparture: false)
                     ], isNew: false)
             ]
             try transaction.apply(plan)

@@ -86,7 +86,7 @@ import Testing
             scene = try await SubscriptionScene(store)
             author = try await scene.signIn("ada")
             var devices: [SubscriptionScene.Device] = []
-            for place in 0..<4 { devices.append(try await scene.signIn(place < 2 ? "ada" : "bob")) }
+            for index in 0..<4 { devices.append(try await scene.signIn(index < 2 ? "ada" : "bob")) }
             self.devices = devices
             for device in [devices[0], devices[2]] { try await scene.subscribe(device, .query("q"), in: .public) }
         }
@@ -99,8 +99,8 @@ import Testing
 
         var notificationsPut: Int { store.transactions.reduce(0) { $0 + $1.notificationsPut } }
 
-        func waiting(_ place: Int) async throws -> [String] {
-            let address = try #require(devices[place].address)
+        func waiting(_ index: Int) async throws -> [String] {
+            let address = try #require(devices[index].address)
             return try await scene.cloud.notifications(for: address, after: 0, limit: .max).map { Told($0).summary }
         }
     }
@@ -128,11 +128,11 @@ import Testing
     }
 
     @Test(arguments: [Engine.memory, .sqlite]) func `devices that listen are told before those that are away`(_ engine: Engine) async throws {
-        for place in 0..<4 {
+        for index in 0..<4 {
             let away = try await Away(engine)
             let putBefore = Locked<[Int]>([])
             let listening = away.scene.cloud.listening
-            let address = try #require(away.devices[place].address)
+            let address = try #require(away.devices[index].address)
             _ = listening.beginStream(of: address) { _, _ in
                 putBefore.withLock { $0.append(away.notificationsPut) }
                 return true

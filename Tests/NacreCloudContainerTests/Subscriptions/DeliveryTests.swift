@@ -218,13 +218,13 @@ private final class PushRecorder: PushDelivering {
 
     @Test func `others write while a service is waited for, and no more devices are sent to at once than may be`() async throws {
         let scene = try await Scene(try await Engine.memory.makeStore())
-        for place in 0..<30 { try await scene.register("tab \(place)", clientID: "tab \(place)") }
+        for index in 0..<30 { try await scene.register("tab \(index)", clientID: "tab \(index)") }
         try await scene.save("n")
         _ = try await scene.scene.cloud.runDueTasks(in: [.push])
         let home = scene.scene.test.user("_somebody")
         scene.pushes.whileSending { try await home.modify([.create(UUIDText.version4(.random(in: .min ... .max), 1))]) }
-        let turns = try await scene.scene.cloud.runDueTasks(in: [.delivery])
-        #expect(turns.failures.isEmpty && turns.taken == 31 && scene.pushes.names.count == 31)
+        let round = try await scene.scene.cloud.runDueTasks(in: [.delivery])
+        #expect(round.failures.isEmpty && round.taken == 31 && scene.pushes.names.count == 31)
         #expect(scene.pushes.most > 1 && scene.pushes.most <= Limits.pushesAtOnce)
     }
 

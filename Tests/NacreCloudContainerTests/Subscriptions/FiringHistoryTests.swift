@@ -177,9 +177,9 @@ import Testing
                 let isTold = zone != ZoneID.defaultZoneName && (type.map(types.contains) ?? true)
                 return isTold ? [id] : []
             }
-            for (place, device) in devices.enumerated() {
+            for (index, device) in devices.enumerated() {
                 let told = try await scene.identifiers(device)
-                #expect(told.sorted() == (place == author ? [] : expected.sorted()), "step \(step) \(zone) \(dice)")
+                #expect(told.sorted() == (index == author ? [] : expected.sorted()), "step \(step) \(zone) \(dice)")
             }
         }
     }

@@ -57,8 +57,8 @@ import Testing
         let home = scene.user(author)
         try await home.makeZone("Work", "Home")
         try await scene.subscribe(device, .zone("w", "Work"), .zone("h", "Home"), .database("d"))
-        for place in 0..<5 {
-            try await home.modify([.create("n\(place)"), .create("m\(place)")], zone: place % 2 == 0 ? "Work" : "Home")
+        for index in 0..<5 {
+            try await home.modify([.create("n\(index)"), .create("m\(index)")], zone: index % 2 == 0 ? "Work" : "Home")
         }
         #expect(try await scene.identifiers(device).sorted() == ["d", "h", "w"])
     }
@@ -192,11 +192,11 @@ import Testing
         let database = try await scene.cloud.databaseID(key)
         let schema = try await scene.cloud.schemas.schema(of: SubscriptionScene.container, SubscriptionScene.environment)
         for start in stride(from: 0, to: count, by: 5000) {
-            let subscriptions = try (start..<start + 5000).map { place -> StoredSubscription in
-                let subscription = Subscription.query("s", [filter(place)])
+            let subscriptions = try (start..<start + 5000).map { index -> StoredSubscription in
+                let subscription = Subscription.query("s", [filter(index)])
                 guard case .query(let subscribed) = subscription.kind else { throw ServerError.internalError }
-                let rule = SubscriptionRule(database: key, schema: schema, caller: Caller(.user("_u\(place)")))
-                return StoredSubscription(subscription, of: "_u\(place)", shape: try rule.shape(of: subscribed.query), zone: nil)
+                let rule = SubscriptionRule(database: key, schema: schema, caller: Caller(.user("_u\(index)")))
+                return StoredSubscription(subscription, of: "_u\(index)", shape: try rule.shape(of: subscribed.query), zone: nil)
             }
             try await scene.test.store.write { transaction in
                 _ = try transaction.lock(in: database)

@@ -13,7 +13,7 @@ import Testing
     private struct Scene {
         let scene: SubscriptionScene
         let device: SubscriptionScene.Device
-        let place: AccountPlace
+        let place: AppUser
         let address: DeviceAddress
         /// Whether the notifications count as new: the queue is read only where that matters.
         var areNew = false
@@ -29,7 +29,7 @@ import Testing
             scene = try await SubscriptionScene(store)
             device = try await scene.signIn("ada")
             address = try #require(device.address)
-            place = AccountPlace(
+            place = AppUser(
                 container: SubscriptionScene.container, environment: SubscriptionScene.environment, userRecordName: try #require(scene.names["ada"]))
         }
 
@@ -106,8 +106,8 @@ import Testing
         _ engine: Engine, areNew: Bool
     ) async throws {
         let scene = try await Scene(engine, areNew: areNew)
-        for place in 0..<Limits.notificationsPerDevice {
-            try await scene.tell(scene.payload("r\(place)") { $0.scope = place % 2 == 0 ? .private : .public })
+        for index in 0..<Limits.notificationsPerDevice {
+            try await scene.tell(scene.payload("r\(index)") { $0.scope = index % 2 == 0 ? .private : .public })
         }
         #expect(try await scene.names().count == Limits.notificationsPerDevice)
         try await scene.tell(scene.payload("more"))
@@ -155,9 +155,9 @@ import Testing
         var scene = try await Scene(store)
         scene.areNew = true
         var read: [Int] = []
-        for place in 0...Limits.notificationsPerDevice {
+        for index in 0...Limits.notificationsPerDevice {
             let before = store.entriesRead
-            try await scene.tell(scene.payload("r\(place)"))
+            try await scene.tell(scene.payload("r\(index)"))
             read.append(store.entriesRead - before)
         }
         // This engine runs some bodies again.
@@ -238,11 +238,11 @@ import Testing
     @Test(arguments: Engine.ofRules) func `of more devices than there may be those go that were quiet longest`(_ engine: Engine) async throws {
         let scene = try await Scene(engine)
         var addresses: [DeviceAddress] = []
-        for place in 0..<Limits.notifiedDevicesPerUser {
+        for index in 0..<Limits.notifiedDevicesPerUser {
             scene.scene.test.clock.move(bySeconds: 1)
             addresses.append(
                 try await scene.cloud.registerDevice(
-                    "tab \(place)", in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller))
+                    "tab \(index)", in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller))
         }
         try await scene.tell(scene.payload("a"))
         #expect(try await scene.waiting().isEmpty, "the first one made room")

@@ -103,8 +103,8 @@ import Testing
         let scene = try await Scene(engine)
         try await scene.scene.subscribe(scene.device, .query("q", info: .alert("New")))
         var went: [Timestamp] = []
-        for place in 0..<Limits.pushLogRowsPerDevice + 20 {
-            try await scene.save(.create("n\(place)"))
+        for index in 0..<Limits.pushLogRowsPerDevice + 20 {
+            try await scene.save(.create("n\(index)"))
             scene.scene.test.clock.move(bySeconds: 1)
             #expect(try await scene.scene.told(scene.device).count == 1)
             went.append(scene.scene.test.clock.now)

@@ -116,7 +116,7 @@ import Testing
         func save(_ id: String, _ filters: [QueryFilter] = []) async throws -> ServerError? {
             try await scene.subscribe(ada, .query(id, filters), in: .public)[0].error
         }
-        for place in 0..<Limits.openSubscriptionsPerUser { #expect(try await save("s\(place)") == nil) }
+        for index in 0..<Limits.openSubscriptionsPerUser { #expect(try await save("s\(index)") == nil) }
         let refused = try await save("more")
         #expect(refused?.nativeCode == NativeErrorCode.limitExceeded.rawValue, "\(String(describing: refused))")
         #expect(refused?.reason.contains("\(Limits.openSubscriptionsPerUser)") == true)

@@ -234,7 +234,7 @@ import Testing
         #expect(scene.counting.transactions.allSatisfy { $0.kind == .read }, "what is taken over is not taken over again")
         #expect(second.changesOfIdentity == 2)
         // Another server, which had read the account between the two.
-        let place = try #require(try await scene.registry.places(of: bob.id).first)
+        let place = try #require(try await scene.registry.appUsers(of: bob.id).first)
         try await scene.cloud.takeOver(first, at: place)
         #expect(try await scene.found("bob@example.com") == ["Second"])
     }

@@ -37,9 +37,9 @@ import Testing
             (.user, .initialState, .granted, .granted), (.user, .initialState, .denied, .denied),
             (.user, .denied, .granted, .granted), (.user, .denied, .denied, .denied),
             (.user, .granted, .granted, .granted), (.user, .granted, .denied, .denied),
-        ] as [(DiscoverabilityJudge, Discoverability, Discoverability, Discoverability)])
+        ] as [(DiscoverabilitySource, Discoverability, Discoverability, Discoverability)])
     func `an app's answer counts once, and its user's always`(
-        judge: DiscoverabilityJudge, current: Discoverability, answer: Discoverability, result: Discoverability
+        judge: DiscoverabilitySource, current: Discoverability, answer: Discoverability, result: Discoverability
     ) {
         #expect(discoverabilityVerdict(answer, over: current, by: judge) == result)
     }

@@ -77,8 +77,8 @@ import Testing
         let test = TestCloud(try await Engine.memory.makeStore())
         let registry = test.cloud.registry
         let ada = try await account(test)
-        for place in 0..<Limits.phoneCodesPerDay {
-            try await registry.sendPhoneCode(to: "+4930123456\(place)", of: ada)
+        for index in 0..<Limits.phoneCodesPerDay {
+            try await registry.sendPhoneCode(to: "+4930123456\(index)", of: ada)
             test.clock.move(bySeconds: 60)
         }
         let error = await #expect(throws: ServerError.self) { try await registry.sendPhoneCode(to: Self.number, of: ada) }

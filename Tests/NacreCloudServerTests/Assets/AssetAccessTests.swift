@@ -21,12 +21,12 @@ import Testing
         let upload = scene.path(try await scene.permit("p"))
         for (url, prefix, isUpload) in [(download, AssetLinks.downloadPath, false), (upload, AssetLinks.uploadPath, true)] {
             let token = Array(url.dropFirst(prefix.count).prefix { $0 != "/" })
-            for place in stride(from: 0, to: token.count - 1, by: 7) {
+            for index in stride(from: 0, to: token.count - 1, by: 7) {
                 var other = token
-                other[place] = other[place] == "A" ? "B" : "A"
+                other[index] = other[index] == "A" ? "B" : "A"
                 let path = prefix + String(other) + (isUpload ? "" : "/x")
                 let answer = isUpload ? try await scene.send([1], to: path) : try await scene.fetch(path)
-                #expect(answer.status == 404 && !answer.text.contains("singleFile"), "\(place): \(answer.text)")
+                #expect(answer.status == 404 && !answer.text.contains("singleFile"), "\(index): \(answer.text)")
             }
         }
         // An upload URL is no download URL, and the reverse.

@@ -16,9 +16,9 @@ import Testing
         ("cut", { Array($0.dropLast()) }), ("empty", { _ in [] }), ("longer", { $0 + [0] }), ("gone", { _ in nil }),
     ]
 
-    private static func flipped(_ bytes: [UInt8], at place: Int, _ bit: UInt8) -> [UInt8] {
+    private static func flipped(_ bytes: [UInt8], at index: Int, _ bit: UInt8) -> [UInt8] {
         var bytes = bytes
-        bytes[place] ^= bit
+        bytes[index] ^= bit
         return bytes
     }
 

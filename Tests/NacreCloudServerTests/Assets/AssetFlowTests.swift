@@ -94,13 +94,13 @@ import Testing
         var sent: [String] = []
         for bytes in files { sent.append(try await scene.upload(bytes, "p", field: "pages")) }
         let saved = try await scene.save("[\(sent.joined(separator: ","))]", in: "pages", of: "p")
-        for (place, bytes) in files.enumerated() {
-            let url = try #require(saved.json?.at("records[0].fields.pages.value[\(place)].downloadURL")?.text, "\(saved.text)")
+        for (index, bytes) in files.enumerated() {
+            let url = try #require(saved.json?.at("records[0].fields.pages.value[\(index)].downloadURL")?.text, "\(saved.text)")
             #expect(try await scene.fetch(url).body == bytes)
         }
-        func shown(_ place: Int) -> String {
-            let asset = saved.json?.at("records[0].fields.pages.value[\(place)]")
-            return #"{"fileChecksum":"\#(asset?["fileChecksum"]?.text ?? "")","size":\#(files[place].count),"downloadURL":"https://x"}"#
+        func shown(_ index: Int) -> String {
+            let asset = saved.json?.at("records[0].fields.pages.value[\(index)]")
+            return #"{"fileChecksum":"\#(asset?["fileChecksum"]?.text ?? "")","size":\#(files[index].count),"downloadURL":"https://x"}"#
         }
         let turned = try await scene.save("[\(shown(2)),\(shown(0))]", in: "pages", of: "p")
         let url = try #require(turned.json?.at("records[0].fields.pages.value[0].downloadURL")?.text, "\(turned.text)")

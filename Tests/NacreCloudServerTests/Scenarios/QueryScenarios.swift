@@ -4,7 +4,7 @@ extension Scenario {
 
     private static func finding(_ names: [String], _ body: String, _ sender: Sender = .ada) -> Step {
         var values: [String: Expected] = ["records": .count(names.count), "serverErrorCode": .absent]
-        for (place, name) in names.enumerated() { values["records[\(place)].recordName"] = .equals(.string(name)) }
+        for (index, name) in names.enumerated() { values["records[\(index)].recordName"] = .equals(.string(name)) }
         return .post("private/records/query", sender, body).gives(200, values)
     }
 

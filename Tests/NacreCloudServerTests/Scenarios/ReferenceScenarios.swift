@@ -14,16 +14,16 @@ extension Scenario {
 
     private static func save(_ nodes: String...) -> Step {
         var values: [String: Expected] = ["records": .count(nodes.count)]
-        for place in nodes.indices { values["records[\(place)].serverErrorCode"] = .absent }
+        for index in nodes.indices { values["records[\(index)].serverErrorCode"] = .absent }
         return .post(path, .ada, Body.modify(nodes.map { ("create", $0) }, Body.inWork)).gives(200, values)
     }
 
     /// Deletes records successfully; the answer has only the named ones.
     private static func delete(_ names: String...) -> Step {
         var values: [String: Expected] = ["records": .count(names.count)]
-        for (place, name) in names.enumerated() {
-            values["records[\(place)].deleted"] = true
-            values["records[\(place)].recordName"] = .equals(.string(name))
+        for (index, name) in names.enumerated() {
+            values["records[\(index)].deleted"] = true
+            values["records[\(index)].recordName"] = .equals(.string(name))
         }
         return .post(path, .ada, Body.modify(names.map { ("forceDelete", #""recordName":"\#($0)""#) }, Body.inWork)).gives(200, values)
     }
@@ -87,11 +87,11 @@ extension Scenario {
             .post("public/records/lookup", .world, Body.lookup("b")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
     ]
 
-    private static func held(_ name: String, by other: String, at place: Int = 0) -> [String: Expected] {
+    private static func held(_ name: String, by other: String, at index: Int = 0) -> [String: Expected] {
         [
-            "records[\(place)].recordName": .equals(.string(name)), "records[\(place)].serverErrorCode": "VALIDATING_REFERENCE_ERROR",
-            "records[\(place)].reason": .equals(.string("Record delete would violate validating reference ([\(other)]), rejecting update")),
-            "records[\(place)].deleted": .absent,
+            "records[\(index)].recordName": .equals(.string(name)), "records[\(index)].serverErrorCode": "VALIDATING_REFERENCE_ERROR",
+            "records[\(index)].reason": .equals(.string("Record delete would violate validating reference ([\(other)]), rejecting update")),
+            "records[\(index)].deleted": .absent,
         ]
     }
 

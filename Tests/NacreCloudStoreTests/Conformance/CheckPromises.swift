@@ -32,12 +32,12 @@ import Testing
         let whole = try await store.read { try $0.rows(of: table, after: nil, limit: 100) }
         for limit in [1, 2] {
             var read: [KeptRow] = []
-            var last: KeptPlace?
+            var last: RowKey?
             repeat {
                 let after = last
                 let page = try await store.read { try $0.rows(of: table, after: after, limit: limit) }
                 read += page
-                last = page.last?.place
+                last = page.last?.key
             } while last != nil
             #expect(read == whole)
         }
@@ -55,8 +55,8 @@ import Testing
     func `derived rows are missing unless they are kept just so, go and come by a plan, and do so without harm`(engine: Engine) async throws {
         let store = try await Self.populated(engine)
         let number = Sample.number(9)
-        let feed = FeedRow(place: FeedPlace(view: .owner, number: number), entered: number, isDeparture: false)
-        let other = FeedRow(place: feed.place, entered: number, isDeparture: true)
+        let feed = FeedRow(position: ViewNumber(view: .owner, number: number), entered: number, isDeparture: false)
+        let other = FeedRow(position: feed.position, entered: number, isDeparture: true)
         let rows: [DerivedRow] = [
             .feed(Sample.zone, feed, name: "é"), .link(Sample.zone, ReferenceLink(target: "z", kind: .validate), name: "é"),
             .index(Sample.zone, IndexEntry(index: IndexID(rawValue: 9), key: [7]), name: "é"),

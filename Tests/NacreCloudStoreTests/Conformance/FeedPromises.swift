@@ -12,7 +12,7 @@ import Testing
         var puts = names.map { Sample.put($0, 2) } + [Sample.put("first", 1), Sample.put("tenth", 10)]
         var moved = Sample.put("moved", 1)
         moved.row.number = ChangeNumber(run: 2, seq: 1)
-        moved.enters[0].place.number = moved.row.number
+        moved.enters[0].position.number = moved.row.number
         puts.append(moved)
         try await store.populate(puts.shuffled())
         let expected = ["first"] + names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } + ["tenth", "moved"]
@@ -25,7 +25,7 @@ import Testing
         let view = FeedView(rawValue: 12)
         var put = Sample.put("note", 5, parent: "folder")
         put.enters = [
-            FeedRow(place: FeedPlace(view: view, number: Sample.number(3)), entered: ChangeNumber(run: 0, seq: 2), isDeparture: true)
+            FeedRow(position: ViewNumber(view: view, number: Sample.number(3)), entered: ChangeNumber(run: 0, seq: 2), isDeparture: true)
         ]
         try await store.populate([put])
         #expect(try await store.feed(view: view) == [FeedEntry(feed: put.enters[0], record: put.row)])
@@ -44,7 +44,7 @@ import Testing
             var position = FeedPosition.start
             while let last = try await store.feed(after: position, limit: limit).last {
                 read += try await store.names(after: position, limit: limit)
-                position = FeedPosition(last.feed.place.number, name: last.record.name)
+                position = FeedPosition(last.feed.position.number, name: last.record.name)
             }
             #expect(read == whole)
         }
@@ -127,13 +127,13 @@ import Testing
         let store = try await engine.makeStore()
         let (left, right) = (FeedView(rawValue: 1), FeedView(rawValue: 2))
         var put = Sample.put("note", 1)
-        put.enters.append(FeedRow(place: FeedPlace(view: left, number: Sample.number(1)), entered: Sample.number(1), isDeparture: false))
+        put.enters.append(FeedRow(position: ViewNumber(view: left, number: Sample.number(1)), entered: Sample.number(1), isDeparture: false))
         try await store.populate([put])
         var moved = Sample.put("note", 2, before: 1)
-        moved.leaves.append(FeedPlace(view: left, number: Sample.number(1)))
+        moved.leaves.append(ViewNumber(view: left, number: Sample.number(1)))
         moved.enters += [
-            FeedRow(place: FeedPlace(view: left, number: Sample.number(2)), entered: Sample.number(1), isDeparture: true),
-            FeedRow(place: FeedPlace(view: right, number: Sample.number(2)), entered: Sample.number(2), isDeparture: false),
+            FeedRow(position: ViewNumber(view: left, number: Sample.number(2)), entered: Sample.number(1), isDeparture: true),
+            FeedRow(position: ViewNumber(view: right, number: Sample.number(2)), entered: Sample.number(2), isDeparture: false),
         ]
         try await store.apply(WritePlan(\.records, [moved]))
         #expect(try await store.feed().map(\.feed) == [moved.enters[0]])

@@ -41,7 +41,7 @@ import Testing
     }
 
     private static func scan(
-        _ lower: [UInt8] = [], to upper: [UInt8]? = nil, after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false,
+        _ lower: [UInt8] = [], to upper: [UInt8]? = nil, after: IndexPosition? = nil, includesAfter: Bool = false, isDescending: Bool = false,
         limit: Int = 1000
     ) -> IndexScan {
         IndexScan(
@@ -50,7 +50,7 @@ import Testing
     }
 
     private func rows(_ scan: IndexScan, _ store: any Store) async throws -> [Row] {
-        try await store.read { try $0.search(scan) }.map { Row(key: $0.place.key, name: Array($0.place.name.utf8)) }
+        try await store.read { try $0.search(scan) }.map { Row(key: $0.position.key, name: Array($0.position.name.utf8)) }
     }
 
     @Test(arguments: Engine.allCases)
@@ -66,14 +66,14 @@ import Testing
         for (isDescending, whole) in [(false, Self.rows), (true, Self.rows.reversed())] {
             for limit in [1, 4, 98, 99, 100] {
                 var read: [Row] = []
-                var last: IndexPlace?
+                var last: IndexPosition?
                 repeat {
                     let after = last
                     let scan = Self.scan(after: after, isDescending: isDescending, limit: limit)
                     let page = try await store.read { try $0.search(scan) }
                     #expect(page.count <= limit)
-                    read += page.map { Row(key: $0.place.key, name: Array($0.place.name.utf8)) }
-                    last = page.last?.place
+                    read += page.map { Row(key: $0.position.key, name: Array($0.position.name.utf8)) }
+                    last = page.last?.position
                 } while last != nil
                 #expect(read == whole)
             }
@@ -86,7 +86,7 @@ import Testing
     func `a scan begins at its lower key and ends before its upper one, wherever it goes on`(engine: Engine) async throws {
         let store = try await filled(engine)
         let bounds = Self.keys + [[1], [97, 97], [254]]
-        let afters = [nil, IndexPlace(key: [97], name: "ab"), IndexPlace(key: [96], name: "z"), IndexPlace(key: [97, 98], name: "é")]
+        let afters = [nil, IndexPosition(key: [97], name: "ab"), IndexPosition(key: [96], name: "z"), IndexPosition(key: [97, 98], name: "é")]
         for lower in bounds {
             for upper in [nil] + bounds.map(Optional.some) {
                 for after in afters {
@@ -106,11 +106,11 @@ import Testing
         }
     }
 
-    private static func precedes(_ place: IndexPlace, _ row: Row) -> Bool {
+    private static func precedes(_ place: IndexPosition, _ row: Row) -> Bool {
         place.key == row.key ? Array(place.name.utf8).lexicographicallyPrecedes(row.name) : place.key.lexicographicallyPrecedes(row.key)
     }
 
-    private static func isSame(_ place: IndexPlace, _ row: Row) -> Bool {
+    private static func isSame(_ place: IndexPosition, _ row: Row) -> Bool {
         place.key == row.key && Array(place.name.utf8) == row.name
     }
 
@@ -122,14 +122,14 @@ import Testing
         try await store.apply(WritePlan(\.recordsRemoved, [RecordRemoval(zone: Sample.zone, name: "b", leaves: puts[1].leaves)]))
         for isDescending in [false, true] {
             var scan = Self.scan(isDescending: isDescending, limit: 3)
-            let places = ["a1", "b1", "a2", "c3"].map { IndexPlace(key: [UInt8($0.dropFirst()) ?? 0], name: String($0.prefix(1))) }
+            let places = ["a1", "b1", "a2", "c3"].map { IndexPosition(key: [UInt8($0.dropFirst()) ?? 0], name: String($0.prefix(1))) }
             let ordered = isDescending ? places.reversed() : places
             let plain = scan
-            #expect(try await store.read { try $0.search(plain) } == ordered.prefix(3).map { IndexHit(place: $0, record: nil) })
+            #expect(try await store.read { try $0.search(plain) } == ordered.prefix(3).map { IndexHit(position: $0, record: nil) })
             scan.includesRecords = true
             let whole = scan
             let rows = ["a": puts[0].row, "c": puts[2].row]
-            let expected = ordered.compactMap { place in rows[place.name].map { IndexHit(place: place, record: $0) } }
+            let expected = ordered.compactMap { position in rows[position.name].map { IndexHit(position: position, record: $0) } }
             #expect(try await store.read { try $0.search(whole) } == expected)
         }
     }
@@ -148,7 +148,7 @@ import Testing
             scan.includesRecords = true
             let whole = scan
             let found = try await store.read { try $0.search([whole], bytesMax: bytesMax) }
-            #expect(found.map { $0.hits.map(\.place.name) } == [(0..<count).map { "r\($0)" }])
+            #expect(found.map { $0.hits.map(\.position.name) } == [(0..<count).map { "r\($0)" }])
             #expect(found.map(\.isWhole) == [bytesMax == .max])
         }
     }
@@ -166,9 +166,9 @@ import Testing
             scan.includesRecords = true
             let whole = scan
             let found = try await store.read { try $0.search(whole) }
-            #expect(found.map(\.place.name) == (isDescending ? ["r4", "r3", "r2", "r1"] : ["r0", "r1", "r2", "r3"]), "the limit counts rows")
+            #expect(found.map(\.position.name) == (isDescending ? ["r4", "r3", "r2", "r1"] : ["r0", "r1", "r2", "r3"]), "the limit counts rows")
             #expect(found.compactMap(\.record) == (isDescending ? [puts[4], puts[3], puts[1]] : [puts[1], puts[3]]).map(\.row))
-            #expect(found.allSatisfy { $0.record.map(\.name) ?? $0.place.name == $0.place.name })
+            #expect(found.allSatisfy { $0.record.map(\.name) ?? $0.position.name == $0.position.name })
             let size = puts[0].row.body.count
             let portion = try await store.read { try $0.search([whole], bytesMax: size) }.first
             #expect(portion?.hits.compactMap(\.record).count == 1 && portion?.isWhole == false, "bodies are counted")
@@ -189,7 +189,7 @@ import Testing
                 while !isWhole {
                     let asked = scan
                     let portion = try #require(try await store.read { try $0.search([asked], bytesMax: .max) }.first)
-                    found += portion.hits.map(\.place.name)
+                    found += portion.hits.map(\.position.name)
                     isWhole = portion.isWhole
                     #expect(isWhole == (portion.hits.count < limit))
                     if let last = portion.hits.last { scan.goOn(behind: last) }

@@ -60,13 +60,13 @@ import Testing
         let store = try await engine.makeStore()
         var puts = ["a", "b"].map { Sample.put($0, 1, parent: "p", isTombstone: true) }
         for index in puts.indices {
-            let place = FeedPlace(view: Self.share, number: Sample.number(9))
-            puts[index].enters.append(FeedRow(place: place, entered: place.number, isDeparture: true))
+            let position = ViewNumber(view: Self.share, number: Sample.number(9))
+            puts[index].enters.append(FeedRow(position: position, entered: position.number, isDeparture: true))
         }
         try await store.populate(puts)
         let removals = [
-            RecordRemoval(zone: Sample.zone, name: "a", leaves: puts[0].enters.map(\.place)),
-            RecordRemoval(zone: Sample.zone, name: "never", leaves: [FeedPlace(view: .owner, number: Sample.number(1))]),
+            RecordRemoval(zone: Sample.zone, name: "a", leaves: puts[0].enters.map(\.position)),
+            RecordRemoval(zone: Sample.zone, name: "never", leaves: [ViewNumber(view: .owner, number: Sample.number(1))]),
         ]
         try await store.apply(WritePlan(\.recordsRemoved, removals))
         #expect(try await store.read { try $0.records(in: Sample.zone, named: ["a", "b"]) } == [puts[1].row])
@@ -83,8 +83,8 @@ import Testing
         var puts = (0..<25).map { Sample.put("r\($0)", Int64($0 + 1), parent: "p", isTombstone: $0 % 5 == 0) }
         puts.append(Sample.put("kept", 1, parent: "p", in: sibling))
         for index in puts.indices {
-            let place = FeedPlace(view: Self.share, number: Sample.number(100 - Int64(index)))
-            puts[index].enters.append(FeedRow(place: place, entered: place.number, isDeparture: false))
+            let position = ViewNumber(view: Self.share, number: Sample.number(100 - Int64(index)))
+            puts[index].enters.append(FeedRow(position: position, entered: position.number, isDeparture: false))
             puts[index].linked = [ReferenceLink(target: "p", kind: .deleteSelf)]
             puts[index].indexed = [1, 2].map { IndexKeys(index: IndexID(rawValue: $0), keys: SortedKeys([UInt8(index)])) }
         }

@@ -6,8 +6,8 @@ import Testing
 
 /// Tests of runs: each opening is a run, whose number its changes have, and the ends of earlier runs are known.
 @Suite struct RunPromises {
-    private static let zone = NumberedPlace.zone(Sample.zone)
-    private static let database = NumberedPlace.database(Sample.database)
+    private static let zone = FeedAddress.zone(Sample.zone)
+    private static let database = FeedAddress.database(Sample.database)
 
     private static func number(_ run: Int64, _ seq: Int64) -> ChangeNumber {
         ChangeNumber(run: run, seq: seq)
@@ -101,7 +101,7 @@ extension Store {
         }
     }
 
-    fileprivate func ends(_ runs: [Int64], in place: NumberedPlace) async throws -> [ChangeNumber] {
+    fileprivate func ends(_ runs: [Int64], in place: FeedAddress) async throws -> [ChangeNumber] {
         try await read { try $0.ends(of: runs, in: place) }.sorted()
     }
 }

@@ -19,7 +19,7 @@ private struct Refusal: Error, Equatable {}
         note.indexed = [IndexKeys(index: IndexID(rawValue: 1), keys: SortedKeys([1]))]
         plan.records = [note, Sample.put("gone", 1, isTombstone: true)]
         plan.indexed = [IndexPut(zone: Sample.zone, name: "note", indexed: [IndexKeys(index: IndexID(rawValue: 2), keys: SortedKeys([1]))])]
-        plan.recordsRemoved = [RecordRemoval(zone: Sample.zone, name: "gone", leaves: [FeedPlace(view: .owner, number: Sample.number(1))])]
+        plan.recordsRemoved = [RecordRemoval(zone: Sample.zone, name: "gone", leaves: [ViewNumber(view: .owner, number: Sample.number(1))])]
         plan.operations = [OperationRow(database: Sample.database, id: "op", caller: "", digest: [], result: [], expires: later)]
         plan.entries = [EntryRow(key: EntryKey(Sample.database, .user, "ann"), value: [])]
         plan.tasks = [TaskRow(key: TaskKey(Sample.database, .reclaimZone, "7"), payload: [], due: later)]
@@ -188,7 +188,7 @@ private struct Refusal: Error, Equatable {}
                     }
                 }
                 group.addTask {
-                    let seen = try await store.feed(limit: 1000).map(\.feed.place.number.seq)
+                    let seen = try await store.feed(limit: 1000).map(\.feed.position.number.seq)
                     #expect(seen == Array(1...Int64(max(seen.count, 1))).prefix(seen.count).map { $0 })
                     return nil
                 }

@@ -76,9 +76,9 @@ import Testing
         let test = TestCloud(store)
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
-        for place in 0..<8 {
-            let stars = FieldValue.int64(Int64(place))
-            try await ann.modify([.create("r\(place)", ["stars": stars, "text": .string("some words \(place)")])], zone: "Notes", id: "op\(place)")
+        for index in 0..<8 {
+            let stars = FieldValue.int64(Int64(index))
+            try await ann.modify([.create("r\(index)", ["stars": stars, "text": .string("some words \(index)")])], zone: "Notes", id: "op\(index)")
         }
         let to = FieldValue.reference(Reference(recordName: "r1", action: .deleteSelf))
         let held = FieldValue.reference(Reference(recordName: "r2", action: .validate))

@@ -14,7 +14,7 @@ import Testing
         let store = try await SQLiteStore.open(folder: folder.path)
         let ann = TestCloud(store).user("_ann")
         try await ann.makeZone("Notes")
-        for place in 10..<30 { try await ann.modify([.create("record\(place)", ["n": .int64(1)])], zone: "Notes") }
+        for index in 10..<30 { try await ann.modify([.create("record\(index)", ["n": .int64(1)])], zone: "Notes") }
         await store.close()
         let root = try #require(
             try folder.sql("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_records_1'").first.flatMap { Int($0) })

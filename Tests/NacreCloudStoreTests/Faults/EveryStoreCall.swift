@@ -31,14 +31,14 @@ import Testing
         }
         for call in LongSearch.calls(upTo: Self.callsMax, every: 12) {
             let store = FailingStore(try await engine.makeStore(on: .memory), failingAtCall: call)
-            for (place, (step, answers)) in played.enumerated() {
+            for (index, (step, answers)) in played.enumerated() {
                 let found = try await Self.answers(to: step, on: store)
-                try #require(found == answers, "NACRE_SEED=\(seed) call \(call) step \(place): \(step)")
+                try #require(found == answers, "NACRE_SEED=\(seed) call \(call) step \(index): \(step)")
             }
             let calls = store.callsMade
             store.fail(atCall: nil)
             // Each time another part of all questions.
-            for (place, question) in Question.everything.enumerated() where (place + call) % 16 == 0 {
+            for (index, question) in Question.everything.enumerated() where (index + call) % 16 == 0 {
                 let (wanted, read) = (try await question.ask(oracle), try await question.ask(store))
                 try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed) call \(call)")
             }

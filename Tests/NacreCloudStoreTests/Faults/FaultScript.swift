@@ -105,10 +105,10 @@ enum FaultScript {
         let names = own.map(\.name).sorted()
         let owned = try transaction.dependents(in: Sample.zone, of: [shared], outside: [], limit: 1000).first?.owned ?? []
         let hits = try transaction.search(IndexScan(zone: Sample.zone, index: index, limit: 1000, includesRecords: true))
-        let places = last.map { [IndexPlace(key: [0, UInt8($0.number.seq)], name: shared)] } ?? []
-        let rows = own.compactMap { row in row.name.last?.wholeNumberValue.map { IndexPlace(key: [row.body[0], UInt8($0)], name: row.name) } }
+        let places = last.map { [IndexPosition(key: [0, UInt8($0.number.seq)], name: shared)] } ?? []
+        let rows = own.compactMap { row in row.name.last?.wholeNumberValue.map { IndexPosition(key: [row.body[0], UInt8($0)], name: row.name) } }
         return (owned == names ? [] : ["links of \(owned) for \(names)"])
             + (hits.compactMap(\.record).count == hits.count ? [] : ["an index row of no record"])
-            + (Set(hits.map(\.place)) == Set(places + rows) ? [] : ["another index than records: \(hits.map(\.place))"])
+            + (Set(hits.map(\.position)) == Set(places + rows) ? [] : ["another index than records: \(hits.map(\.position))"])
     }
 }

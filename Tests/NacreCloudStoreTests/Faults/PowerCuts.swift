@@ -109,15 +109,15 @@ import Testing
         var acknowledged: Set<UInt8> = []
         var faults: [String] = []
         let cuts = Set(LongSearch.calls(upTo: events.count, every: isHonest ? 8 : 1))
-        for (place, event) in events.enumerated() {
+        for (index, event) in events.enumerated() {
             switch event {
             case .acknowledged(let number): acknowledged.insert(number)
             case .disk(.sync) where !isHonest: continue
             case .disk(let call): platter.take(call)
             }
             // A cut between two acknowledgements finds the same disk with less to prove.
-            if place + 1 < events.count, case .acknowledged = events[place + 1] { continue }
-            guard cuts.contains(place + 1) else { continue }
+            if index + 1 < events.count, case .acknowledged = events[index + 1] { continue }
+            guard cuts.contains(index + 1) else { continue }
             let folder = try TemporaryFolder(on: .memory)
             let left: ([UInt8], [DiskCall]) -> [UInt8] = { kept, open in
                 switch survival {
@@ -129,7 +129,7 @@ import Testing
             for (name, bytes) in platter.files(left) {
                 try Data(bytes).write(to: URL(fileURLWithPath: folder.path + "/" + name))
             }
-            if let fault = await fault(in: folder, acknowledged) { faults.append("after call \(place) of \(events.count): \(fault)") }
+            if let fault = await fault(in: folder, acknowledged) { faults.append("after call \(index) of \(events.count): \(fault)") }
             if !isHonest, !faults.isEmpty { return faults }
         }
         return faults

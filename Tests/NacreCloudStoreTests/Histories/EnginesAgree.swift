@@ -67,7 +67,7 @@ import Testing
             for _ in 0..<2 {
                 group.addTask {
                     for _ in 0..<100 {
-                        let numbers = try await store.feed(limit: 1000).map { ($0.feed.place.number, $0.record.number) }
+                        let numbers = try await store.feed(limit: 1000).map { ($0.feed.position.number, $0.record.number) }
                         try #require(zip(numbers, numbers.dropFirst()).allSatisfy { $0.0 <= $1.0 }, "NACRE_SEED=\(seed)")
                         try #require(numbers.allSatisfy { $0.0 == $0.1 }, "NACRE_SEED=\(seed)")
                     }
@@ -151,7 +151,7 @@ struct Question: Sendable, CustomStringConvertible {
         }
         var scan = IndexScan(
             zone: zone, spans: spans,
-            after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
+            after: maker.chance(1, of: 2) ? nil : IndexPosition(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
             includesAfter: maker.chance(1, of: 3), isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20),
             includesRecords: maker.chance(1, of: 2))
         if maker.chance(1, of: 3) { scan.among = Set((0..<maker.number(0...4)).compactMap { _ in maker.pick(HistoryMaker.names) }) }
@@ -235,7 +235,7 @@ struct Question: Sendable, CustomStringConvertible {
                 live: try transaction.records(in: zone, after: after, limit: limit),
                 tombstones: try transaction.tombstones(in: zone, limit: limit),
                 ofContainer: try transaction.databases(of: container, .production, after: seq % 2 == 0 ? nil : database, limit: limit),
-                places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } },
+                places: hits.map { $0.flatMap { [$0.position.key, Array($0.position.name.utf8)] } },
                 spans: hits.map { $0.map(\.span) }, areWhole: found.map(\.isWhole), found: hits.flatMap { $0.map(\.record) },
                 entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
                 entries: try transaction.entries(in: database, kind, after: after, limit: limit), bytes: try transaction.bytes(of: zone))

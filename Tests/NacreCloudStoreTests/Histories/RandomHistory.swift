@@ -93,7 +93,7 @@ struct HistoryMaker {
 
     private var random: SeededRandom
     /// places[zone][name]: the feed places of each record after the committed steps.
-    private var places: [ZoneAddress: [[UInt8]: [FeedPlace]]] = [:]
+    private var places: [ZoneAddress: [[UInt8]: [ViewNumber]]] = [:]
     private var seq: Int64 = 0
 
     init(seed: UInt64) {
@@ -232,9 +232,9 @@ struct HistoryMaker {
         let views = Self.views.filter { _ in chance(2, of: 3) }
         // The owner's view has a record whenever it changes.
         let enters = ([.owner] + views.filter { $0 != .owner }).map { view in
-            FeedRow(place: FeedPlace(view: view, number: number), entered: number, isDeparture: isTombstone || chance(1, of: 5))
+            FeedRow(position: ViewNumber(view: view, number: number), entered: number, isDeparture: isTombstone || chance(1, of: 5))
         }
-        places[zone, default: [:]][key] = enters.map(\.place)
+        places[zone, default: [:]][key] = enters.map(\.position)
         // Rarely false: both engines must refuse it.
         let isNew = leaves == nil || chance(1, of: 400)
         var put = RecordPut(zone: zone, row: row, leaves: leaves ?? [], enters: enters, isNew: isNew)

@@ -140,11 +140,11 @@ import Testing
         var places = [0, 18, 100, end / 2, end - 1, end, end + 20, bytes.count - 60, bytes.count - 50, bytes.count - 20, bytes.count - 1]
         places += (0..<40).map { _ in .random(in: 0..<bytes.count) }
         let altered = place.path + "/altered.backup"
-        for place in places {
+        for index in places {
             var copy = bytes
-            copy[place] ^= 1 << UInt8.random(in: 0..<8)
+            copy[index] ^= 1 << UInt8.random(in: 0..<8)
             try Data(copy).write(to: URL(fileURLWithPath: altered))
-            #expect(throws: (any Error).self, "byte \(place)") { try BackupFile.verify(altered) }
+            #expect(throws: (any Error).self, "byte \(index)") { try BackupFile.verify(altered) }
         }
         for length in [0, 1, 100, end, end + 10, bytes.count - 1] {
             try Data(bytes.prefix(length)).write(to: URL(fileURLWithPath: altered))

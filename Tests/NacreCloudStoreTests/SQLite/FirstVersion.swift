@@ -32,8 +32,8 @@ import Testing
 
     private static let records: [RecordPut] = {
         var shared = Sample.put("shared", 4, body: [UInt8](repeating: 9, count: 9000))
-        let place = FeedPlace(view: shareView, number: ChangeNumber(run: 2, seq: 1))
-        shared.enters.append(FeedRow(place: place, entered: Sample.number(2), isDeparture: true))
+        let position = ViewNumber(view: shareView, number: ChangeNumber(run: 2, seq: 1))
+        shared.enters.append(FeedRow(position: position, entered: Sample.number(2), isDeparture: true))
         return [
             Sample.put("folder", 1, body: []), Sample.put("note", 2, parent: "folder"), Sample.put("gone", 3, isTombstone: true), shared,
             Sample.put("é", 5, body: [1]), Sample.put("e\u{301}", 5, body: [2]), Sample.put("zero\u{0}inside", 5),

@@ -57,8 +57,8 @@ enum FirstVersionIndexes {
                 Dependents(target: "e\u{301}", isParent: false, isValidated: true, owned: []),
                 Dependents(target: "owner", isParent: false, isValidated: false, owned: ["owned"]),
             ])
-        var places = keys.map { IndexHit(place: IndexPlace(key: $0, name: "owner"), record: rows[0]) }
-        places.insert(IndexHit(place: IndexPlace(key: [97], name: "owned"), record: rows[1]), at: 3)
+        var places = keys.map { IndexHit(position: IndexPosition(key: $0, name: "owner"), record: rows[0]) }
+        places.insert(IndexHit(position: IndexPosition(key: [97], name: "owned"), record: rows[1]), at: 3)
         for isDescending in [false, true] {
             let scan = IndexScan(zone: address, index: index, isDescending: isDescending, limit: 9, includesRecords: true)
             #expect(try await store.read { try $0.search(scan) } == (isDescending ? places.reversed() : places))

@@ -52,9 +52,9 @@ import Testing
         #expect(made.count == changes.count)
         #expect((0..<changes.count).map { Array(changes.key(at: $0)) } == keys)
         #expect((0..<changes.count).map { changes.isGone(at: $0) } == [false, false, true, true, false, false])
-        for (place, key) in keys.enumerated() {
-            #expect(changes.place(of: key) == place && changes.isKey(key, at: place))
-            #expect(changes.place(of: key + [0]) > place)
+        for (index, key) in keys.enumerated() {
+            #expect(changes.place(of: key) == index && changes.isKey(key, at: index))
+            #expect(changes.place(of: key + [0]) > index)
         }
         #expect(changes.place(of: [4]) == keys.count && !changes.isKey([4], at: keys.count))
         let later = WaitingChanges(gone: SortedKeys(sorting: [[3], [9]]), come: SortedKeys(sorting: [[2, 97], [1]]))
@@ -103,7 +103,9 @@ import Testing
     }
 
     private static func found(_ store: some Store) async throws -> [String] {
-        try await store.read { try $0.search(IndexScan(zone: Sample.zone, index: index, limit: 10_000)) }.map { "\($0.place.key[1])\($0.place.name)" }
+        try await store.read { try $0.search(IndexScan(zone: Sample.zone, index: index, limit: 10_000)) }.map {
+            "\($0.position.key[1])\($0.position.name)"
+        }
     }
 
     private static func options(_ change: (inout PackingBound) -> Void) -> SQLiteOptions {
@@ -188,8 +190,8 @@ import Testing
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
         _ = try await test.cloud.schemas.setIndexes(.searchable, of: "Note", field: "text", isNow: true, in: TestCloud.container)
         try await test.runAllTasks()
-        for place in 0..<12 {
-            try await ann.modify([.create("r\(place)", ["text": .string("some words \(place) and many more of them")])], zone: "Notes")
+        for index in 0..<12 {
+            try await ann.modify([.create("r\(index)", ["text": .string("some words \(index) and many more of them")])], zone: "Notes")
         }
         try await ann.modify([.delete("r3"), .update("r4", ["text": .string("nothing else at all")])], zone: "Notes")
         await store.close()

@@ -7,8 +7,8 @@ import NacreLocks
 import Testing
 
 @Suite struct ReaderLanes {
-    @Test(arguments: [[Turn.Lane.query], [.bulk], [.query, .bulk]])
-    func `long reads of one asker leave readers to another's long reads and to short ones`(lanes: [Turn.Lane]) async throws {
+    @Test(arguments: [[Turn.Kind.query], [.bulk], [.query, .bulk]])
+    func `long reads of one asker leave readers to another's long reads and to short ones`(lanes: [Turn.Kind]) async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
         let (hold, running) = (ThreadHold(), Locked(0))
@@ -24,15 +24,15 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    try await ask(Turn(asker: "greedy", lane: lanes[number % lanes.count])) {
+                    try await ask(Turn(asker: "greedy", kind: lanes[number % lanes.count])) {
                         running.withLock { $0 += 1 }
                         hold.wait()
                     }
                 }
             }
             while running.withLock({ $0 }) < 2 { await Task.yield() }
-            try await ask(Turn(asker: "another", lane: .query))
-            try await ask(Turn(asker: "another", lane: .bulk))
+            try await ask(Turn(asker: "another", kind: .query))
+            try await ask(Turn(asker: "another", kind: .bulk))
             try await ask(Turn(asker: "another"))
             try await ask(Turn(asker: "greedy"))
             #expect(running.withLock { $0 } == 2)
@@ -42,13 +42,13 @@ import Testing
         #expect(running.withLock { $0 } == 8)
     }
 
-    @Test(arguments: Turn.Lane.allCases) func `a long read steps back for others, and a short one does not`(lane: Turn.Lane) async throws {
+    @Test(arguments: Turn.Kind.allCases) func `a long read steps back for others, and a short one does not`(kind: Turn.Kind) async throws {
         let temporary = try await TemporarySQLiteStore()
         // Many rows: the calling thread does not read them.
-        let nice = try await Turn.$current.withValue(Turn(asker: "ada", lane: lane, rows: 1000)) {
+        let nice = try await Turn.$current.withValue(Turn(asker: "ada", kind: kind, rows: 1000)) {
             try await temporary.store.read { _ in getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
         }
         let usual = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
-        #expect(nice == (lane == .short ? usual : max(usual, 10)))
+        #expect(nice == (kind == .short ? usual : max(usual, 10)))
     }
 }

@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Turn(asker: "_ann"), 1), (Turn(asker: "_ann", rows: 8), 1), (Turn(asker: "_ann", rows: 9), 0), (Turn(asker: "_ann", lane: .query), 0),
-        (Turn(asker: "_ann", lane: .bulk), 0), (Turn(asker: ""), 0), (Turn(asker: "_ann", isAmongMany: true), 0),
+        (Turn(asker: "_ann"), 1), (Turn(asker: "_ann", rows: 8), 1), (Turn(asker: "_ann", rows: 9), 0), (Turn(asker: "_ann", kind: .query), 0),
+        (Turn(asker: "_ann", kind: .bulk), 0), (Turn(asker: ""), 0), (Turn(asker: "_ann", isAmongMany: true), 0),
     ])
     func `which reads they are`(turn: Turn, readsAtOnce: Int) async throws {
         let store = try await TemporarySQLiteStore()

@@ -23,7 +23,7 @@ import Testing
         let test = TestCloud(store)
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
-        for place in 0..<5 { try await ann.modify([.create("r\(place)", ["n": .int64(1)])], zone: "Notes", token: [1, 2, 3]) }
+        for index in 0..<5 { try await ann.modify([.create("r\(index)", ["n": .int64(1)])], zone: "Notes", token: [1, 2, 3]) }
         _ = try await test.cloud.registry.createContainer(TestCloud.container)
         await store.close()
         return (folder, 5)

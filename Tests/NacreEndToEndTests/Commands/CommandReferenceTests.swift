@@ -69,8 +69,8 @@ struct CommandReferenceTests {
                 let others = needed.filter { $0.name != option.name }.flatMap(Self.words)
                 #expect(refusal(parser, path + arguments + others)?.contains("--\(option.name)") == true)
             }
-            for (place, argument) in command.arguments.enumerated() where argument.isRequired {
-                #expect(refusal(parser, path + arguments.prefix(place))?.contains("<\(argument.name)>") == true)
+            for (index, argument) in command.arguments.enumerated() where argument.isRequired {
+                #expect(refusal(parser, path + arguments.prefix(index))?.contains("<\(argument.name)>") == true)
             }
             #expect(refusal(parser, path + ["--no-such-option"])?.contains("--no-such-option") == true)
             guard command.arguments.last?.takesRest != true else { continue }

@@ -27,12 +27,12 @@ struct ValueTests {
     @Test func `dates, numbers, text, data, places, references and lists are the same on the other device`() async throws {
         try await Device.pair { a, b, _ in
             let record = Device.note("values", "all kinds")
-            for (place, date) in Self.dates.enumerated() { record["date\(place)"] = date }
-            for (place, double) in Self.doubles.enumerated() { record["double\(place)"] = double }
-            for (place, integer) in Self.integers.enumerated() { record["integer\(place)"] = integer }
-            for (place, text) in Self.texts.enumerated() { record["text\(place)"] = text }
-            for (place, data) in Self.bytes.enumerated() { record["data\(place)"] = data }
-            for (place, location) in Self.places.enumerated() { record["place\(place)"] = location }
+            for (index, date) in Self.dates.enumerated() { record["date\(index)"] = date }
+            for (index, double) in Self.doubles.enumerated() { record["double\(index)"] = double }
+            for (index, integer) in Self.integers.enumerated() { record["integer\(index)"] = integer }
+            for (index, text) in Self.texts.enumerated() { record["text\(index)"] = text }
+            for (index, data) in Self.bytes.enumerated() { record["data\(index)"] = data }
+            for (index, location) in Self.places.enumerated() { record["place\(index)"] = location }
             record["truth"] = true
             record["dates"] = Self.dates
             record["doubles"] = Self.doubles
@@ -52,19 +52,19 @@ struct ValueTests {
     }
 
     private func check(_ record: CKRecord) throws {
-        for (place, date) in Self.dates.enumerated() { #expect(record["date\(place)"] as? Date == date) }
-        for (place, double) in Self.doubles.enumerated() {
-            #expect((record["double\(place)"] as? Double)?.bitPattern == double.bitPattern, "\(double)")
+        for (index, date) in Self.dates.enumerated() { #expect(record["date\(index)"] as? Date == date) }
+        for (index, double) in Self.doubles.enumerated() {
+            #expect((record["double\(index)"] as? Double)?.bitPattern == double.bitPattern, "\(double)")
         }
-        for (place, integer) in Self.integers.enumerated() { #expect(record["integer\(place)"] as? Int64 == integer) }
-        for (place, text) in Self.texts.enumerated() {
+        for (index, integer) in Self.integers.enumerated() { #expect(record["integer\(index)"] as? Int64 == integer) }
+        for (index, text) in Self.texts.enumerated() {
             // Texts are compared by scalars: canonically equivalent ones are different.
-            let seen = record["text\(place)"] as? String
+            let seen = record["text\(index)"] as? String
             #expect(seen.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
         }
-        for (place, data) in Self.bytes.enumerated() { #expect(record["data\(place)"] as? Data == data) }
-        for (place, location) in Self.places.enumerated() {
-            let seen = try #require(record["place\(place)"] as? CLLocation)
+        for (index, data) in Self.bytes.enumerated() { #expect(record["data\(index)"] as? Data == data) }
+        for (index, location) in Self.places.enumerated() {
+            let seen = try #require(record["place\(index)"] as? CLLocation)
             #expect(seen.coordinate.latitude == location.coordinate.latitude && seen.coordinate.longitude == location.coordinate.longitude)
             #expect(seen.altitude == location.altitude && seen.timestamp == location.timestamp)
             #expect(seen.horizontalAccuracy == location.horizontalAccuracy && seen.verticalAccuracy == location.verticalAccuracy)

@@ -50,7 +50,7 @@ final class SyncDevice: Sendable {
 
     /// Returns when the engine has handled earlier changes, and the app has stored them, or has died.
     func told() async {
-        await withCheckedContinuation { continuation in engine.turns.queue.add { continuation.resume() } }
+        await withCheckedContinuation { continuation in engine.activity.queue.add { continuation.resume() } }
         app.keepNotes()
     }
 

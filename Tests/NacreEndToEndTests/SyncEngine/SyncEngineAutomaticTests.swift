@@ -102,13 +102,13 @@ struct SyncEngineAutomaticTests {
             func notification(_ kind: String) -> [AnyHashable: Any] {
                 ["ck": ["cid": cloud.container, kind: ["sid": "s", "dbs": 2, "zid": "Notes", "zoid": "_x"] as [String: Any]] as [String: Any]]
             }
-            b.container.toldOfChange(by: notification("fet"))
+            b.container.notifiedOfChange(by: notification("fet"))
             await b.app.heard("state")
             #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges == [b.app.zoneID])
             #expect(a.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
             #expect(await b.fetch() == nil)
             #expect(b.app.events == ["willFetch", "willFetch Notes", "didFetch Notes", "didFetch"])
-            b.container.toldOfChange(by: ["aps": [:] as [String: Any]])
+            b.container.notifiedOfChange(by: ["aps": [:] as [String: Any]])
             #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
         }
     }
@@ -143,8 +143,8 @@ struct SyncEngineAutomaticTests {
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "temporarilyUnavailable"])
             a.write("one", "bread")
             // The engine learns it from its own request, or from its open request for changes.
-            while a.engine.turns.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
-            while a.engine.turns.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
+            while a.engine.activity.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
+            while a.engine.activity.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
             #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "available"])
             // Nothing is retried while the clock stands still, until the status is known: here the app asks.
@@ -161,7 +161,7 @@ struct SyncEngineAutomaticTests {
             let engines = apps.map { SyncDevice.engine($0, device.database, true) }
             for app in apps { await app.heard("didFetch") }
             for engine in engines {
-                while engine.turns.inner.withLock({ $0.waiter == nil || $0.isScheduledQueued }) { await Task.yield() }
+                while engine.activity.inner.withLock({ $0.waiter == nil || $0.isScheduledQueued }) { await Task.yield() }
             }
             let start = ContinuousClock.now
             for _ in 0..<3 { _ = try await device.database.allRecordZones() }

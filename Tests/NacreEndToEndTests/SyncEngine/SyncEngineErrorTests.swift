@@ -106,7 +106,7 @@ struct SyncEngineErrorTests {
 
     @Test func `without a network each item is told, all stays pending, and nothing more is tried (14, 19, 20)`() async throws {
         try await with { a, _ in
-            for place in 0..<300 { a.write("n\(place)", "bread") }
+            for index in 0..<300 { a.write("n\(index)", "bread") }
             a.engine.state.add(pendingDatabaseChanges: [.deleteZone(CKRecordZone.ID(zoneName: "Gone"))])
             a.transport.failNext("zones/modify", .notSent)
             #expect(await a.send() == .networkUnavailable)

@@ -36,7 +36,7 @@ struct SyncEngineOrderTests {
         for _ in 0..<3 {
             try await SyncDevice.pair { a, b, _ in
                 // The engine tells several changes at once. Each call waits until the one before is told, because
-                // otherwise the speed of the test's task decides which changes are told together.
+                // otherwise the speed of the test's task decides which changes are put into queues together.
                 for name in ["one", "two", "three"] {
                     a.write(name, "bread")
                     await a.told()
@@ -125,7 +125,7 @@ struct SyncEngineOrderTests {
             await arrival
             async let waiting = a.fetch()
             // The second waits for its turn once its call has been made; the cancellation ends both.
-            while a.engine.turns.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
+            while a.engine.activity.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
             await a.engine.cancelOperations()
             #expect(await running == .operationCancelled)
             #expect(await waiting == .operationCancelled)
@@ -299,7 +299,7 @@ struct SyncEngineOrderTests {
         try await SyncDevice.pair { a, b, _ in
             let zones = ["Blue", "Green", "Red"].map { CKRecordZone.ID(zoneName: $0) }
             a.engine.state.add(pendingDatabaseChanges: zones.map { .saveZone(CKRecordZone(zoneID: $0)) })
-            for place in 0..<1000 { a.app.write("note-\(place)", "bread", a.engine) }
+            for index in 0..<1000 { a.app.write("note-\(index)", "bread", a.engine) }
             for zoneID in zones { a.app.write("one", "bread", a.engine, in: zoneID) }
             #expect(await a.send() == nil)
             let batches = a.app.events.filter { $0.hasPrefix("sent +") }.map { $0.split(separator: " ").count - 1 }
@@ -390,8 +390,8 @@ struct SyncEngineOrderTests {
             let device = try SyncDevice(cloud, token: token)
             let apps = (0..<3).map { _ in NoteApp() }
             let engines = apps.map { SyncDevice.engine($0, device.database) }
-            for (place, (app, engine)) in zip(apps, engines).enumerated() {
-                app.write("note-\(place)", "bread", engine)
+            for (index, (app, engine)) in zip(apps, engines).enumerated() {
+                app.write("note-\(index)", "bread", engine)
                 try await engine.sendChanges()
             }
             for (app, engine) in zip(apps, engines) {

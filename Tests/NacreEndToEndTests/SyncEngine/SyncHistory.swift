@@ -92,9 +92,9 @@ struct NoteOracle {
 
     /// Lets a user write a word into a new note or one on the device, or delete one that they made and that the
     /// server has.
-    mutating func act(_ device: SyncDevice, _ place: Int, _ random: inout SeededRandom, deletes: Bool = true) async {
+    mutating func act(_ device: SyncDevice, _ index: Int, _ random: inout SeededRandom, deletes: Bool = true) async {
         let notes = device.app.notes.keys.filter { $0.zoneID == device.app.zoneID }.map(\.recordName).sorted()
-        let own = notes.filter { creators[$0] == place && device.app.disk.notes[device.app.recordID($0)]?.system != nil }
+        let own = notes.filter { creators[$0] == index && device.app.disk.notes[device.app.recordID($0)]?.system != nil }
         count += 1
         if deletes, random.chance(6), let name = own.randomElement(using: &random) {
             device.delete(name)
@@ -103,16 +103,16 @@ struct NoteOracle {
             return
         }
         let name = random.chance(3) ? "note-\(count)" : notes.randomElement(using: &random) ?? "note-\(count)"
-        await write(name, device, place)
+        await write(name, device, index)
     }
 
-    mutating func write(_ name: String, _ device: SyncDevice, _ place: Int) async {
+    mutating func write(_ name: String, _ device: SyncDevice, _ index: Int) async {
         let word = "word-\(count)"
         count += 1
         device.write(name, word)
         await device.told()
         guard device.app.disk.notes[device.app.recordID(name)]?.words.contains(word) == true else { return }
-        if words[name] == nil { creators[name] = place }
+        if words[name] == nil { creators[name] = index }
         words[name, default: []].insert(word)
     }
 }

@@ -48,7 +48,7 @@ struct SyncRestartTests {
 
     @Test func `an app that dies at any event of a fetch begins again, and has everything once it has fetched (9)`() async throws {
         try await SyncDevice.pair { a, _, cloud in
-            for place in 0..<450 { a.write("note-\(place)", "bread") }
+            for index in 0..<450 { a.write("note-\(index)", "bread") }
             a.app.write("far", "wine", a.engine, in: CKRecordZone.ID(zoneName: "Other"))
             a.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: "Other"))])
             try #require(await a.send() == nil)

@@ -294,9 +294,9 @@ struct SyncScenarioTests {
                 #expect(served[zone][name]?.contains("of-\(name)") == true, "NACRE_SEED=\(seed)")
                 #expect(served[1 - zone][name] == nil, "NACRE_SEED=\(seed)")
             }
-            for place in 0..<2 {
-                #expect(words(scene.ada, in: scene.zones[place].0) == served[place], "NACRE_SEED=\(seed)")
-                #expect(words(scene.ben, in: scene.zones[place].1) == served[place], "NACRE_SEED=\(seed)")
+            for index in 0..<2 {
+                #expect(words(scene.ada, in: scene.zones[index].0) == served[index], "NACRE_SEED=\(seed)")
+                #expect(words(scene.ben, in: scene.zones[index].1) == served[index], "NACRE_SEED=\(seed)")
             }
         }
     }

@@ -69,8 +69,8 @@ final class SyncTransport: Transport {
             state.paths.append(path)
             let arrived = state.arrivals.filter { $0.path == path }.map(\.continuation)
             state.arrivals.removeAll { $0.path == path }
-            guard let place = state.faults.firstIndex(where: { $0.path == path }) else { return (state.draw?(path), arrived) }
-            return (state.faults.remove(at: place).fault, arrived)
+            guard let index = state.faults.firstIndex(where: { $0.path == path }) else { return (state.draw?(path), arrived) }
+            return (state.faults.remove(at: index).fault, arrived)
         }
         for continuation in arrived { continuation.resume() }
         let cause = NSError(domain: NSURLErrorDomain, code: -1005, userInfo: [:])
@@ -170,11 +170,11 @@ final class SyncClock: Sendable {
             }
         } onCancel: {
             let continuation = state.withLock { state in
-                guard let place = state.sleepers.firstIndex(where: { $0.id == id }) else {
+                guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
                     state.cancelled.insert(id)
                     return nil as CheckedContinuation<Bool, Never>?
                 }
-                return state.sleepers.remove(at: place).continuation
+                return state.sleepers.remove(at: index).continuation
             }
             continuation?.resume(returning: false)
         }

@@ -65,14 +65,14 @@ struct CktoolField: Codable {
             case .double: .double(try read(Double.self))
             case .timestamp: .timestamp(try read(CktoolMoment.self).timestamp)
             case .bytes: .bytes([UInt8](try read(Data.self)))
-            case .location: .location(try read(CktoolPlace.self).location)
+            case .location: .location(try read(CktoolLocation.self).location)
             case .reference: .reference(try read(CktoolLink.self).reference)
             case .stringList: .stringList(try read([String].self))
             case .int64List: .int64List(try read([Int64].self))
             case .doubleList: .doubleList(try read([Double].self))
             case .timestampList: .timestampList(try read([CktoolMoment].self).map(\.timestamp))
             case .bytesList: .bytesList(try read([Data].self).map { [UInt8]($0) })
-            case .locationList: .locationList(try read([CktoolPlace].self).map(\.location))
+            case .locationList: .locationList(try read([CktoolLocation].self).map(\.location))
             case .referenceList: .referenceList(try read([CktoolLink].self).map(\.reference))
             case .unknownList: .emptyList
             case .asset, .assetList: throw refusal("\(name) stands for a file, and nothing is compared with one")
@@ -91,14 +91,14 @@ struct CktoolField: Codable {
         case .double(let value): try keys.encode(value, forKey: .value)
         case .timestamp(let value): try keys.encode(CktoolMoment(value), forKey: .value)
         case .bytes(let value): try keys.encode(Data(value), forKey: .value)
-        case .location(let value): try keys.encode(CktoolPlace(value), forKey: .value)
+        case .location(let value): try keys.encode(CktoolLocation(value), forKey: .value)
         case .reference(let value): try keys.encode(CktoolLink(value), forKey: .value)
         case .stringList(let values): try keys.encode(values, forKey: .value)
         case .int64List(let values): try keys.encode(values, forKey: .value)
         case .doubleList(let values): try keys.encode(values, forKey: .value)
         case .timestampList(let values): try keys.encode(values.map(CktoolMoment.init), forKey: .value)
         case .bytesList(let values): try keys.encode(values.map { Data($0) }, forKey: .value)
-        case .locationList(let values): try keys.encode(values.map(CktoolPlace.init), forKey: .value)
+        case .locationList(let values): try keys.encode(values.map(CktoolLocation.init), forKey: .value)
         case .referenceList(let values): try keys.encode(values.map(CktoolLink.init), forKey: .value)
         case .emptyList: try keys.encode([String](), forKey: .value)
         case .asset(let value): try keys.encode(CktoolFile(value), forKey: .value)
@@ -210,7 +210,7 @@ private struct CktoolFile: Encodable {
     }
 }
 
-private struct CktoolPlace: Codable {
+private struct CktoolLocation: Codable {
     var latitude: Double
     var longitude: Double
 

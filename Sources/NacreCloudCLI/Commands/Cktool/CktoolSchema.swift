@@ -14,7 +14,7 @@ extension AdminClient {
     }
 }
 
-private enum ImportPlace {
+private enum ImportTarget {
     /// Checks that the environment takes an import.
     /// - Throws: For production, which changes only by a deployment.
     static func check(_ call: Call) throws {
@@ -49,7 +49,7 @@ enum CktoolImportSchema {
         discussion: "Silent where it succeeds. nacre schema import says what changed, and has --dry-run.",
         options: CktoolOptions.management + [CktoolOptions.environment, CktoolOptions.file, validate]
     ) { call in
-        try ImportPlace.check(call)
+        try ImportTarget.check(call)
         let text = try TextFile.read(try call.require(CktoolOptions.file))
         _ = try await AdminClient.connect(asCktool: call).importSchema(
             AdminMessages.NewImport(container: try call.require(CktoolOptions.containerID), text: text, isDryRun: false))
@@ -63,7 +63,7 @@ enum CktoolValidateSchema {
         discussion: "Ends with 2 where it could not. nacre schema validate does the same, and without a server too.",
         options: CktoolOptions.management + [CktoolOptions.environment, CktoolOptions.file]
     ) { call in
-        try ImportPlace.check(call)
+        try ImportTarget.check(call)
         let text = try TextFile.read(try call.require(CktoolOptions.file))
         let fault = try await AdminClient.connect(asCktool: call).fault(
             of: AdminMessages.NewImport(container: try call.require(CktoolOptions.containerID), text: text, isDryRun: true))

@@ -2,12 +2,12 @@ import Glibc
 
 /// Tells systemd, or another service manager, the state of this process (sd_notify(3)).
 enum ServiceNotice {
-    static func isReady(at url: String) { tell("READY=1\nSTATUS=Serving at \(url)") }
+    static func isReady(at url: String) { notifySystem("READY=1\nSTATUS=Serving at \(url)") }
 
-    static func isStopping() { tell("STOPPING=1\nSTATUS=Finishing what is under way") }
+    static func isStopping() { notifySystem("STOPPING=1\nSTATUS=Finishing what is under way") }
 
     /// Sends a datagram to the socket that `NOTIFY_SOCKET` names, if it is set, without an answer.
-    private static func tell(_ state: String) {
+    private static func notifySystem(_ state: String) {
         guard let variable = getenv("NOTIFY_SOCKET") else { return }
         var path = Array(String(cString: variable).utf8)
         // An abstract socket address: its first byte is 0.

@@ -48,7 +48,7 @@ struct EnvironmentFile {
             lines.removeAll { Self.name(of: $0) == name && newValue == nil }
             guard let newValue else { return }
             let line = "\(name)=\(ShellWord.quoted(newValue))"
-            if let place = lines.lastIndex(where: { Self.name(of: $0) == name }) { lines[place] = line } else { lines.append(line) }
+            if let index = lines.lastIndex(where: { Self.name(of: $0) == name }) { lines[index] = line } else { lines.append(line) }
         }
     }
 

@@ -27,7 +27,7 @@ package final class S3Assets: AssetStorage {
     private static let ownerKey = "owner"
 
     let bucket: S3Bucket
-    let turns = TransferTurns(S3Bucket.transfers)
+    let slots = TransferSlots(S3Bucket.transfers)
     private let owner: String
     private let mayBegin: Bool
     private let state = Locked(State())
@@ -276,7 +276,7 @@ private func inTurn<Item: Sendable, Value: Sendable>(
 
 /// A bound on the transfers at a time, first come first served. A receiver that waits for its turn reads no further
 /// bytes of its sender.
-final class TransferTurns: Sendable {
+final class TransferSlots: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -72,8 +72,8 @@ final class S3Receiver: AssetReceiver {
         guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
         if state.withLock({ $0.pinned.contains(chunk) }) { return true }
         try await assets.pin(chunk.name)
-        await assets.turns.take()
-        defer { assets.turns.give() }
+        await assets.slots.take()
+        defer { assets.slots.give() }
         do {
             try await assets.put(bytes, as: chunk.name)
         } catch {
@@ -141,9 +141,9 @@ final class S3Receiver: AssetReceiver {
         try await assets.pin(chunk.name)
         keep(chunk)
         while let first = state.withLock({ $0.onTheirWay.count < Self.atOnce ? nil : $0.onTheirWay.removeFirst() }) { try await first.value }
-        await assets.turns.take()
+        await assets.slots.take()
         let task = Task { [self] in
-            defer { assets.turns.give() }
+            defer { assets.slots.give() }
             do {
                 try await assets.put(bytes, as: chunk.name)
             } catch {

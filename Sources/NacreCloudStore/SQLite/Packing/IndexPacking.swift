@@ -177,12 +177,12 @@ struct PackingPass {
         let row: Int
         let place: Int
 
-        init(_ row: Int, of rows: [WaitingRow], at place: Int) {
+        init(_ row: Int, of rows: [WaitingRow], at index: Int) {
             self.row = row
-            self.place = place
-            key = Array(rows[row].changes.key(at: place))
+            self.place = index
+            key = Array(rows[row].changes.key(at: index))
             var head: UInt64 = 0
-            for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+            for index in 0..<8 { head = head << 8 | (index < key.count ? UInt64(key[index]) : 0) }
             self.head = head
         }
     }
@@ -241,13 +241,13 @@ struct PackingPass {
             if cursors.isEmpty { return change }
             cursors[0] = last
         }
-        var place = 0
+        var index = 0
         while true {
-            var best = place
-            for child in (2 * place + 1)...(2 * place + 2) where child < cursors.count && precedes(child, best) { best = child }
-            if best == place { return change }
-            cursors.swapAt(place, best)
-            place = best
+            var best = index
+            for child in (2 * index + 1)...(2 * index + 2) where child < cursors.count && precedes(child, best) { best = child }
+            if best == index { return change }
+            cursors.swapAt(index, best)
+            index = best
         }
     }
 
@@ -257,7 +257,7 @@ struct PackingPass {
         guard let first = cursors.first else { return false }
         let name = rows[first.row].name
         let block = try connection.block(holding: first.key, name, of: index)
-        let next = try connection.block(after: RowPlace(index: index.index, key: first.key, name: name), of: index)
+        let next = try connection.block(after: IndexRowKey(index: index.index, key: first.key, name: name), of: index)
         var changes: [Change] = []
         while let cursor = cursors.first, changes.count < Self.changesAtOnce {
             if let next, PackedRow.order(cursor.key, rows[cursor.row].name, to: next.key, next.name) >= 0 { break }
@@ -283,17 +283,17 @@ struct PackingPass {
     private static func merged(_ rows: [PackedRow], _ changes: [Change]) -> [PackedRow] {
         var merged: [PackedRow] = []
         merged.reserveCapacity(rows.count + changes.count)
-        var place = 0
+        var index = 0
         for change in changes {
-            while place < rows.count {
-                let order = rows[place].order(to: change.row)
+            while index < rows.count {
+                let order = rows[index].order(to: change.row)
                 if order > 0 { break }
-                if order < 0 { merged.append(rows[place]) }
-                place += 1
+                if order < 0 { merged.append(rows[index]) }
+                index += 1
             }
             if !change.isGone { merged.append(change.row) }
         }
-        merged += rows[place...]
+        merged += rows[index...]
         return merged
     }
 }

@@ -11,13 +11,13 @@ extension Connection {
 
     /// Returns the next rows after a place, one index after the other. A damaged block or waiting change is reported at
     /// its place.
-    func indexRows(after place: KeptPlace, limit: Int) throws -> [KeptRow] {
+    func indexRows(after place: RowKey, limit: Int) throws -> [KeptRow] {
         guard limit > 0, case .number(let database) = place.parts[0], case .number(let zone) = place.parts[1],
             case .number(let number) = place.parts[2],
             case .bytes(let key) = place.parts[3], case .text(let name) = place.parts[4]
         else { return [] }
         var index = ZoneIndex(zone: ZoneAddress(database: DatabaseID(rawValue: database), zone: zone), index: number)
-        var found = number == .max ? [] : try indexRows(of: index, from: RowPlace(index: number, key: key, name: name + "\0"), limit: limit)
+        var found = number == .max ? [] : try indexRows(of: index, from: IndexRowKey(index: number, key: key, name: name + "\0"), limit: limit)
         while found.count < limit, let next = try nextIndex(after: index) {
             index = next
             found += try indexRows(of: index, from: index.ends.lower, limit: limit - found.count)
@@ -25,7 +25,7 @@ extension Connection {
         return found
     }
 
-    private func indexRows(of index: ZoneIndex, from lower: RowPlace, limit: Int) throws -> [KeptRow] {
+    private func indexRows(of index: ZoneIndex, from lower: IndexRowKey, limit: Int) throws -> [KeptRow] {
         let packed = try packedIndex(index, tolerates: true)
         var rows = PackedRows(of: packed, from: lower, to: index.ends.upper, isDescending: false, tolerates: true, self)
         var found: [(row: PackedRow, isDamaged: Bool)] = []

@@ -24,7 +24,7 @@ struct KeptBlock {
     /// The rows of the block; nil if they are damaged.
     var rows: [PackedRow]?
 
-    func place(in index: ZoneIndex) -> RowPlace { RowPlace(index: index.index, key: key, name: name) }
+    func position(in index: ZoneIndex) -> IndexRowKey { IndexRowKey(index: index.index, key: key, name: name) }
 }
 
 extension Connection {
@@ -59,16 +59,16 @@ extension Connection {
     }
 
     /// Returns the last block before a place.
-    func block(before place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
+    func block(before position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockBefore, place, of: index, end: index.index)
     }
 
     /// Returns the first block after a place.
-    func block(after place: RowPlace, of index: ZoneIndex) throws -> KeptBlock? {
+    func block(after position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockAfter, place, of: index, end: index.index + 1)
     }
 
-    private func block(_ statement: Statement, _ place: RowPlace, of index: ZoneIndex, end: Int64) throws -> KeptBlock? {
+    private func block(_ statement: Statement, _ position: IndexRowKey, of index: ZoneIndex, end: Int64) throws -> KeptBlock? {
         try use(statement) { statement in
             statement.bind(index.zone)
             return try place.bound(to: statement) {
@@ -83,18 +83,18 @@ extension Connection {
 
     /// Returns the block that a row must be in.
     func block(holding key: [UInt8], _ name: String, of index: ZoneIndex) throws -> KeptBlock? {
-        try block(before: RowPlace(index: index.index, key: key, name: name + "\0"), of: index)
+        try block(before: IndexRowKey(index: index.index, key: key, name: name + "\0"), of: index)
     }
 
     /// Searches a packed index, like the search of unpacked rows.
-    func search(_ packed: PackedIndex, _ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
-        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
+    func search(_ packed: PackedIndex, _ scan: IndexScan, _ index: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
+        let range = try scan.spans[index].range(after: index == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         var rows = PackedRows(of: packed, from: range.lower, to: range.upper, isDescending: scan.isDescending, self)
         while hits.count < scan.limit, bytes < bytesMax, let row = try rows.next() {
-            let found = IndexPlace(key: row.key, name: row.name)
+            let found = IndexPosition(key: row.key, name: row.name)
             let record = scan.includesRecord(named: row.name) ? try record(of: row, in: scan.zone) : nil
             if scan.needsRecords, record == nil { continue }
-            hits.append(IndexHit(place: found, span: place, record: record))
+            hits.append(IndexHit(position: found, span: index, record: record))
             bytes += record?.body.count ?? 0
         }
     }
@@ -142,10 +142,12 @@ extension PreparedStatement {
 
 extension ZoneIndex {
     /// The places before the first row, and after the last.
-    var ends: (lower: RowPlace, upper: RowPlace) { (RowPlace(index: index, key: [], name: ""), RowPlace(index: index + 1, key: [], name: "")) }
+    var ends: (lower: IndexRowKey, upper: IndexRowKey) {
+        (IndexRowKey(index: index, key: [], name: ""), IndexRowKey(index: index + 1, key: [], name: ""))
+    }
 }
 
-extension RowPlace {
+extension IndexRowKey {
     /// Whether the place is after a row of an index. A place of a later index is after all its rows.
     func isBehind(_ key: [UInt8], _ name: String, of index: ZoneIndex) -> Bool {
         self.index > index.index || PackedRow.order(key, name, to: self.key, self.name) < 0
@@ -175,14 +177,16 @@ struct PackedRows {
     private var apart: ArraySlice<PackedRow> = []
     private var isApartOver = false
     /// The range of unpacked rows that is left.
-    private var left: (lower: RowPlace, upper: RowPlace)
-    private let lower: RowPlace
-    private let upper: RowPlace
+    private var left: (lower: IndexRowKey, upper: IndexRowKey)
+    private let lower: IndexRowKey
+    private let upper: IndexRowKey
     /// The places of damaged blocks.
     private(set) var damaged: [PackedRow] = []
 
     /// - Parameter tolerates: Whether damaged blocks are skipped.
-    init(of packed: PackedIndex, from lower: RowPlace, to upper: RowPlace, isDescending: Bool, tolerates: Bool = false, _ connection: Connection) {
+    init(
+        of packed: PackedIndex, from lower: IndexRowKey, to upper: IndexRowKey, isDescending: Bool, tolerates: Bool = false, _ connection: Connection
+    ) {
         self.connection = connection
         self.isDescending = isDescending
         self.tolerates = tolerates
@@ -259,8 +263,8 @@ struct PackedRows {
 
     private func nextBlock() throws -> KeptBlock? {
         switch (lastBlock, isDescending) {
-        case (let last?, true): try connection.block(before: last.place(in: index), of: index)
-        case (let last?, false): try connection.block(after: last.place(in: index), of: index)
+        case (let last?, true): try connection.block(before: last.position(in: index), of: index)
+        case (let last?, false): try connection.block(after: last.position(in: index), of: index)
         case (nil, true): try connection.block(before: upper, of: index)
         case (nil, false):
             try connection.block(holding: lower.key, lower.name, of: index) ?? connection.block(after: lower, of: index)
@@ -282,9 +286,9 @@ struct PackedRows {
         isApartOver = rows.count < most
         if let last = rows.last {
             if isDescending {
-                self.left.upper = RowPlace(index: index.index, key: last.key, name: last.name)
+                self.left.upper = IndexRowKey(index: index.index, key: last.key, name: last.name)
             } else {
-                self.left.lower = RowPlace(index: index.index, key: last.key, name: last.name + "\0")
+                self.left.lower = IndexRowKey(index: index.index, key: last.key, name: last.name + "\0")
             }
         }
         apart = rows[...]

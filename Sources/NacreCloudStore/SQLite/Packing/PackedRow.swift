@@ -107,17 +107,17 @@ private enum BlockName {
         let digits: StaticString = form == lower ? "0123456789abcdef" : "0123456789ABCDEF"
         return try reader.slice(16) { bytes in
             String(unsafeUninitializedCapacity: length) { text in
-                var place = 0
+                var index = 0
                 for (number, byte) in bytes.enumerated() {
                     if [4, 6, 8, 10].contains(number) {
-                        text[place] = UInt8(ascii: "-")
-                        place += 1
+                        text[index] = UInt8(ascii: "-")
+                        index += 1
                     }
-                    text[place] = digits.utf8Start[Int(byte >> 4)]
-                    text[place + 1] = digits.utf8Start[Int(byte & 15)]
-                    place += 2
+                    text[index] = digits.utf8Start[Int(byte >> 4)]
+                    text[index + 1] = digits.utf8Start[Int(byte & 15)]
+                    index += 2
                 }
-                return place
+                return index
             }
         }
     }
@@ -129,8 +129,8 @@ private enum BlockName {
         bytes.reserveCapacity(16)
         var (hasLower, hasUpper) = (false, false)
         var high: UInt8?
-        for (place, letter) in text.enumerated() {
-            if [8, 13, 18, 23].contains(place) {
+        for (index, letter) in text.enumerated() {
+            if [8, 13, 18, 23].contains(index) {
                 guard letter == UInt8(ascii: "-") else { return nil }
                 continue
             }

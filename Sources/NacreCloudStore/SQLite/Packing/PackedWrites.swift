@@ -6,7 +6,7 @@ extension Connection {
     func admitIndexRows(of plan: WritePlan) throws {
         func rows(_ count: Int) -> Int { count > packing.bound.rowsApart ? count : 0 }
         var count = 0
-        for place in plan.records.indices { count += rows(plan.records[place].unindexed.rowCount + plan.records[place].indexed.rowCount) }
+        for index in plan.records.indices { count += rows(plan.records[index].unindexed.rowCount + plan.records[index].indexed.rowCount) }
         for put in plan.indexed { count += rows(put.indexed.rowCount) }
         for row in [plan.derivedRemoved, plan.derived].joined() {
             if case .index = row { count += 1 }

@@ -18,8 +18,8 @@ struct WaitingChanges: Sendable {
         count = Self.number(bytes, at: 1)
         guard count <= (bytes.count - Self.headBytes) / (Self.placeBytes + 1) else { throw MalformedBytes() }
         var last = 0
-        for place in 0..<count {
-            let start = Self.number(bytes, at: Self.headBytes + Self.placeBytes * place)
+        for index in 0..<count {
+            let start = Self.number(bytes, at: Self.headBytes + Self.placeBytes * index)
             guard start >= last, keysFrom + start < bytes.count else { throw MalformedBytes() }
             last = start + 1
         }
@@ -90,14 +90,14 @@ struct WaitingChanges: Sendable {
             return keysFrom + end - itemsFrom
         }
 
-        private func put(_ number: Int, at place: Int) {
-            buffer.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: place, as: UInt32.self)
+        private func put(_ number: Int, at index: Int) {
+            buffer.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: index, as: UInt32.self)
         }
     }
 
-    func key(at place: Int) -> ArraySlice<UInt8> { bytes[(start(place) + 1)..<start(place + 1)] }
+    func key(at index: Int) -> ArraySlice<UInt8> { bytes[(start(index) + 1)..<start(index + 1)] }
 
-    func isGone(at place: Int) -> Bool { bytes[start(place)] == 1 }
+    func isGone(at index: Int) -> Bool { bytes[start(index)] == 1 }
 
     /// Returns the first place whose key is not before `key`.
     func place(of key: [UInt8]) -> Int {
@@ -110,28 +110,28 @@ struct WaitingChanges: Sendable {
     }
 
     /// Whether the key of a place is `key`.
-    func isKey(_ key: [UInt8], at place: Int) -> Bool { place < count && order(place, to: key) == 0 }
+    func isKey(_ key: [UInt8], at index: Int) -> Bool { index < count && order(index, to: key) == 0 }
 
     /// Returns a number below, at or above zero if the key of a place is before, at or after `key`.
-    private func order(_ place: Int, to key: [UInt8]) -> Int {
+    private func order(_ index: Int, to key: [UInt8]) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
-            key.withUnsafeBufferPointer { ByteOrder.compare(self.key(at: place, of: bytes), $0) }
+            key.withUnsafeBufferPointer { ByteOrder.compare(self.key(at: index, of: bytes), $0) }
         }
     }
 
     /// - Parameter bytes: The value's own bytes.
-    private func key(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(rebasing: bytes[(start(place) + 1)..<start(place + 1)])
+    private func key(at index: Int, of bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[(start(index) + 1)..<start(index + 1)])
     }
 
     private var keysFrom: Int { Self.headBytes + Self.placeBytes * count }
 
-    private func start(_ place: Int) -> Int {
-        place < count ? keysFrom + Self.number(bytes, at: Self.headBytes + Self.placeBytes * place) : bytes.count
+    private func start(_ index: Int) -> Int {
+        index < count ? keysFrom + Self.number(bytes, at: Self.headBytes + Self.placeBytes * index) : bytes.count
     }
 
-    private static func number(_ bytes: [UInt8], at place: Int) -> Int {
-        bytes.withUnsafeBytes { Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self))) }
+    private static func number(_ bytes: [UInt8], at index: Int) -> Int {
+        bytes.withUnsafeBytes { Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: index, as: UInt32.self))) }
     }
 
     /// Returns these changes merged with later ones. If both name the same key, the later one wins.
@@ -140,8 +140,8 @@ struct WaitingChanges: Sendable {
             bytes.withUnsafeBufferPointer { own in
                 later.bytes.withUnsafeBufferPointer { others in
                     var next = 0
-                    for place in 0..<later.count {
-                        let key = later.key(at: place, of: others)
+                    for index in 0..<later.count {
+                        let key = later.key(at: index, of: others)
                         while next < count {
                             let earlier = self.key(at: next, of: own)
                             let order = ByteOrder.compare(earlier, key)
@@ -149,9 +149,9 @@ struct WaitingChanges: Sendable {
                             if order <= 0 { next += 1 }
                             if order >= 0 { break }
                         }
-                        all.append(key, isGone: later.isGone(at: place))
+                        all.append(key, isGone: later.isGone(at: index))
                     }
-                    for place in next..<count { all.append(self.key(at: place, of: own), isGone: isGone(at: place)) }
+                    for index in next..<count { all.append(self.key(at: index, of: own), isGone: isGone(at: index)) }
                 }
             }
         }

@@ -3,8 +3,8 @@ import NacreCloudWire
 
 // The places of a record in the views of its zone, as record shares show them. See `docs/decisions/shares.md`.
 
-/// A record's place in one view. The record is there, or it was there and has left a departure.
-package struct SharedPlace: Hashable, Sendable {
+/// A record's position in one view. The record is there, or it was there and has left a departure.
+package struct ViewPosition: Hashable, Sendable {
     package var view: FeedView
     /// The number of its last change there, which is its position in the view's feed.
     package var number: ChangeNumber
@@ -13,34 +13,34 @@ package struct SharedPlace: Hashable, Sendable {
     /// The record's type when it left; nil: it is there.
     var typeLeft: String?
 
-    var feedPlace: FeedPlace { FeedPlace(view: view, number: number) }
-    var feedRow: FeedRow { FeedRow(place: feedPlace, entered: entered, isDeparture: typeLeft != nil) }
+    var viewNumber: ViewNumber { ViewNumber(view: view, number: number) }
+    var feedRow: FeedRow { FeedRow(position: viewNumber, entered: entered, isDeparture: typeLeft != nil) }
 }
 
 /// The share and the views of a record. Kept in the record's body alone.
-package struct SharedPlaces: Hashable, Sendable {
+package struct RecordViews: Hashable, Sendable {
     /// The name of the share's record; nil unless this record is a shared root.
     package var share: String?
     /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
     /// is not a departure.
-    package private(set) var places: [SharedPlace] = []
+    package private(set) var places: [ViewPosition] = []
 
-    package static let none = SharedPlaces()
+    package static let none = RecordViews()
 
     package var isEmpty: Bool { share == nil && places.isEmpty }
 
     /// The view that the record is in; nil: only users of the whole zone see it.
     package var view: FeedView? { places.first { $0.typeLeft == nil }?.view }
 
-    package func place(in view: FeedView) -> SharedPlace? { places.first { $0.view == view } }
+    package func place(in view: FeedView) -> ViewPosition? { places.first { $0.view == view } }
 
     /// Returns the places after a change of the record.
     /// - Parameters:
     ///   - position: the view and share of the record from now on.
     ///   - type: the record's type before the change.
     ///   - forgotten: departures at or before this number are dropped.
-    package func moved(to position: SharedPosition, at number: ChangeNumber, from type: String, forgotten: ChangeNumber) -> SharedPlaces {
-        var next = SharedPlaces(share: position.share)
+    package func moved(to position: ViewAssignment, at number: ChangeNumber, from type: String, forgotten: ChangeNumber) -> RecordViews {
+        var next = RecordViews(share: position.share)
         for var place in places where place.view != position.view {
             if place.typeLeft == nil {
                 place.typeLeft = type
@@ -50,7 +50,7 @@ package struct SharedPlaces: Hashable, Sendable {
         }
         if let view = position.view {
             let entered = self.view == view ? place(in: view)?.entered ?? number : number
-            next.places.append(SharedPlace(view: view, number: number, entered: entered))
+            next.places.append(ViewPosition(view: view, number: number, entered: entered))
         }
         return next
     }
@@ -68,17 +68,17 @@ package struct SharedPlaces: Hashable, Sendable {
 }
 
 /// The view and share in which a change puts a record.
-package struct SharedPosition: Hashable, Sendable {
+package struct ViewAssignment: Hashable, Sendable {
     package var view: FeedView?
     /// The name of the share's record; nil unless the record is a shared root.
     package var share: String?
 
-    package static let hidden = SharedPosition()
+    package static let hidden = ViewAssignment()
 }
 
 extension StoredRecord {
     /// The record's present position.
-    package var position: SharedPosition { SharedPosition(view: content.shared.view, share: content.shared.share) }
+    package var position: ViewAssignment { ViewAssignment(view: content.shared.view, share: content.shared.share) }
 }
 
 extension ShareState {
@@ -99,7 +99,7 @@ extension FeedView {
 }
 
 /// The binary form inside a record's body.
-extension SharedPlaces {
+extension RecordViews {
     package func write(to writer: inout ByteWriter) {
         writer.byte(share == nil ? 0 : 1)
         if let share { writer.string(share) }
@@ -118,7 +118,7 @@ extension SharedPlaces {
         for _ in 0..<(try reader.count()) {
             let view = FeedView(rawValue: try reader.signed())
             let (number, entered) = (try reader.changeNumber(), try reader.changeNumber())
-            places.append(SharedPlace(view: view, number: number, entered: entered, typeLeft: try reader.byte() == 0 ? nil : try reader.string()))
+            places.append(ViewPosition(view: view, number: number, entered: entered, typeLeft: try reader.byte() == 0 ? nil : try reader.string()))
         }
     }
 }

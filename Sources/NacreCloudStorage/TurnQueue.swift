@@ -9,7 +9,7 @@
 /// while let ticket = lanes.next() { start(ticket) }
 /// lanes.end(ticket.turn)
 /// ```
-package struct Lanes {
+package struct TurnQueue {
     /// Work that waits, or that has a place until `end`.
     package struct Ticket: Hashable, Sendable {
         /// The number of the ticket: tickets are counted in the order in which they came.
@@ -17,20 +17,20 @@ package struct Lanes {
         package let turn: Turn
     }
 
-    private let places: LanePlaces
-    private let room: LaneRoom
+    private let places: TurnLimits
+    private let room: TurnRoom
     private var queues: [FairQueue]
     private var underWay: [Int]
-    private var waiting = LaneRoom.none
-    private var held: [String: LaneRoom] = [:]
+    private var waiting = TurnRoom.none
+    private var held: [String: TurnRoom] = [:]
     /// The lane that is asked first the next time.
     private var first = 0
     private var lastNumber = 0
 
-    package init(_ places: LanePlaces, room: LaneRoom) {
+    package init(_ places: TurnLimits, room: TurnRoom) {
         self.places = places
         self.room = room
-        queues = Turn.Lane.allCases.map { FairQueue(share: places.ofOneAsker(in: $0)) }
+        queues = Turn.Kind.allCases.map { FairQueue(share: places.ofOneAsker(in: $0)) }
         underWay = queues.map { _ in 0 }
     }
 
@@ -47,23 +47,23 @@ package struct Lanes {
         waiting = waiting + more
         lastNumber += 1
         let ticket = Ticket(number: lastNumber, turn: turn)
-        queues[turn.lane.rawValue].add(ticket)
+        queues[turn.kind.rawValue].add(ticket)
         return ticket
     }
 
     /// Whether a ticket waits that may have a place now.
     package var hasNext: Bool {
-        Turn.Lane.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
+        Turn.Kind.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
     }
 
     /// Takes the next ticket of a cost of at most `costAtMost`; nil if none may have a place.
     package mutating func next(costAtMost: Int = .max) -> Ticket? {
         for step in queues.indices {
             let index = (first + step) % queues.count
-            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let ticket = queues[index].next(costAtMost: costAtMost) else { continue }
+            guard let kind = Turn.Kind(rawValue: index), isOpen(kind), let ticket = queues[index].next(costAtMost: costAtMost) else { continue }
             first = index + 1
             underWay[index] += 1
-            if let other = lane.otherLong { queues[other.rawValue].beginElsewhere(ticket.turn.asker) }
+            if let other = kind.otherLong { queues[other.rawValue].beginElsewhere(ticket.turn.asker) }
             let less = Self.room(of: ticket.turn)
             waiting = waiting - less
             if let asker = held.index(forKey: ticket.turn.asker) {
@@ -77,33 +77,33 @@ package struct Lanes {
 
     /// Takes a place without waiting. Returns false if a ticket waits in the lane, or no place is free for the asker.
     package mutating func beginNow(_ turn: Turn) -> Bool {
-        guard isOpen(turn.lane), queues[turn.lane.rawValue].beginNow(turn) else { return false }
-        underWay[turn.lane.rawValue] += 1
-        if let other = turn.lane.otherLong { queues[other.rawValue].beginElsewhere(turn.asker) }
+        guard isOpen(turn.kind), queues[turn.kind.rawValue].beginNow(turn) else { return false }
+        underWay[turn.kind.rawValue] += 1
+        if let other = turn.kind.otherLong { queues[other.rawValue].beginElsewhere(turn.asker) }
         return true
     }
 
     /// Frees the place of a turn.
     package mutating func end(_ turn: Turn) {
-        underWay[turn.lane.rawValue] -= 1
-        queues[turn.lane.rawValue].end(turn.asker)
-        if let other = turn.lane.otherLong { queues[other.rawValue].end(turn.asker) }
+        underWay[turn.kind.rawValue] -= 1
+        queues[turn.kind.rawValue].end(turn.asker)
+        if let other = turn.kind.otherLong { queues[other.rawValue].end(turn.asker) }
     }
 
-    private func isOpen(_ lane: Turn.Lane) -> Bool {
+    private func isOpen(_ kind: Turn.Kind) -> Bool {
         guard underWay.reduce(0, +) < places.all else { return false }
-        guard lane != .short else { return true }
-        let long = underWay.reduce(0, +) - underWay[Turn.Lane.short.rawValue]
-        return long < places.long && underWay[lane.rawValue] < places.longOfOneKind
+        guard kind != .short else { return true }
+        let long = underWay.reduce(0, +) - underWay[Turn.Kind.short.rawValue]
+        return long < places.long && underWay[kind.rawValue] < places.longOfOneKind
     }
 
-    private static func room(of turn: Turn) -> LaneRoom {
-        LaneRoom(count: 1, rows: turn.rows, bytes: turn.bytes)
+    private static func room(of turn: Turn) -> TurnRoom {
+        TurnRoom(count: 1, rows: turn.rows, bytes: turn.bytes)
     }
 }
 
 /// The most turns that may be under way at the same time.
-package struct LanePlaces: Hashable, Sendable {
+package struct TurnLimits: Hashable, Sendable {
     package var all: Int
     /// The most of both long lanes together. The rest is the short lane's.
     package var long: Int
@@ -125,8 +125,8 @@ package struct LanePlaces: Hashable, Sendable {
         self.bulkOfOneAsker = bulkOfOneAsker ?? longOfOneAsker
     }
 
-    fileprivate func ofOneAsker(in lane: Turn.Lane) -> Int {
-        switch lane {
+    fileprivate func ofOneAsker(in kind: Turn.Kind) -> Int {
+        switch kind {
         case .short: shortOfOneAsker
         case .query: longOfOneAsker
         case .bulk: bulkOfOneAsker
@@ -134,14 +134,14 @@ package struct LanePlaces: Hashable, Sendable {
     }
 
     /// Places without a bound.
-    package static var unbounded: LanePlaces {
-        LanePlaces(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
+    package static var unbounded: TurnLimits {
+        TurnLimits(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
     }
 }
 
-extension Turn.Lane {
+extension Turn.Kind {
     /// The lane that shares the places of one asker with this lane; nil for the short lane.
-    fileprivate var otherLong: Turn.Lane? {
+    fileprivate var otherLong: Turn.Kind? {
         switch self {
         case .short: nil
         case .query: .bulk
@@ -151,7 +151,7 @@ extension Turn.Lane {
 }
 
 /// The amount of work that may wait. The turns of one asker may take at most the room that is still free.
-package struct LaneRoom: Hashable, Sendable {
+package struct TurnRoom: Hashable, Sendable {
     package var count: Int
     package var rows: Int
     package var bytes: Int
@@ -162,18 +162,18 @@ package struct LaneRoom: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    package static let unbounded = LaneRoom(count: .max, rows: .max, bytes: .max)
-    package static let none = LaneRoom(count: 0, rows: 0, bytes: 0)
+    package static let unbounded = TurnRoom(count: .max, rows: .max, bytes: .max)
+    package static let none = TurnRoom(count: 0, rows: 0, bytes: 0)
 
-    package func holds(_ other: LaneRoom) -> Bool {
+    package func holds(_ other: TurnRoom) -> Bool {
         other.count <= count && other.rows <= rows && other.bytes <= bytes
     }
 
-    package static func + (left: LaneRoom, right: LaneRoom) -> LaneRoom {
-        LaneRoom(count: left.count + right.count, rows: left.rows + right.rows, bytes: left.bytes + right.bytes)
+    package static func + (left: TurnRoom, right: TurnRoom) -> TurnRoom {
+        TurnRoom(count: left.count + right.count, rows: left.rows + right.rows, bytes: left.bytes + right.bytes)
     }
 
-    package static func - (left: LaneRoom, right: LaneRoom) -> LaneRoom {
-        LaneRoom(count: left.count - right.count, rows: left.rows - right.rows, bytes: left.bytes - right.bytes)
+    package static func - (left: TurnRoom, right: TurnRoom) -> TurnRoom {
+        TurnRoom(count: left.count - right.count, rows: left.rows - right.rows, bytes: left.bytes - right.bytes)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests with runs in which users share and devices are notified, over HTTP, against servers in this process. One
 /// after the other, beside `TortureTests`.
-@Suite(.serialized) struct TellingTortureTests {
+@Suite(.serialized) struct NotificationTortureTests {
     /// Runs torture in which three users share a zone of each with the others, and do little more.
     private func runOfShares(
         over store: any Store, bursts: Int, restarts: Int = 0, seed: UInt64 = HistorySeed.value, tellingSeconds: Double = 90
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Runs torture in which devices are notified of saves, and little more is done.
-    private func runOfTellings(
+    private func runOfNotifications(
         over store: any Store, accounts: Int = 3, tellings: Int = 0, toGuests: Int = 0, restarts: Int = 0, tellingSeconds: Double = 90
     ) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: accounts)
@@ -47,7 +47,7 @@ import Testing
     func `devices hear of all that they subscribe to until they are signed out or it is deleted, and of nothing later, over the server's ends too`(
         engine: Engine
     ) async throws {
-        let report = try await runOfTellings(over: try await engine.makeStore(), tellings: 4, restarts: 3)
+        let report = try await runOfNotifications(over: try await engine.makeStore(), tellings: 4, restarts: 3)
         #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
         let counts = report.counts
         #expect(report.restarts >= 3 && counts.recordsTold > 30 && counts.subscriptionsEnded > 20 && counts.devicesSignedOut > 1, "\(counts)")
@@ -57,24 +57,24 @@ import Testing
     func `guests hear of each change of what is shared with them until it is taken back, and of none later, over the server's ends too`(
         engine: Engine
     ) async throws {
-        let report = try await runOfTellings(over: try await engine.makeStore(), toGuests: 8, restarts: 3)
+        let report = try await runOfNotifications(over: try await engine.makeStore(), toGuests: 8, restarts: 3)
         #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
         let counts = report.counts
         #expect(report.restarts >= 3 && counts.guestsTold > 30 && counts.guestsExcluded >= 8, "\(counts)")
     }
 
     @Test func `a subscription that fires after its deletion is found out`() async throws {
-        let report = try await runOfTellings(over: UndyingSubscriptionStore(try await Engine.sqlite.makeStore()), tellings: 3)
+        let report = try await runOfNotifications(over: UndyingSubscriptionStore(try await Engine.sqlite.makeStore()), tellings: 3)
         #expect(Set(report.violations.map(\.kind)) == [.wronglyTold], "NACRE_SEED=\(report.seed), \(report.violations)")
     }
 
     @Test func `a device that hears on after it was signed out is found out`() async throws {
-        let report = try await runOfTellings(over: UndyingDeviceStore(try await Engine.sqlite.makeStore()), accounts: 1, tellings: 4)
+        let report = try await runOfNotifications(over: UndyingDeviceStore(try await Engine.sqlite.makeStore()), accounts: 1, tellings: 4)
         #expect(Set(report.violations.map(\.kind)) == [.leaked], "NACRE_SEED=\(report.seed), \(report.violations)")
     }
 
     @Test func `a guest who is told of changes after the share was taken back is found out`() async throws {
-        let report = try await runOfTellings(over: GossipingStore(try await Engine.sqlite.makeStore()), toGuests: 6)
+        let report = try await runOfNotifications(over: GossipingStore(try await Engine.sqlite.makeStore()), toGuests: 6)
         #expect(Set(report.violations.map(\.kind)) == [.leaked], "NACRE_SEED=\(report.seed), \(report.violations)")
     }
 

@@ -4,8 +4,8 @@ import NacreTelemetry
 /// The bytes of memory that one request takes, and its place among the requests whose handlers work. All go back when
 /// the request ends, however it ends. Thread-safe. Bodies and answers up to `ServerLimits.uncountedBytesMax` are not
 /// counted: they are smaller than their connection.
-package final class RequestAccount: Sendable {
-    private enum Place {
+package final class RequestLedger: Sendable {
+    private enum Slot {
         /// The request has no place: it was refused one, has not come to it, or is over.
         case none
         case held
@@ -24,7 +24,7 @@ package final class RequestAccount: Sendable {
 
     private struct State {
         var holder: Holder
-        var place = Place.none
+        var slot = Slot.none
         var body = 0
         var answer = 0
         var isBodyOver = false
@@ -47,14 +47,14 @@ package final class RequestAccount: Sendable {
     }
 
     /// Takes a place for the handler, or returns false.
-    func hasTakenPlace() -> Bool {
+    func hasTakenSlot() -> Bool {
         guard let budgets else { return true }
         let isTaken = state.withLock { state in
-            guard budgets.places.take(1, for: state.holder) else { return false }
-            state.place = .held
+            guard budgets.slots.take(1, for: state.holder) else { return false }
+            state.slot = .held
             return true
         }
-        if !isTaken { overload.tell(.requests) }
+        if !isTaken { overload.report(.requests) }
         return isTaken
     }
 
@@ -64,13 +64,13 @@ package final class RequestAccount: Sendable {
         guard let budgets else { return }
         let lacking = state.withLock { state -> Overload? in
             guard state.holder != holder else { return nil }
-            let places = state.place == .held ? 1 : 0
-            guard places == 0 || budgets.places.take(places, for: holder) else { return .requests }
+            let places = state.slot == .held ? 1 : 0
+            guard places == 0 || budgets.slots.take(places, for: holder) else { return .requests }
             guard state.body == 0 || budgets.bodies.take(state.body, for: holder) else {
-                if places > 0 { budgets.places.give(places, for: holder) }
+                if places > 0 { budgets.slots.give(places, for: holder) }
                 return .bodies
             }
-            if places > 0 { budgets.places.give(places, for: state.holder) }
+            if places > 0 { budgets.slots.give(places, for: state.holder) }
             if state.body > 0 { budgets.bodies.give(state.body, for: state.holder) }
             state.holder = holder
             return nil
@@ -163,41 +163,41 @@ package final class RequestAccount: Sendable {
     /// Runs a body that only waits. Meanwhile the request has no place among those under way, whose number is bounded.
     /// Afterwards it has one again, whatever is left: no request is refused in the middle.
     package func whileWaiting<Value>(for wait: Wait = .change, _ body: () async throws -> Value) async rethrows -> Value {
-        guard lendPlace() else { return try await body() }
+        guard lendSlot() else { return try await body() }
         onWait(wait)
         defer {
-            takePlaceBack()
+            takeSlotBack()
             onWait(nil)
         }
         return try await body()
     }
 
     /// - Returns: true if this is the outermost wait; a wait inside another one changes nothing.
-    private func lendPlace() -> Bool {
+    private func lendSlot() -> Bool {
         state.withLock { state in
-            guard state.place != .lent else { return false }
-            if state.place == .held { budgets?.places.give(1, for: state.holder) }
-            state.place = .lent
+            guard state.slot != .lent else { return false }
+            if state.slot == .held { budgets?.slots.give(1, for: state.holder) }
+            state.slot = .lent
             return true
         }
     }
 
-    private func takePlaceBack() {
+    private func takeSlotBack() {
         state.withLock { state in
-            guard state.place == .lent else { return }
-            budgets?.places.count(1, for: state.holder)
-            state.place = .held
+            guard state.slot == .lent else { return }
+            budgets?.slots.count(1, for: state.holder)
+            state.slot = .held
         }
     }
 
     /// Gives back the body and the place, because the handler is done.
     func endWork() {
-        let (holder, bytes, hadPlace) = state.withLock { state in
-            defer { (state.body, state.isBodyOver, state.place) = (0, true, .none) }
-            return (state.holder, state.body, state.place == .held)
+        let (holder, bytes, hadSlot) = state.withLock { state in
+            defer { (state.body, state.isBodyOver, state.slot) = (0, true, .none) }
+            return (state.holder, state.body, state.slot == .held)
         }
         if bytes > 0 { budgets?.bodies.give(bytes, for: holder) }
-        if hadPlace { budgets?.places.give(1, for: holder) }
+        if hadSlot { budgets?.slots.give(1, for: holder) }
     }
 
     /// Gives back the answer's bytes: it is sent, or its client is gone.
@@ -210,7 +210,7 @@ package final class RequestAccount: Sendable {
     }
 
     private func refused(_ kind: Overload) -> HTTPError {
-        overload.tell(kind)
+        overload.report(kind)
         return .busy
     }
 }

@@ -2,7 +2,7 @@ package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The role in which a user uses a zone.
-package enum ZoneSeat: Hashable, Sendable {
+package enum ZoneMembership: Hashable, Sendable {
     case owner
     /// A user who takes part by the share of the whole zone, which the request has just read.
     case participant(user: String, ShareAccess)
@@ -45,7 +45,7 @@ package enum ZoneSeat: Hashable, Sendable {
         }
     }
 
-    /// Returns the rule that shows a guest's views alone; for other seats the given rule.
+    /// Returns the rule that shows a guest's views alone; for other members the given rule.
     func narrowing(_ rule: ReadRule) -> ReadRule {
         if case .guest(_, let shares) = self { ReadRule(views: Set(shares.keys)) } else { rule }
     }
@@ -70,10 +70,10 @@ extension ReadTransaction {
         return record.isShare ? record : nil
     }
 
-    /// Returns the seat of a user who does not own the zone; nil: they take no part. Costs a call of the store, and two
-    /// more where the zone is not shared as a whole.
+    /// Returns the membership of a user who does not own the zone; nil: they take no part. Costs a call of the store,
+    /// and two more where the zone is not shared as a whole.
     /// - Throws: `ServerError.recordDamaged` where a share that would admit the user cannot be read.
-    func seat(of user: String, in zone: ZoneAddress) throws -> ZoneSeat? {
+    func membership(of user: String, in zone: ZoneAddress) throws -> ZoneMembership? {
         if let share = try zoneShare(in: zone) {
             return share.content.sharing?.access(of: user).map { .participant(user: user, $0) }
         }
@@ -95,7 +95,7 @@ extension ReadTransaction {
 
     /// Returns the records to which a user's entries lead.
     private func seats(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
-        let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
+        let prefix = ShareEntries.prefix(ofMembershipsOf: user, in: zone)
         let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
             $0.key.key.hasPrefix(prefix)
         }
@@ -106,20 +106,20 @@ extension ReadTransaction {
 }
 
 extension RecordVerdict {
-    /// Returns why a user's seat does not permit an operation; nil: it does. CloudKit: participants who may write
+    /// Returns why a user's membership does not permit an operation; nil: it does. CloudKit: participants who may write
     /// change any record but the share. The owner and administrators save the share, and every participant may leave
     /// it. A shared root is deleted and moved by the owner alone.
-    static func faultOfSeat(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
-        if case .owner = setting.seat { return nil }
-        let access = live.map { setting.seat.access(to: $0.content.shared.view) } ?? nil
+    static func faultOfMembership(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        if case .owner = setting.membership { return nil }
+        let access = live.map { setting.membership.access(to: $0.content.shared.view) } ?? nil
         if live?.isShare == true {
             return operation.type.isDelete || access?.isAdministrator == true ? nil : .shareIsItsOwners
         }
         if operation.change.recordType == ShareNames.recordType { return .shareIsItsOwners }
-        guard access?.mayWrite ?? (live == nil && setting.seat.mayWrite) else {
+        guard access?.mayWrite ?? (live == nil && setting.membership.mayWrite) else {
             return live == nil && !operation.type.isDelete ? .createNotPermitted : .writeNotPermitted
         }
-        guard case .guest = setting.seat, live?.content.shared.share != nil else { return nil }
+        guard case .guest = setting.membership, live?.content.shared.share != nil else { return nil }
         if operation.type.isDelete { return .rootIsItsOwners }
         if case .set = operation.change.parent { return .rootIsItsOwners }
         return nil
@@ -137,7 +137,7 @@ extension RecordVerdict {
     /// Returns the save by which a participant leaves who deletes the share (CloudKit); nil for the owner.
     package static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
         let user: String
-        switch setting.seat {
+        switch setting.membership {
         case .owner: return nil
         case .participant(let name, _), .guest(let name, _): user = name
         }
@@ -162,8 +162,8 @@ extension RecordVerdict {
         let root = before == nil ? asked : before?.root
         if change.recordName == ShareNames.ofZone ? root != nil : root == nil { return .failure(.shareNeedsZoneName) }
         if let root, let fault = Names.recordNameFault(root, field: "forRecord") { return .failure(fault) }
-        let judge: ShareJudge
-        switch setting.seat {
+        let judge: ShareEditor
+        switch setting.membership {
         case .owner: judge = .owner(setting.owner)
         case .participant, .guest: judge = .administrator(owner: setting.owner)
         }

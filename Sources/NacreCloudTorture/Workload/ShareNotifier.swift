@@ -7,7 +7,7 @@ import NacreRandom
 ///
 /// No other zone may be shared with the guests meanwhile: one subscription notifies of all of them, without saying
 /// what changed.
-struct ShareTeller {
+struct ShareNotifier {
     private static let recordType = "Shared"
     private static let field = "text"
     private static let (root, leaf) = ("root", "leaf")
@@ -112,13 +112,13 @@ struct ShareTeller {
 
     // MARK: A turn
 
-    private mutating func take(_ place: Int) async throws {
+    private mutating func take(_ index: Int) async throws {
         let ways = Way.allCases.filter { shared != nil || $0 != .departure }
         let way = ways.randomElement(using: &random) ?? .removal
         for _ in 0..<Self.savesWhileShared { try await save(toldTo: Array(guests.indices)) }
-        let former = way == .end || way == .departure ? Array(guests.indices) : [place]
+        let former = way == .end || way == .departure ? Array(guests.indices) : [index]
         let others = guests.indices.filter { !former.contains($0) }
-        try await takeBack(way, place)
+        try await takeBack(way, index)
         testimony.counts.guestsExcluded += former.count
         var count = 0
         while count < Self.savesAfterwards || former.contains(where: { hides($0, count) }) {
@@ -127,12 +127,12 @@ struct ShareTeller {
             count += 1
         }
         try await check()
-        try await giveBack(way, place)
+        try await giveBack(way, index)
     }
 
     /// Returns whether `count` notifications too many could have another cause.
-    private func hides(_ place: Int, _ count: Int) -> Bool {
-        guests[place].log.withLock { $0.most(deaths: deaths) - $0.count } + Self.savesAfterwards > count
+    private func hides(_ index: Int, _ count: Int) -> Bool {
+        guests[index].log.withLock { $0.most(deaths: deaths) - $0.count } + Self.savesAfterwards > count
     }
 
     /// Restarts of the server; one more may be under way.
@@ -153,9 +153,9 @@ struct ShareTeller {
 
     /// Makes a change and waits for its notifications.
     /// - Parameter places: The guests who must get another notification.
-    private mutating func told(_ places: [Int], of change: (inout ShareTeller) async throws -> Void) async throws {
+    private mutating func told(_ places: [Int], of change: (inout ShareNotifier) async throws -> Void) async throws {
         let before = places.map { guests[$0].count }
-        for place in places { guests[place].expect() }
+        for index in places { guests[index].expect() }
         try await change(&self)
         let listeners = guests
         func deaf() -> [String] { zip(places, before).filter { listeners[$0.0].count == $0.1 }.map { listeners[$0.0].user } }
@@ -165,8 +165,8 @@ struct ShareTeller {
 
     // MARK: The share
 
-    private mutating func takeBack(_ way: Way, _ place: Int) async throws {
-        let user = guests[place].user
+    private mutating func takeBack(_ way: Way, _ index: Int) async throws {
+        let user = guests[index].user
         switch way {
         case .removal: try await change { $0.removeAll { $0.identity.userRecordName == user } }
         case .noPermission: try await change { Self.permit(.none, user, &$0) }
@@ -175,25 +175,25 @@ struct ShareTeller {
             _ = try await modify([ShareForm.deletion(ShareForm.share(of: shared))])
         case .departure: return try await told(Array(guests.indices)) { _ = try await $0.modify([ShareForm.move(Self.leaf, below: nil)]) }
         }
-        for place in way == .end ? Array(guests.indices) : [place] { try await follow(place, until: false) }
+        for index in way == .end ? Array(guests.indices) : [index] { try await follow(index, until: false) }
     }
 
-    private mutating func giveBack(_ way: Way, _ place: Int) async throws {
-        let user = guests[place].user
+    private mutating func giveBack(_ way: Way, _ index: Int) async throws {
+        let user = guests[index].user
         switch way {
         case .removal:
             try await change { $0.append(ShareForm.invitation(user, .readOnly)) }
-            try await accept(place)
+            try await accept(index)
         case .noPermission:
             try await change { Self.permit(.readOnly, user, &$0) }
-            try await follow(place, until: true)
+            try await follow(index, until: true)
         case .end: try await share(isNew: false)
         case .departure: try await told(Array(guests.indices)) { _ = try await $0.modify([ShareForm.move(Self.leaf, below: Self.root)]) }
         }
     }
 
     private static func permit(_ permission: SharePermission, _ user: String, _ participants: inout [ShareParticipant]) {
-        for place in participants.indices where participants[place].identity.userRecordName == user { participants[place].permission = permission }
+        for index in participants.indices where participants[index].identity.userRecordName == user { participants[index].permission = permission }
     }
 
     /// Changes the participants. Each guest may be notified of the change, or of the share's end.
@@ -217,29 +217,29 @@ struct ShareTeller {
             throw Violation(.unexpectedAnswer, "a share that was saved does not come back")
         }
         self.guid = guid
-        for place in guests.indices { try await accept(place) }
+        for index in guests.indices { try await accept(index) }
     }
 
     private var guid = ""
 
-    private mutating func accept(_ place: Int) async throws {
+    private mutating func accept(_ index: Int) async throws {
         // The other guest may be notified of the new participant.
-        for other in guests.indices where other != place { guests[other].expect() }
+        for other in guests.indices where other != index { guests[other].expect() }
         let request = SharesRequest(shortGUIDs: [.init(value: guid)], extension: RequestExtension(wantsDetails: true))
-        let answer = try await guests[place].asker.at("public").ask("records/accept", request.json(), as: SharesResponse.self).answer
+        let answer = try await guests[index].asker.at("public").ask("records/accept", request.json(), as: SharesResponse.self).answer
         if case .failure(_, let error)? = answer.results.first { throw AskFault.refused(error) }
-        try await follow(place, until: true)
+        try await follow(index, until: true)
     }
 
     /// Waits until a guest's database has the zone, or has it no longer.
-    private mutating func follow(_ place: Int, until isThere: Bool) async throws {
-        var follower = guests[place].follower
+    private mutating func follow(_ index: Int, until isThere: Bool) async throws {
+        var follower = guests[index].follower
         let isSo = try await Patience(limit: arena.tellingPatience).until {
             try await follower.followDatabase()
             return follower.isThere == isThere
         }
-        guests[place].follower = follower
-        if !isSo { throw Violation(.notTold, "\(guests[place].user) was not told by their database that the zone \(isThere ? "came" : "went")") }
+        guests[index].follower = follower
+        if !isSo { throw Violation(.notTold, "\(guests[index].user) was not told by their database that the zone \(isThere ? "came" : "went")") }
     }
 
     private mutating func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {

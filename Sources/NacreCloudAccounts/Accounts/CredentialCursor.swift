@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 /// The position of a page in a list of credentials of several kinds, in the order of kinds and IDs.
-package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Sendable {
+package struct CredentialCursor<Kind: RawRepresentable<String> & Sendable>: Sendable {
     package var kind: Kind
     /// The ID before the page; nil: the page begins with the first one of the kind.
     package var id: String?

@@ -3,21 +3,21 @@ package import NacreCloudStorage
 import NacreCloudWire
 import NacreLocks
 
-/// The notifications of tasks that a worker does one after the other, told together. A user's devices get them in the
-/// tasks' order, in as few transactions as possible. Then only the rows of the tasks are left to remove.
+/// The notifications of tasks that a worker does one after the other, put into queues together. A user's devices get
+/// them in the tasks' order, in as few transactions as possible. Then only the rows of the tasks are left to remove.
 ///
 /// Used by one worker, one call after the other:
 ///
 /// ```swift
-/// let together = ToldTogether()
-/// together.add(task, telling: words)  // once for each task
+/// let together = NotificationBatch()
+/// together.add(task, telling: items)  // once for each task
 /// await together.tell(cloud)
-/// // Remove the rows of `together.told`, and try `together.failed` again.
+/// // Remove the rows of `together.done`, and try `together.failed` again.
 /// ```
-package final class ToldTogether: Sendable {
+package final class NotificationBatch: Sendable {
     /// A notification for a user's devices.
-    package struct Word: Sendable {
-        package var place: AccountPlace
+    package struct Item: Sendable {
+        package var appUser: AppUser
         /// The task that tells it.
         package var task: TaskKey
         /// The ID of a device that is told nothing.
@@ -26,8 +26,8 @@ package final class ToldTogether: Sendable {
         /// Whether no turn has begun to tell it before.
         package var isNew: Bool
 
-        package init(place: AccountPlace, task: TaskKey, author: String? = nil, payload: Payload, isNew: Bool) {
-            self.place = place
+        package init(appUser: AppUser, task: TaskKey, author: String? = nil, payload: Payload, isNew: Bool) {
+            self.appUser = appUser
             self.task = task
             self.author = author
             self.payload = payload
@@ -37,9 +37,9 @@ package final class ToldTogether: Sendable {
 
     private struct State {
         var tasks: [TaskRow] = []
-        var words: [Word] = []
+        var items: [Item] = []
         var cost = 0
-        var told: [TaskRow] = []
+        var done: [TaskRow] = []
         var failed: [(task: TaskRow, cause: any Error)] = []
     }
 
@@ -48,15 +48,15 @@ package final class ToldTogether: Sendable {
     package init() {}
 
     /// - Parameter task: a task that has nothing more to do than to tell these words.
-    package func add(_ task: TaskRow, telling words: [Word]) {
+    package func add(_ task: TaskRow, adding items: [Item]) {
         state.withLock { state in
             state.tasks.append(task)
-            state.words += words
+            state.items += items
         }
     }
 
     /// The number of words that are still to be told.
-    package var words: Int { state.withLock { $0.words.count } }
+    package var items: Int { state.withLock { $0.items.count } }
 
     /// The cost so far of finding the words, in the unit of `WorkMeter`.
     package var cost: Int { state.withLock { $0.cost } }
@@ -66,22 +66,22 @@ package final class ToldTogether: Sendable {
     }
 
     /// Takes what was added, to tell it.
-    package func take() -> (tasks: [TaskRow], words: [Word]) {
+    package func take() -> (tasks: [TaskRow], items: [Item]) {
         state.withLock { state in
-            defer { (state.tasks, state.words) = ([], []) }
-            return (state.tasks, state.words)
+            defer { (state.tasks, state.items) = ([], []) }
+            return (state.tasks, state.items)
         }
     }
 
-    /// Puts tasks into `told`, or into `failed` where there is a cause.
+    /// Puts tasks into `done`, or into `failed` where there is a cause.
     package func end(_ tasks: [TaskRow], failedBy cause: (any Error)?) {
         state.withLock { state in
-            if let cause { state.failed += tasks.map { ($0, cause) } } else { state.told += tasks }
+            if let cause { state.failed += tasks.map { ($0, cause) } } else { state.done += tasks }
         }
     }
 
     /// The tasks of which all was told.
-    package var told: [TaskRow] { state.withLock { $0.told } }
+    package var done: [TaskRow] { state.withLock { $0.done } }
     /// The tasks of which something may not have been told, and why.
     package var failed: [(task: TaskRow, cause: any Error)] { state.withLock { $0.failed } }
 }

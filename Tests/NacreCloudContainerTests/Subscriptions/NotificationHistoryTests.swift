@@ -12,7 +12,7 @@ import Testing
 ///
 /// At each save the test knows which devices may be notified. Each of them is notified once, with one ID per change,
 /// and no other device is, before the commit or after.
-@Suite(.timeLimit(.minutes(5))) struct TellingHistoryTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationHistoryTests {
     private static let people = ["ada", "bob", "cyd"]
     private static let zone = ShareScene.zone
     private static let elsewhere = "iCloud.com.example.elsewhere"
@@ -28,7 +28,7 @@ import Testing
         init(_ engine: Engine) async throws {
             kept = try await ReopenableStore(engine, run: 1)
             store = InterruptedStore(kept)
-            scene = try await SubscriptionScene(store, people: TellingHistoryTests.people)
+            scene = try await SubscriptionScene(store, people: NotificationHistoryTests.people)
         }
 
         /// Runs due tasks, and dies before one of its writes.

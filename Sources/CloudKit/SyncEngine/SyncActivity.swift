@@ -2,14 +2,14 @@ import Foundation
 import NacreLocks
 
 /// The running parts of an engine beside its state: its delegate, its runs and its schedule.
-final class SyncTurns: Sendable {
+final class SyncActivity: Sendable {
     struct Inner {
         weak var delegate: (any CKSyncEngineDelegate)?
         /// The hash of the task in which the delegate is running now.
         var delegateTask: Int?
         var runs: [ObjectIdentifier: SyncRun] = [:]
         /// The revision of the state that the delegate was told last.
-        var toldRevision: Int?
+        var postedRevision: Int?
         var isFlushQueued = false
         /// Whether the account must be checked before other work. `checkedSettings` are the settings of the last check.
         var mustCheckAccount = true

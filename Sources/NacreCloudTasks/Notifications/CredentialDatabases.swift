@@ -3,7 +3,7 @@ import NacreCloudStorage
 import NacreCloudWire
 
 /// The databases with the entries that credentials need.
-struct CredentialPlaces: Sendable {
+struct CredentialDatabases: Sendable {
     /// The database of each account, by the account's ID.
     private(set) var accounts: [String: DatabaseID] = [:]
     /// The database of the server's part, which has the API tokens.

@@ -1,19 +1,19 @@
 /// The position of a check. Callers pass it back and need not understand it.
-package struct CheckPlace: Hashable, Sendable {
+package struct CheckCursor: Hashable, Sendable {
     package var table: KeptTable
     /// The last row that was checked; nil: the table as a whole comes first, and then its rows.
-    package var row: KeptPlace?
+    package var row: RowKey?
 
-    package static let start = CheckPlace(table: .databases, row: nil)
+    package static let start = CheckCursor(table: .databases, row: nil)
 
-    package init(table: KeptTable, row: KeptPlace?) {
+    package init(table: KeptTable, row: RowKey?) {
         self.table = table
         self.row = row
     }
 
     /// The table after this one; nil: this was the last.
-    package var nextTable: CheckPlace? {
-        KeptTable.allCases.first { $0.rawValue > table.rawValue }.map { CheckPlace(table: $0, row: nil) }
+    package var nextTable: CheckCursor? {
+        KeptTable.allCases.first { $0.rawValue > table.rawValue }.map { CheckCursor(table: $0, row: nil) }
     }
 
     package var bytes: [UInt8] {
@@ -40,7 +40,7 @@ package struct CheckPlace: Hashable, Sendable {
         do {
             var reader = ByteReader(bytes)
             guard let table = KeptTable(rawValue: try reader.byte()) else { return nil }
-            var parts: [KeptPlace.Part] = []
+            var parts: [RowKey.Part] = []
             while !reader.isAtEnd {
                 switch try reader.byte() {
                 case 1: parts.append(.number(try reader.signed()))
@@ -49,31 +49,31 @@ package struct CheckPlace: Hashable, Sendable {
                 default: return nil
                 }
             }
-            guard parts.isEmpty || KeptPlace(parts).isOf(table) else { return nil }
-            self.init(table: table, row: parts.isEmpty ? nil : KeptPlace(parts))
+            guard parts.isEmpty || RowKey(parts).isOf(table) else { return nil }
+            self.init(table: table, row: parts.isEmpty ? nil : RowKey(parts))
         } catch {
             return nil
         }
     }
 }
 
-extension KeptPlace {
+extension RowKey {
     /// Returns a place before every key of the table.
-    package static func start(of table: KeptTable) -> KeptPlace {
+    package static func start(of table: KeptTable) -> RowKey {
         let number = Part.number(.min)
         return switch table {
-        case .databases: KeptPlace([number])
-        case .zones: KeptPlace([number, number])
-        case .records, .entries, .tasks: KeptPlace([number, number, .text("")])
-        case .feed: KeptPlace([number, number, number, number, number, .text("")])
-        case .links: KeptPlace([number, number, .text(""), number, .text("")])
-        case .index: KeptPlace([number, number, number, .bytes([]), .text("")])
-        case .operations: KeptPlace([number, .text("")])
+        case .databases: RowKey([number])
+        case .zones: RowKey([number, number])
+        case .records, .entries, .tasks: RowKey([number, number, .text("")])
+        case .feed: RowKey([number, number, number, number, number, .text("")])
+        case .links: RowKey([number, number, .text(""), number, .text("")])
+        case .index: RowKey([number, number, number, .bytes([]), .text("")])
+        case .operations: RowKey([number, .text("")])
         }
     }
 
     /// Returns a place before every row of a zone, in a table whose keys begin with a zone.
-    package static func start(of table: KeptTable, in zone: ZoneAddress) -> KeptPlace {
+    package static func start(of table: KeptTable, in zone: ZoneAddress) -> RowKey {
         var place = start(of: table)
         place.parts[0] = .number(zone.database.rawValue)
         place.parts[1] = .number(zone.zone)
@@ -82,7 +82,7 @@ extension KeptPlace {
 
     /// Whether the parts are those of a key of the table.
     fileprivate func isOf(_ table: KeptTable) -> Bool {
-        func kinds(_ place: KeptPlace) -> [Int] {
+        func kinds(_ place: RowKey) -> [Int] {
             place.parts.map { part in
                 switch part {
                 case .number: 1

@@ -2,7 +2,7 @@ package import NacreCloudStorage
 import NacreCloudWire
 
 /// Counts of subscriptions, with which a change looks for none where there are none. Each is an entry under a name.
-package struct SubscriptionGround: Equatable, Sendable {
+package struct SubscriptionCounts: Equatable, Sendable {
     /// The count of all subscriptions of a database, which every save reads.
     package static let all = "all"
     /// The count of subscriptions to zones or to the database.
@@ -69,9 +69,9 @@ package struct SubscriptionGround: Equatable, Sendable {
 
 extension ReadTransaction {
     /// Returns the counts that are there, by name.
-    package func grounds(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionGround] {
-        var found: [String: SubscriptionGround] = [:]
-        for row in try entries(in: database, .subscribed, keys: names) { found[row.key.key] = try SubscriptionGround(row) }
+    package func subscriptionCounts(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionCounts] {
+        var found: [String: SubscriptionCounts] = [:]
+        for row in try entries(in: database, .subscribed, keys: names) { found[row.key.key] = try SubscriptionCounts(row) }
         return found
     }
 
@@ -99,20 +99,20 @@ extension WriteTransaction {
         let changes = gone.map { ($0, Int64(-1)) } + come.map { ($0, Int64(1)) }
         if changes.isEmpty { return plan }
         func names(_ subscription: StoredSubscription) -> [String] {
-            [SubscriptionGround.all, subscription.ground, SubscriptionGround.term(subscription.term)]
+            [SubscriptionCounts.all, subscription.countName, SubscriptionCounts.term(subscription.term)]
         }
         let touched = Set(changes.flatMap { names($0.0) }).sorted()
-        var grounds = try grounds(touched, in: database)
+        var subscriptionCounts = try subscriptionCounts(touched, in: database)
         for (subscription, sign) in changes {
             let counted = names(subscription)
             // The ground alone counts fields: a commit reads there which of them are wanted.
-            grounds[counted[1], default: SubscriptionGround()].add(subscription, sign)
-            grounds[counted[0], default: SubscriptionGround()].count += sign
-            grounds[counted[2], default: SubscriptionGround()].count += sign
+            subscriptionCounts[counted[1], default: SubscriptionCounts()].add(subscription, sign)
+            subscriptionCounts[counted[0], default: SubscriptionCounts()].count += sign
+            subscriptionCounts[counted[2], default: SubscriptionCounts()].count += sign
         }
         for name in touched {
-            guard let ground = grounds[name], ground.count > 0 else {
-                plan.entriesRemoved.append(SubscriptionGround.key(name, in: database))
+            guard let ground = subscriptionCounts[name], ground.count > 0 else {
+                plan.entriesRemoved.append(SubscriptionCounts.key(name, in: database))
                 continue
             }
             plan.entries.append(ground.row(name, in: database))

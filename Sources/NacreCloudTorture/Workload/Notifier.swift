@@ -5,18 +5,18 @@ import NacreRandom
 /// The notifications of all devices that listen to one teller.
 final class Hearing: Sendable {
     private struct State {
-        var log = TellingLog()
+        var log = NotificationLog()
         var violation: Violation?
     }
 
     private let state = Locked(State())
 
     /// Writes to the log.
-    func note(_ body: (inout TellingLog) -> Void) { state.withLock { body(&$0.log) } }
+    func note(_ body: (inout NotificationLog) -> Void) { state.withLock { body(&$0.log) } }
 
     /// Takes a notification.
     /// - Returns: Whether it is as it should be.
-    @discardableResult func heard(_ right: TellingLog.Right, of name: String?, id: String) -> Bool {
+    @discardableResult func heard(_ right: NotificationLog.Right, of name: String?, id: String) -> Bool {
         state.withLock { state in
             let violation = state.log.heard(right, of: name, id: id)
             state.violation = state.violation ?? violation
@@ -34,7 +34,7 @@ final class Hearing: Sendable {
 /// Saves records with one device of an account, in a zone and in the public database. Other devices of this and other
 /// accounts subscribe, and their subscriptions and sign-ins end again and again. Each device is notified after the
 /// commit of all that its subscriptions ask for while they exist, and of nothing else.
-struct Teller {
+struct Notifier {
     static let recordType = "Told"
     /// The field that queries filter. Several tellers save in the public database, each another subject.
     private static let field = "subject"
@@ -131,7 +131,7 @@ struct Teller {
         let name: String
         let ear: Ear
 
-        func right(_ subscription: String) -> TellingLog.Right { TellingLog.Right(name, subscription) }
+        func right(_ subscription: String) -> NotificationLog.Right { NotificationLog.Right(name, subscription) }
     }
 
     private func listener(_ role: Role, _ asker: Asker, _ name: String) -> Listener {
@@ -140,7 +140,7 @@ struct Teller {
             guard let subscription = news.subscription else { return hearing.note { $0.heardEverything(name) } }
             // Other tellers and earlier rounds have their own prefix.
             guard subscription.hasPrefix(prefix) else { return }
-            let isRight = hearing.heard(TellingLog.Right(name, subscription), of: news.record, id: news.id)
+            let isRight = hearing.heard(NotificationLog.Right(name, subscription), of: news.record, id: news.id)
             guard isRight, let record = news.record else { return }
             if await !asker.finds(record, in: news.isPublic ? nil : zoneID) {
                 hearing.found(Violation(.wronglyTold, "\(name) was told of \(record), which is not there"))
@@ -244,7 +244,7 @@ struct Teller {
     }
 
     /// Returns the rights of the devices that a subscription notifies.
-    private func rights(_ one: Subscribed, _ ears: [Listener]) -> [TellingLog.Right] {
+    private func rights(_ one: Subscribed, _ ears: [Listener]) -> [NotificationLog.Right] {
         let heard = ears.filter { one.roles.contains($0.role) && ($0.role != .guest || $0.ear.asker.token == one.subscriber.token) }
         return heard.map { $0.right(one.subscription.subscriptionID) }
     }

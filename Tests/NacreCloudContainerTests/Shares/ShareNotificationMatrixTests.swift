@@ -10,7 +10,7 @@ import Testing
 /// devices are notified of changes to what is shared with them.
 ///
 /// `told`; `-`: no notification at all.
-@Suite struct ShareToldMatrixTests {
+@Suite struct ShareNotificationMatrixTests {
     static let columns = ["adminRW", "writer", "reader", "nothing", "openRW", "openRO", "invited", "left", "removed", "stranger"]
 
     static let text = """

@@ -2,7 +2,7 @@ package import NacreCloudStorage
 import NacreCloudWire
 
 /// A container and environment in which an account has a user record name and data of its own.
-package struct AccountPlace: Hashable, Sendable {
+package struct AppUser: Hashable, Sendable {
     package var container: String
     package var environment: DatabaseKey.Environment
     package var userRecordName: String

@@ -1,7 +1,7 @@
 /// The place of an offset in a JSON document for people: line, column, path.
 ///
 /// Found by a scan from the start, once for each error that ends a request.
-package struct JSONPlace: Equatable, Sendable {
+package struct JSONPosition: Equatable, Sendable {
     /// The line, from 1.
     package var line: Int
     /// The column, from 1, in bytes.
@@ -88,7 +88,7 @@ package struct JSONPlace: Equatable, Sendable {
                     path += "[\(frame.index)]"
                 } else if let key = frame.key {
                     path += path.isEmpty ? "" : "."
-                    path += String(decoding: bytes[key].prefix(JSONPlace.maximumPathLength), as: UTF8.self)
+                    path += String(decoding: bytes[key].prefix(JSONPosition.maximumPathLength), as: UTF8.self)
                 }
             }
             return path

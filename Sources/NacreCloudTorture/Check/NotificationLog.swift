@@ -3,7 +3,7 @@
 ///
 /// Times are those of the client: a right begins and ends when that is acknowledged. A save between request and
 /// answer may be notified or not. A right never comes back: a device that may hear again does so by another one.
-package struct TellingLog: Sendable {
+package struct NotificationLog: Sendable {
     /// A subscription, as one device hears by it.
     package struct Right: Hashable, Sendable {
         package var device: String

@@ -8,11 +8,11 @@ import Testing
 
 /// Tests that a user's devices get a limited number of notifications a second, and a notice to fetch everything in
 /// place of more.
-@Suite(.timeLimit(.minutes(5))) struct TellingRateTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationRateTests {
     private static let minute = Limits.notificationsPerSecond * Int(Limits.requestBurstSeconds)
 
-    private func place(_ person: String, in scene: SubscriptionScene) throws -> AccountPlace {
-        AccountPlace(
+    private func place(_ person: String, in scene: SubscriptionScene) throws -> AppUser {
+        AppUser(
             container: SubscriptionScene.container, environment: SubscriptionScene.environment, userRecordName: try #require(scene.names[person]))
     }
 
@@ -28,7 +28,7 @@ import Testing
         }
         let each = ["p a 1", "q a 1"]
         #expect(try await heard(of: "a") == [each, each])
-        scene.cloud.telling.take(Self.minute, from: try place("ada", in: scene), at: scene.test.clock.now)
+        scene.cloud.notificationRates.take(Self.minute, from: try place("ada", in: scene), at: scene.test.clock.now)
         #expect(try await heard(of: "b") == [["everything"], ["p b 1", "q b 1"]])
         scene.test.clock.move(bySeconds: 1)
         #expect(try await heard(of: "c") == [["p c 1", "q c 1"], ["p c 1", "q c 1"]])
@@ -48,7 +48,7 @@ import Testing
             try await scene.user(author, in: .public).modify([.create(name, ["text": .string("x")])])
             return [try await scene.identifiers(ada), try await scene.identifiers(bob)]
         }
-        scene.cloud.telling.take(Self.minute - 5, from: try place("bob", in: scene), at: scene.test.clock.now)
+        scene.cloud.notificationRates.take(Self.minute - 5, from: try place("bob", in: scene), at: scene.test.clock.now)
         #expect(try await heard(of: "a") == [["all a 1"], []])
         #expect(try await heard(of: "b") == [["all b 1"], []], "two of three are left")
         #expect(try await heard(of: "c") == [["all c 1"], ["everything"]])
@@ -62,7 +62,7 @@ import Testing
         _ = try await scene.cloud.schemas.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let bob = try await scene.signIn("bob")
         try await scene.subscribe(bob, .query("q"), in: .public)
-        scene.cloud.telling.take(Self.minute + 10, from: try place("bob", in: scene), at: scene.test.clock.now)
+        scene.cloud.notificationRates.take(Self.minute + 10, from: try place("bob", in: scene), at: scene.test.clock.now)
         try await scene.user(ada, in: .public).modify([.create("a")])
         #expect(try await scene.identifiers(bob) == [])
     }
@@ -73,12 +73,12 @@ import Testing
         for _ in 0..<2 { _ = try await scene.signIn("ada") }
         try await scene.subscribe(author, .query("p"), .query("q"))
         let ada = try place("ada", in: scene)
-        scene.cloud.telling.take(Self.minute - 5, from: ada, at: scene.test.clock.now)
+        scene.cloud.notificationRates.take(Self.minute - 5, from: ada, at: scene.test.clock.now)
         try await scene.user(author).modify([.create("a")])
         try await scene.test.runAllTasks()
-        #expect(!scene.cloud.telling.isSpent(by: ada, at: scene.test.clock.now), "two notifications of two devices: one is left")
+        #expect(!scene.cloud.notificationRates.isSpent(by: ada, at: scene.test.clock.now), "two notifications of two devices: one is left")
         try await scene.user(author).modify([.create("b")])
         try await scene.test.runAllTasks()
-        #expect(scene.cloud.telling.isSpent(by: ada, at: scene.test.clock.now))
+        #expect(scene.cloud.notificationRates.isSpent(by: ada, at: scene.test.clock.now))
     }
 }

@@ -2,15 +2,15 @@ import NacreCloudTorture
 import Testing
 
 /// Tests of the check of notifications: required ones, allowed ones, and each kind of wrong one.
-@Suite struct TellingLogTests {
+@Suite struct NotificationLogTests {
     private static let (phone, mac, bobs) = (right("phone"), right("mac"), right("bob's"))
 
-    private static func right(_ device: String, _ subscription: String = "s") -> TellingLog.Right { TellingLog.Right(device, subscription) }
+    private static func right(_ device: String, _ subscription: String = "s") -> NotificationLog.Right { NotificationLog.Right(device, subscription) }
 
     /// The phone has a right to `notes` from 10 on, and to `lists` by another subscription; `a` was saved before
     /// that, `b` at 20.
-    private static let log: TellingLog = {
-        var log = TellingLog()
+    private static let log: NotificationLog = {
+        var log = NotificationLog()
         log.willBegin(phone, of: "notes")
         log.willSave("a", on: ["notes"], at: 5)
         log.saved("a")
@@ -59,7 +59,9 @@ import Testing
     }
 
     @Test func `each way to be wrong has its name`() {
-        func kind(_ right: TellingLog.Right, _ name: String?, id: String = "1", _ change: (inout TellingLog) -> Void = { _ in }) -> Violation.Kind? {
+        func kind(_ right: NotificationLog.Right, _ name: String?, id: String = "1", _ change: (inout NotificationLog) -> Void = { _ in })
+            -> Violation.Kind?
+        {
             var log = Self.log
             change(&log)
             return log.heard(right, of: name, id: id)?.kind
@@ -76,7 +78,7 @@ import Testing
     }
 
     @Test func `notifications that do not say what was saved are told apart by their IDs`() {
-        var log = TellingLog()
+        var log = NotificationLog()
         let (zone, control) = (Self.right("phone", "zone"), Self.right("phone", "control"))
         for right in [zone, control] {
             log.willBegin(right, of: "zone")
