@@ -39,20 +39,20 @@ extension API {
 
     /// Encodes an answer as JSON, on another thread if it is long.
     static func encoded<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer, _ form: AnswerForm, _ account: RequestLedger
+        _ answer: consuming Answer, _ form: AnswerForm, _ ledger: RequestLedger
     ) async throws -> HTTPResponse {
         let (valueBytes, isDone) = (answer.valueBytes, answer.isDone)
         guard valueBytes > encodedOnLoopBytesMax else {
             // Measuring the room it needs would cost as much as making it.
             let bytes = answer.json(form)
-            account.countAnswer(bytes.count)
+            ledger.countAnswer(bytes.count)
             return .json(bytes)
         }
         // Takes the least that the answer needs before it waits for a thread with all its values.
-        if !isDone { try account.takeAnswer(valueBytes) }
+        if !isDone { try ledger.takeAnswer(valueBytes) }
         var handedOn: Answer? = consume answer
         return try await withTaskExecutorPreference(executor(for: valueBytes)) {
-            try await encodedElsewhere(handedOn.take(), form, account, isDone: isDone)
+            try await encodedElsewhere(handedOn.take(), form, ledger, isDone: isDone)
         }
     }
 
@@ -60,11 +60,11 @@ extension API {
     /// - Parameter answer: never nil; it is optional so that it can be moved out of the caller.
     @concurrent
     private static func encodedElsewhere<Answer: RecordAnswerMessage>(
-        _ answer: consuming Answer?, _ form: AnswerForm, _ account: RequestLedger, isDone: Bool
+        _ answer: consuming Answer?, _ form: AnswerForm, _ ledger: RequestLedger, isDone: Bool
     ) async throws -> HTTPResponse {
-        if !isDone { try account.takeAnswer(answer?.answerBytes ?? 0) }
+        if !isDone { try ledger.takeAnswer(answer?.answerBytes ?? 0) }
         let bytes = answer?.json(form) ?? []
-        account.countAnswer(bytes.count)
+        ledger.countAnswer(bytes.count)
         return .json(bytes)
     }
 }

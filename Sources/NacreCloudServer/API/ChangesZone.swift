@@ -10,7 +10,7 @@ extension API {
         Endpoint(
             cost: { request, _ in
                 let names = request.zones.reduce(0) { $0 + RequestCost.of(names: $1.desiredKeys) }
-                return RequestCost(rows: request.zones.count, lane: cloud.turnKind(of: request.zones), names: names)
+                return RequestCost(rows: request.zones.count, kind: cloud.turnKind(of: request.zones), names: names)
             },
             page: { request, call in
                 ChangesZoneAnswer(response: try await cloud.zoneChanges(request, in: call.target, by: call.caller), zones: request.zones)

@@ -14,7 +14,7 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     let form: Form
     let cost: Cost
     /// Asks the cloud before the request waits for a place among pages. It returns nil if the answer takes long: then
-    /// `ask` is called among pages, in the bulk lane. nil: only `ask` is called.
+    /// `ask` is called among pages, as a bulk read. nil: only `ask` is called.
     let first: Ask<Answer?>?
     let ask: Ask<Answer>
     /// Whether `ask` needs a place among pages.
@@ -50,7 +50,7 @@ struct RequestCost {
     var rows = 1
     /// Bytes that the request keeps in memory while it waits.
     var bytes = 0
-    var lane = Turn.Lane.short
+    var kind = Turn.Kind.short
     /// Rows that are charged for lists of names, and do not weigh in the turn.
     var names = 0
 
@@ -82,18 +82,18 @@ extension API {
         let cost = endpoint.cost(request, call.body?.count ?? 0)
         WorkMeter.current?.add(rows: cost.rows + cost.names)
         var turn = Turn.current
-        (turn.rows, turn.bytes, turn.lane) = (cost.rows, cost.bytes, cost.lane)
+        (turn.rows, turn.bytes, turn.kind) = (cost.rows, cost.bytes, cost.kind)
         func response(_ answer: consuming Answer) async throws -> (response: HTTPResponse, kept: Kept) {
             let kept = keeping(answer)
-            return (try await endpoint.encode(answer, form, call.request.account), kept)
+            return (try await endpoint.encode(answer, form, call.request.ledger), kept)
         }
         do {
             return try await Turn.$current.withValue(turn) {
                 if let answer = try await endpoint.first?(request, call) { return try await response(answer) }
                 guard endpoint.isPage else { return try await response(endpoint.ask(request, call)) }
-                var place = turn
-                if endpoint.first != nil { place.lane = .bulk }
-                return try await amongPages(call, place) { try await response(endpoint.ask(request, call)) }
+                var pageTurn = turn
+                if endpoint.first != nil { pageTurn.kind = .bulk }
+                return try await amongPages(call, pageTurn) { try await response(endpoint.ask(request, call)) }
             }
         } catch let error as CancellationError {
             // The request was cancelled: no client reads its details.

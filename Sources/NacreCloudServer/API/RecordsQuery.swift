@@ -39,7 +39,7 @@ extension API {
     private var queryPage: Endpoint<RecordsQueryRequest, QueryPage> {
         Endpoint(
             form: { request in AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings) },
-            cost: { _, _ in RequestCost(lane: .query) },
+            cost: { _, _ in RequestCost(kind: .query) },
             page: { request, call in
                 charge(names: request.desiredKeys)
                 let isOfOneZone = request.zoneID != nil || !request.zoneWide

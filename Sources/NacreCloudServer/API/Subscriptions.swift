@@ -8,7 +8,7 @@ extension API {
     /// `GET subscriptions/list`
     func subscriptionsList(_ call: Call) async throws -> HTTPResponse {
         try await amongPages(call) {
-            try await Self.encoded(cloud.listSubscriptions(in: call.target, by: call.caller), AnswerForm(), call.request.account)
+            try await Self.encoded(cloud.listSubscriptions(in: call.target, by: call.caller), AnswerForm(), call.request.ledger)
         }
     }
 

@@ -60,18 +60,18 @@ extension Connection {
 
     /// Returns the last block before a place.
     func block(before position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
-        try block(.blockBefore, place, of: index, end: index.index)
+        try block(.blockBefore, position, of: index, end: index.index)
     }
 
-    /// Returns the first block after a place.
+    /// Returns the first block after a position.
     func block(after position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
-        try block(.blockAfter, place, of: index, end: index.index + 1)
+        try block(.blockAfter, position, of: index, end: index.index + 1)
     }
 
     private func block(_ statement: Statement, _ position: IndexRowKey, of index: ZoneIndex, end: Int64) throws -> KeptBlock? {
         try use(statement) { statement in
             statement.bind(index.zone)
-            return try place.bound(to: statement) {
+            return try position.bound(to: statement) {
                 statement.bind(end)
                 guard try statement.step() else { return nil }
                 let (key, name, checksum, bytes) = (statement.bytes(), statement.string(), statement.integer(), statement.bytes())
