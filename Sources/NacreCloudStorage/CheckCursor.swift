@@ -58,7 +58,7 @@ package struct CheckCursor: Hashable, Sendable {
 }
 
 extension RowKey {
-    /// Returns a place before every key of the table.
+    /// Returns a key before every key of the table.
     package static func start(of table: KeptTable) -> RowKey {
         let number = Part.number(.min)
         return switch table {
@@ -72,7 +72,7 @@ extension RowKey {
         }
     }
 
-    /// Returns a place before every row of a zone, in a table whose keys begin with a zone.
+    /// Returns a key before every row of a zone, in a table whose keys begin with a zone.
     package static func start(of table: KeptTable, in zone: ZoneAddress) -> RowKey {
         var place = start(of: table)
         place.parts[0] = .number(zone.database.rawValue)

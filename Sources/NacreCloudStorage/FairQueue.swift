@@ -71,7 +71,7 @@ struct FairQueue {
         self.share = share
     }
 
-    /// Whether a ticket waits whose asker has a free place.
+    /// Whether a ticket waits whose asker has a free slot.
     package var hasNext: Bool { !heads.isEmpty }
 
     package mutating func add(_ ticket: TurnQueue.Ticket) {
@@ -83,7 +83,7 @@ struct FairQueue {
         if lines.count > linesBeforeSweep { sweep() }
     }
 
-    /// Takes the next ticket whose asker has a free place, if its cost is at most `costAtMost`. `end` frees the place.
+    /// Takes the next ticket whose asker has a free slot, if its cost is at most `costAtMost`. `end` frees the slot.
     package mutating func next(costAtMost: Int = .max) -> TurnQueue.Ticket? {
         guard let head = heads.first, head.ticket.turn.cost <= costAtMost else { return nil }
         guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }
@@ -101,7 +101,7 @@ struct FairQueue {
         return ticket
     }
 
-    /// Frees the place of a ticket that is done.
+    /// Frees the slot of a ticket that is done.
     package mutating func end(_ asker: String) {
         guard let line = lines.index(forKey: asker) else { return }
         lines.values[line].end()
@@ -112,7 +112,7 @@ struct FairQueue {
         }
     }
 
-    /// Takes a place at once, without a ticket. Returns false if a ticket waits or the asker's share is used up.
+    /// Takes a slot at once, without a ticket. Returns false if a ticket waits or the asker's share is used up.
     package mutating func beginNow(_ turn: Turn) -> Bool {
         guard count == 0, lines[turn.asker]?.underWay ?? 0 < share else { return false }
         lines[turn.asker, default: Line()].begin()

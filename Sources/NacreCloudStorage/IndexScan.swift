@@ -4,7 +4,7 @@ package struct IndexID: RawRepresentable, Hashable, Sendable {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// A row of an index: the place of a record in it. One record may have many (a list's elements, a text's words).
+/// A row of an index: the key of a record in it. One record may have many (a list's elements, a text's words).
 ///
 /// Keys are bytes and are ordered as bytes. Only `NacreCloudContainer` knows their meaning.
 package struct IndexEntry: Hashable, Sendable {
@@ -177,7 +177,7 @@ package struct IndexPut: Hashable, Sendable {
     }
 }
 
-/// A tombstone's row to remove for good, with its places in the feeds. It has no index rows and no links.
+/// A tombstone's row to remove for good, with its positions in the feeds. It has no index rows and no links.
 package struct RecordRemoval: Hashable, Sendable {
     package var zone: ZoneAddress
     package var name: String

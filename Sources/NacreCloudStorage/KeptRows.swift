@@ -44,8 +44,8 @@ package struct KeptRow: Hashable, Sendable {
         case entry(EntryRow)
         case operation(OperationRow)
         case task(TaskRow)
-        /// The bytes are not what was written, or nothing that this version knows. `mended` is the original row, if it
-        /// can be told.
+        /// The bytes are not what was written, or nothing that this version knows. `mended` is the original row, if
+        /// that can be found.
         indirect case unreadable(StoreError, mended: Value?)
     }
 

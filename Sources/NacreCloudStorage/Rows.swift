@@ -17,7 +17,7 @@ package struct ZoneAddress: Hashable, Sendable {
     }
 }
 
-/// A place in the history of a zone or a database. `run` is the opening of the store in which the change was made.
+/// A position in the history of a zone or a database. `run` is the opening of the store in which the change was made.
 /// `seq` rises with each commit.
 package struct ChangeNumber: Hashable, Sendable, Comparable {
     package var run: Int64
@@ -49,7 +49,8 @@ package struct FeedPosition: Hashable, Sendable {
     package static let start = FeedPosition(.zero)
 }
 
-/// A place in a database's feed of zones. Zones of one commit are ordered by name; a name of nil is after all of them.
+/// A position in a database's feed of zones. Zones of one commit are ordered by name; a name of nil is after all of
+/// them.
 package struct ZoneFeedPosition: Hashable, Sendable {
     package var seq: Int64
     package var name: String?
@@ -74,9 +75,9 @@ package struct DatabaseRow: Hashable, Sendable {
     package var key: DatabaseKey
     /// The run of its newest position in the feed of zones, or the run in which it was made.
     package var run: Int64
-    /// The newest place in the database's feed of zones.
+    /// The newest position in the database's feed of zones.
     package var lastSeq: Int64
-    /// Zones removed at or before this place are forgotten: an older token may have missed one.
+    /// Zones removed at or before this position are forgotten: an older token may have missed one.
     package var forgottenSeq: Int64
     /// The bytes of all its zones.
     package var bytes: Int64
@@ -108,7 +109,7 @@ package struct ZoneRow: Hashable, Sendable {
     package var run: Int64
     /// The newest change number of the zone.
     package var lastSeq: Int64
-    /// The zone's place in its database's feed; 0: never in it. The engine sets it, and ignores it in a plan.
+    /// The zone's position in its database's feed; 0: never in it. The engine sets it, and ignores it in a plan.
     package var feedSeq: Int64
     /// The app's own bytes, from the last save that carried some.
     package var clientChangeToken: [UInt8]?
@@ -228,9 +229,9 @@ package struct RecordRow: Hashable, Sendable {
 package struct RecordPut: Hashable, Sendable {
     package var zone: ZoneAddress
     package var row: RecordRow
-    /// The earlier places of the record in the feed of each view, which are removed.
+    /// The earlier positions of the record in the feed of each view, which are removed.
     package var leaves: [ViewNumber]
-    /// The new places of the record.
+    /// The new positions of the record.
     package var enters: [FeedRow]
     /// No row of this name existed before, live or not: an engine may insert without looking.
     package var isNew: Bool

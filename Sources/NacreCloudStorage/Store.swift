@@ -59,7 +59,8 @@ package protocol ReadTransaction {
     /// Counts the live zones, `most` at most. The cost grows with the count, by a few hundredths of a microsecond each.
     func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int
 
-    /// Returns zones of any state whose place in the database's feed is after `position`, ordered by (place, name).
+    /// Returns zones of any state whose position in the database's feed is after `position`, ordered by (`feedSeq`,
+    /// name).
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
 
     /// Returns the last change numbers of these runs in a zone or a database, in no order. It covers runs before the
@@ -178,7 +179,7 @@ package protocol WriteTransaction: ReadTransaction {
 
     /// Takes the next change number of a live zone, and locks what `lock` does. It is the first call of every
     /// transaction that changes records. The number is of the current run. If the zone's newest change is of an earlier
-    /// run, the end of that run is kept for `ends`. The same holds for the database's feed, when a plan places zones in
+    /// run, the end of that run is kept for `ends`. The same holds for the database's feed, when a plan puts zones into
     /// it.
     ///
     /// The call also finds the logged operation of that ID and the entries of these keys (of any database). Every
@@ -198,9 +199,9 @@ package protocol WriteTransaction: ReadTransaction {
     /// Returns the existing tasks of these keys, in no order, and locks their rows. Lock zones and databases first.
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow]
 
-    /// Removes up to `limit` rows of a zone, in this order: its records, live or not, its places in feeds, its links,
-    /// its index rows. Returns the number removed, 0 if nothing is left. Locks the rows that it removes: no other
-    /// transaction writes to a removed zone.
+    /// Removes up to `limit` rows of a zone, in this order: its records, live or not, its positions in feeds, its
+    /// links, its index rows. Returns the number removed, 0 if nothing is left. Locks the rows that it removes: no
+    /// other transaction writes to a removed zone.
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
 
     /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns the
@@ -237,7 +238,7 @@ package struct WritePlan: Sendable {
     package var databaseChanges: [DatabaseChange] = []
     package var zoneChanges: [ZoneChange] = []
     /// Rows to insert. Only a repair may name an existing row, which is then replaced whole: any other writer would
-    /// rewind its counters. The engine sets the places in the feed: see `zonesChanged`.
+    /// rewind its counters. The engine sets the positions in the feed: see `zonesChanged`.
     package var zones: [ZoneRow] = []
     /// Zones whose rows are removed, with the ends of their runs, because no request will ask for them again.
     package var zonesForgotten: [ZoneAddress] = []
@@ -252,7 +253,7 @@ package struct WritePlan: Sendable {
     /// Tasks to insert. A task replaces an existing one with the same key.
     package var tasks: [TaskRow] = []
     package var tasksFinished: [TaskKey] = []
-    /// Zones that changed. Their database's `lastSeq` is raised by one, in the current run, and becomes the place of
+    /// Zones that changed. Their database's `lastSeq` is raised by one, in the current run, and becomes the position of
     /// all of them in its feed.
     package var zonesChanged: [ZoneAddress] = []
     /// Rows to remove, independent of `records`. A row that does not exist is not an error.

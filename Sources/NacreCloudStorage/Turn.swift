@@ -1,7 +1,7 @@
 /// The asker of a request to the store, and the size of the request. An engine uses it to order the waiting requests.
 /// A turn travels with the task (`current`), because each request is one. A task without it is the server itself.
 package struct Turn: Hashable, Sendable {
-    /// The kinds of reads. The reads of one lane take about the same time.
+    /// The kinds of reads. The reads of one kind take about the same time.
     package enum Kind: Int, Hashable, Sendable, CaseIterable {
         /// Lookups, and feeds of devices that are up to date.
         case short
@@ -55,6 +55,6 @@ package struct Turn: Hashable, Sendable {
     private static let fewRows = 8
 
     /// The weight of the request against others: 1000 bytes weigh as much as a record. An index row does too, because
-    /// it has a place of its own.
+    /// it has a position of its own.
     package var cost: Int { max(rows, 1) + derivedRows + bytes / 1000 }
 }

@@ -1,16 +1,16 @@
-/// A waiting room in front of a bounded number of places, with one lane for each kind of work. Long work never has all
-/// places, one asker has at most a part of them, and lanes take turns.
+/// A waiting room in front of a bounded number of slots, with one queue for each kind of read. Long reads never have
+/// all slots, one asker has at most a part of them, and the kinds are served by rotation.
 ///
 /// The room gives out tickets, and its user keeps the work that each stands for. This makes it one type: as generic
 /// code it would run unspecialized in other modules. It is a value without a lock: its user locks it.
 ///
 /// ```
-/// guard let ticket = lanes.add(turn) else { throw refused }
-/// while let ticket = lanes.next() { start(ticket) }
-/// lanes.end(ticket.turn)
+/// guard let ticket = queue.add(turn) else { throw refused }
+/// while let ticket = queue.next() { start(ticket) }
+/// queue.end(ticket.turn)
 /// ```
 package struct TurnQueue {
-    /// Work that waits, or that has a place until `end`.
+    /// Work that waits, or that has a slot until `end`.
     package struct Ticket: Hashable, Sendable {
         /// The number of the ticket: tickets are counted in the order in which they came.
         package let number: Int
@@ -23,7 +23,7 @@ package struct TurnQueue {
     private var underWay: [Int]
     private var waiting = TurnRoom.none
     private var held: [String: TurnRoom] = [:]
-    /// The lane that is asked first the next time.
+    /// The index of the kind that is asked first the next time.
     private var first = 0
     private var lastNumber = 0
 
@@ -51,12 +51,12 @@ package struct TurnQueue {
         return ticket
     }
 
-    /// Whether a ticket waits that may have a place now.
+    /// Whether a ticket waits that may have a slot now.
     package var hasNext: Bool {
         Turn.Kind.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
     }
 
-    /// Takes the next ticket of a cost of at most `costAtMost`; nil if none may have a place.
+    /// Takes the next ticket of a cost of at most `costAtMost`; nil if none may have a slot.
     package mutating func next(costAtMost: Int = .max) -> Ticket? {
         for step in queues.indices {
             let index = (first + step) % queues.count
@@ -75,7 +75,7 @@ package struct TurnQueue {
         return nil
     }
 
-    /// Takes a place without waiting. Returns false if a ticket waits in the lane, or no place is free for the asker.
+    /// Takes a slot without waiting. Returns false if a ticket of the kind waits, or no slot is free for the asker.
     package mutating func beginNow(_ turn: Turn) -> Bool {
         guard isOpen(turn.kind), queues[turn.kind.rawValue].beginNow(turn) else { return false }
         underWay[turn.kind.rawValue] += 1
@@ -83,7 +83,7 @@ package struct TurnQueue {
         return true
     }
 
-    /// Frees the place of a turn.
+    /// Frees the slot of a turn.
     package mutating func end(_ turn: Turn) {
         underWay[turn.kind.rawValue] -= 1
         queues[turn.kind.rawValue].end(turn.asker)
@@ -105,11 +105,11 @@ package struct TurnQueue {
 /// The most turns that may be under way at the same time.
 package struct TurnLimits: Hashable, Sendable {
     package var all: Int
-    /// The most of both long lanes together. The rest is the short lane's.
+    /// The most of both long kinds together. The rest is for short reads.
     package var long: Int
-    /// The most of each long lane.
+    /// The most of each long kind.
     package var longOfOneKind: Int
-    /// The most of one asker: in the short lane, and in both long lanes together.
+    /// The most of one asker: of short reads, and of both long kinds together.
     package var shortOfOneAsker: Int
     package var longOfOneAsker: Int
     /// A bulk turn begins only while its asker has fewer long turns than this under way.
@@ -133,14 +133,14 @@ package struct TurnLimits: Hashable, Sendable {
         }
     }
 
-    /// Places without a bound.
+    /// Slots without a bound.
     package static var unbounded: TurnLimits {
         TurnLimits(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
     }
 }
 
 extension Turn.Kind {
-    /// The lane that shares the places of one asker with this lane; nil for the short lane.
+    /// The kind that shares the slots of one asker with this kind; nil for short reads.
     fileprivate var otherLong: Turn.Kind? {
         switch self {
         case .short: nil

@@ -39,7 +39,7 @@ extension RequestMessage {
 extension ReadableRequest {
     /// Reads a request's body. `bytes` are used only during the call.
     ///
-    /// Throws `BAD_REQUEST` with CloudKit's sentence on the place; `field` is the path there, and `remedy` names the
+    /// Throws `BAD_REQUEST` with CloudKit's sentence on the position; `field` is the path there, and `remedy` names the
     /// fault.
     package init(json bytes: UnsafeRawBufferPointer) throws(ServerError) {
         do throws(JSONError) {

@@ -42,7 +42,7 @@ package enum ServerLimits {
     /// Bounds memory, because each may hold its body and its answer. Every caller is a stranger until a credential was
     /// looked at.
     package static let placeBudget = Budget.Parts(stranger: 768, guest: 256, user: 1024)
-    /// Bytes of a body with which a client renews its place among the awaited clients.
+    /// Bytes of a body with which a client renews its position among the awaited clients.
     package static let paceBytes = 4 * 1024
     /// The largest answer without pieces, and the size of the pieces in which a larger one is handed to its client.
     package static let answerPieceBytes = 64 * 1024
@@ -93,7 +93,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var hangUpDelay: Duration = .milliseconds(50)
     package var headerBytesMax = ServerLimits.headerBytesMax
     package var bodyBytesMax = ServerLimits.bodyBytesMax
-    /// Memory for bodies and answers, and places for requests under way; beyond is 503 with `Retry-After`.
+    /// Memory for bodies and answers, and slots for requests under way; beyond is 503 with `Retry-After`.
     package var budgets = Budgets()
     /// The proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies = TrustedProxies()

@@ -40,7 +40,7 @@ extension MetricKey {
         "nacre_overloaded_total", help: "What was refused, or closed early, because something was full, by what was full.", label: "kind")
 }
 
-/// Tells the operator that a limit is reached: at once, and then once a minute with a count while it goes on. Any
+/// Reports to the operator that a limit is reached: at once, and then once a minute with a count while it goes on. Any
 /// thread.
 package final class OverloadLog: Sendable {
     /// Seconds between two lines of one kind.

@@ -38,7 +38,7 @@ extension Conversation {
     /// - Parameters:
     ///   - record: returns the record in an item, and its ID in the app.
     ///   - progress: called with the fraction of a record's bytes.
-    ///   - tell: called with nil for an item that is no record.
+    ///   - callBack: called with nil for an item that is no record.
     /// - Throws: `operationCancelled` alone.
     func withAssets<Item: Sendable>(
         _ items: [Item], record: (Item) -> (record: Record, id: CKRecord.ID)?, progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil,

@@ -149,7 +149,7 @@ struct ArchivedValue: Codable {
         var time: Double?
     }
 
-    /// The identity of an asset's bytes, and the place of the app's file.
+    /// The identity of an asset's bytes, and the URL of the app's file.
     struct File: Codable {
         var fileChecksum: String
         var size: Int64

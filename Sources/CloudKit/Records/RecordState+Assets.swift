@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-// The value of an asset field identifies its bytes. The app's objects, which know the places of the files, are kept
+// The value of an asset field identifies its bytes. The app's objects, which know the paths of the files, are kept
 // beside the values.
 
 extension RecordState {

@@ -15,7 +15,7 @@ extension CKSyncEngine {
         let isKnown = state.held.withLock { $0.user != nil }
         let isSettled = activity.inner.withLock { inner in
             if isKnown && !inner.mustCheckAccount && inner.checkedSettings == settings { return true }
-            // A notification that arrives from here on is handled by the next turn.
+            // A notification that arrives from here on is handled by the next check.
             inner.mustCheckAccount = false
             inner.hasAskedForAccount = true
             return false

@@ -2,12 +2,12 @@ import Foundation
 import NacreCloudWire
 import NacreLocks
 
-// The turns of an engine: the app's fetches and sends, those of its schedule, and state updates between them.
+// The activity of an engine: the app's fetches and sends, those of its schedule, and state updates between them.
 
 extension CKSyncEngine {
     // MARK: A fetch or a send
 
-    /// Runs `body` in its turn, then tells the delegate the newest state.
+    /// Runs `body` in the engine's queue, then posts to the delegate the newest state.
     func perform(_ due: SyncSchedule.Due, _ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async throws {
         guard !activity.isInsideDelegate else {
             throw CKError(
@@ -61,7 +61,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// Checks the account again in the same turn if an error suggests that the account is gone.
+    /// Checks the account again in the same run if an error suggests that the account is gone.
     private func lookAgain(at error: CKError) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
         activity.inner.withLock { $0.mustCheckAccount = true }
@@ -76,7 +76,7 @@ extension CKSyncEngine {
         try await activity.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
     }
 
-    /// Tells the delegate the state, if it differs from the last one that it was told.
+    /// Posts the state to the delegate, if it differs from the last posted one.
     func postState() async throws(CKError) {
         let known = state.held.withLock { $0 }
         let isNew = activity.inner.withLock { inner in

@@ -8,7 +8,7 @@ final class SyncActivity: Sendable {
         /// The hash of the task in which the delegate is running now.
         var delegateTask: Int?
         var runs: [ObjectIdentifier: SyncRun] = [:]
-        /// The revision of the state that the delegate was told last.
+        /// The revision of the state that was posted to the delegate last.
         var postedRevision: Int?
         var isFlushQueued = false
         /// Whether the account must be checked before other work. `checkedSettings` are the settings of the last check.

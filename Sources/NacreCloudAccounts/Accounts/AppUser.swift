@@ -16,7 +16,7 @@ package struct AppUser: Hashable, Sendable {
     /// The key of the entry that keeps the name.
     package static func key(_ container: String, _ environment: DatabaseKey.Environment) -> String { "\(container) \(environment.rawValue)" }
 
-    /// Reads the entry of a user record name; nil for an entry that names no place.
+    /// Reads the entry of a user record name; nil for an entry that names no app user.
     init?(_ row: EntryRow) throws(StoreError) {
         let parts = row.key.key.split(separator: " ")
         guard parts.count == 2, let environment = DatabaseKey.Environment(rawValue: String(parts[1])) else { return nil }

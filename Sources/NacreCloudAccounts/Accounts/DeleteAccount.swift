@@ -2,7 +2,7 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension Registry {
-    /// The places of an account: one per container and environment that it signed in to.
+    /// The app users of an account: one per container and environment that it signed in to.
     package func appUsers(of account: String) async throws -> [AppUser] {
         let database = try await databaseID(Part.account(account).key)
         return try await stored {

@@ -30,7 +30,7 @@ package final class Registry: StoreClient {
 
 /// Containers and API tokens, which an administrator makes.
 extension Registry {
-    /// Makes a container. An existing one stays unchanged; `isNew` tells whether this call made it.
+    /// Makes a container. An existing one stays unchanged; `isNew` says whether this call made it.
     package func createContainer(_ name: String) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
         let entry = ContainerEntry(name: name, created: clock().secondsSince2001)

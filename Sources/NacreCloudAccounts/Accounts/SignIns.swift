@@ -21,8 +21,8 @@ package struct SignIn: Hashable, Sendable {
             self.environment = environment
         }
 
-        /// Whether a sign-in for this place may list and end one for another place. The other must allow nothing that
-        /// this one does not.
+        /// Whether a sign-in for this audience may list and end one for another audience. The other must allow nothing
+        /// that this one does not.
         ///
         /// On this server: an app must not learn which other apps its users have. See
         /// `docs/decisions/accounts-sign-in.md`.
@@ -180,7 +180,7 @@ extension Registry {
     /// A page of the sign-ins of an account, sessions before devices. Sessions whose API token is revoked are left out.
     ///
     /// - Parameters:
-    ///   - place: Returns only the sign-ins that it covers; nil: all.
+    ///   - audience: Returns only the sign-ins that it covers; nil: all.
     ///   - last: The position where the page before ended.
     /// - Returns: The page in the order of kinds and IDs, and the position of the next one; nil after the last. Only
     ///   nil marks the last page: any page may be empty.
@@ -230,7 +230,7 @@ extension Registry {
     }
 
     /// Ends one sign-in of an account. It is refused once the credentials that servers remember expire, within seconds.
-    /// - Parameter place: Ends the sign-in only if this place covers it; nil: in any place.
+    /// - Parameter audience: Ends the sign-in only if this audience covers it; nil: for any audience.
     /// - Returns: The ended sign-in.
     /// - Throws: `NOT_FOUND` if the account has no such sign-in, or `audience` does not cover it.
     package func endSignIn(_ id: String, of account: String, in audience: SignIn.Audience?) async throws -> SignIn {
@@ -246,7 +246,7 @@ extension Registry {
 
     /// Ends all sign-ins of an account, in one transaction.
     /// - Parameters:
-    ///   - place: Ends only the sign-ins that it covers; nil: all.
+    ///   - audience: Ends only the sign-ins that it covers; nil: all.
     ///   - own: The ID of a sign-in that stays.
     /// - Returns: The number of sign-ins ended.
     package func endSignIns(of account: String, in audience: SignIn.Audience?, except own: String? = nil) async throws -> Int {

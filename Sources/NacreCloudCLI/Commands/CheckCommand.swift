@@ -82,7 +82,7 @@ extension AdminMessages.CheckFinding {
             what: "The file of its field \(finding.field) is not whole", outcome: .lost)
     }
 
-    /// A line for people: the place, the fault, and the outcome.
+    /// A line for people: the row, the fault, and the outcome.
     fileprivate var line: String {
         let place = [table, database, zone, record].filter { !$0.isEmpty }.joined(separator: " ")
         return "\(place): \(what) (\(outcome.text))"

@@ -14,7 +14,7 @@ struct InputFile: Equatable {
     }
 }
 
-/// The place in an input file that cannot be read.
+/// The position in an input file that cannot be read.
 struct InputFault: Error, Equatable, CustomStringConvertible {
     let file: InputFile
     let place: String

@@ -82,7 +82,7 @@ extension Cloud {
     }
 
     /// Takes up a file's chunks that are there and whole, `Limits.announcedReadsAtOnce` at a time.
-    /// - Returns: their places in the file.
+    /// - Returns: their indices in the file.
     func takenUp(
         _ places: [Int], of purpose: AnnouncedUpload.Purpose, isNamed: Bool, by receiver: any AssetReceiver
     ) async throws -> Set<Int> {

@@ -3,7 +3,7 @@ package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The row of an announced file, with which another process goes on where one ended. It holds the file's purpose and
-/// the chunks that were missing. Chunks that arrived since are in their places in the storage.
+/// the chunks that were missing. Chunks that arrived since are in the storage.
 package struct AnnouncedRow: Hashable, Sendable {
     package let key: EntryKey
     package let purpose: AnnouncedUpload.Purpose

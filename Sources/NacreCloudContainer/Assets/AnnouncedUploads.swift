@@ -41,7 +41,7 @@ package final class AnnouncedUpload: Sendable {
 
     package let id: AnnouncedUploadID
     package let purpose: Purpose
-    /// Places of the chunks that are to be sent.
+    /// Indices of the chunks that are to be sent.
     package let missing: [Int]
     package let receiver: any AssetReceiver
     private let state: Locked<State>

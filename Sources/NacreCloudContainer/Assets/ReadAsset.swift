@@ -200,7 +200,7 @@ private enum FoundAsset: Sendable {
     /// The asset, with its bytes if it is small.
     case there(StoredAsset, inline: [UInt8])
     case refused(ServerError)
-    /// The error, with the asset's place as far as that can be read.
+    /// The error, with the asset's destination as far as that can be read.
     case damaged(StoreError, StoredAsset.Destination?)
 }
 

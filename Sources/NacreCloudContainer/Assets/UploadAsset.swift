@@ -193,7 +193,7 @@ extension Cloud {
 }
 
 extension Registry {
-    /// Returns the name of these data among all that may keep assets in one place: 64 hexadecimal digits, the same for
+    /// Returns the name of these data among all that may keep assets in one bucket: 64 hexadecimal digits, the same for
     /// every copy of the data.
     package func assetOwner(_ code: (_ message: [UInt8], _ key: [UInt8]) -> [UInt8]) async throws -> String {
         HexText.encode(code(Array("whose assets these are".utf8), try await chunkKey()))

@@ -1,8 +1,8 @@
 import NacreCloudStorage
 import NacreCloudWire
 
-/// One page of a zone's feed, with the tokens behind it. A damaged record is an error in its place, and holds nothing
-/// up.
+/// One page of a zone's feed, with the tokens behind it. A damaged record is an error at its position, and holds
+/// nothing up.
 struct FeedPage: Sendable {
     package let entries: [Entry]
     /// The tokens behind the page, one for each followed view, in the order of the views.

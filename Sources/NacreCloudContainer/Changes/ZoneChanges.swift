@@ -38,7 +38,7 @@ extension Cloud {
         return ChangesZoneResponse(zones: results)
     }
 
-    /// Returns the lane for pages of these zones: the bulk lane for a client that begins, or has not come to where it
+    /// Returns the kind of read for pages of these zones: bulk for a client that begins, or has not come to where it
     /// began.
     package func turnKind(of zones: [ChangesZoneRequest.Item]) -> Turn.Kind {
         let isUpToDate = zones.allSatisfy { item in

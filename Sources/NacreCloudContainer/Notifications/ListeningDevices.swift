@@ -4,7 +4,8 @@ import NacreLocks
 /// The devices that get notifications from this process by an event stream, or by a poll of the web courier. A device
 /// has one stream: a second one ends the first.
 package final class ListeningDevices: Sendable {
-    /// Takes what came into a device's queue after a number. False: the device is not told, and the queue must be read.
+    /// Takes what came into a device's queue after a number. False: the device is not notified, and the queue must be
+    /// read.
     package typealias Ear = @Sendable (_ events: [QueuedNotification], _ before: Int64) -> Bool
 
     private struct State {
@@ -44,7 +45,8 @@ package final class ListeningDevices: Sendable {
         }
     }
 
-    /// Tells a device's stream what was put into its queue after a number. Call it after the commit.
+    /// Publishes to a device's stream the notifications that were put into its queue after a number. Call it after the
+    /// commit.
     /// - Returns: false: the device has no stream, or the queue must be read.
     package func publish(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
         let ear = state.withLock { $0.streams[device]?.ear }
@@ -81,7 +83,7 @@ package final class ListeningDevices: Sendable {
     }
 }
 
-/// The place of a device's queue.
+/// The address of a device's queue.
 package struct DeviceAddress: Hashable, Sendable {
     /// The database of the user's devices.
     package var database: DatabaseID

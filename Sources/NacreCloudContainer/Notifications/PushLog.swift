@@ -33,7 +33,7 @@ package struct PushLogLine: Hashable, Sendable {
     package var said: String
 }
 
-/// The rows of a device's push log, a ring of `Limits.pushLogRowsPerDevice` places. A notification that waits has no
+/// The rows of a device's push log, a ring of `Limits.pushLogRowsPerDevice` rows. A notification that waits has no
 /// line: its `queued` line is written when it leaves the queue.
 package enum PushLog {
     private static let version: UInt8 = 1

@@ -36,7 +36,7 @@ package enum IndexKey {
         package var isExact: Bool
     }
 
-    /// Returns the place of a value among those of a type. Numbers have a place among the other kind of numbers.
+    /// Returns the position of a value among those of a type. Numbers have a position among the other kind of numbers.
     package static func bound(of value: FieldValue, as type: FieldType) -> Bound? {
         switch (value, type) {
         case (.string(let value), .string): text(value.utf8)

@@ -16,7 +16,7 @@ enum OrderedStep {
     case pause(before: [UInt8]?)
     case end
 
-    /// The place of the row that the step returns.
+    /// The position of the row that the step returns.
     package var position: IndexPosition? {
         switch self {
         case .row(let key, let row): IndexPosition(key: Array(key), name: row.name)

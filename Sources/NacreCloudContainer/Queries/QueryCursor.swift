@@ -51,7 +51,7 @@ package struct QueryCursor: Hashable, Sendable {
         }
     }
 
-    /// The digest of the query, of its place and of its caller.
+    /// The digest of the query, of its database and zone, and of its caller.
     package var digest: UInt64
     package var order: Order
     var effort = Effort.search

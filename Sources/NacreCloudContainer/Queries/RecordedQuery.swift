@@ -132,7 +132,7 @@ package struct BrokenQuery: Equatable, Sendable {
 /// The queries that this process has noted, and when. Thread-safe.
 final class QueryMemory: Sendable {
     private struct State {
-        /// The time of each query by the hash of the query and its place: all queries take the same room.
+        /// The time of each query by the hash of the query and its target: all queries take the same room.
         var noted: [Int: Timestamp] = [:]
         /// The time at which an environment had no room for another query, by its hash.
         var full: [Int: Timestamp] = [:]
@@ -143,7 +143,7 @@ final class QueryMemory: Sendable {
     /// The most remembered queries, and environments; then the memory starts afresh. On this server.
     private static let remembered = 10_000
 
-    /// Whether a query is to be noted now, which the caller then does. Allocates only its place in the memory.
+    /// Whether a query is to be noted now, which the caller then does. Allocates only its entry in the memory.
     package func isNews(_ query: Query, in target: DatabaseTarget, by caller: Caller, at now: Timestamp) -> Bool {
         var hasher = Hasher()
         hasher.combine(Self.hash(target))

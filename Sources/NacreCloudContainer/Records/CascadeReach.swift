@@ -1,7 +1,7 @@
 package import NacreCloudStorage
 import NacreCloudWire
 
-/// The records that depend on the deletions of a batch, as the store tells them, before any rule is asked.
+/// The records that depend on the deletions of a batch, as the store returns them, before any rule is asked.
 package struct CascadeReach: Sendable {
     /// Records outside the batch that may go with its deletions, as stored, by name.
     package var followers: [String: StoredRecord] = [:]

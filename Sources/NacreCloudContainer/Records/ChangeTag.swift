@@ -32,7 +32,7 @@ enum ChangeTag {
 
     /// Writes a number to the base 36, with the digits of `String(_:radix:)` but without its string, which costs too
     /// much for every record of an answer.
-    /// - Returns: the place behind the last letter.
+    /// - Returns: the index behind the last letter.
     private static func write(_ number: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>, at start: Int) -> Int {
         let digits: StaticString = "0123456789abcdefghijklmnopqrstuvwxyz"
         var start = start

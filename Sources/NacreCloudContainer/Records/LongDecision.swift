@@ -2,7 +2,7 @@ import NacreCloudAccounts
 package import NacreCloudStorage
 import NacreCloudWire
 
-/// The decision would look at more than it may in its place: at the writer, where other writes wait for it.
+/// The decision would look at more than it may at its stage: at the writer, where other writes wait for it.
 ///
 /// `Cloud.modifyRecords` then decides on a snapshot, beside the writer. Most requests that look at much write little:
 /// they are refused (stale versions of large records, a fault in an atomic batch) or were done before. They are
@@ -10,7 +10,7 @@ import NacreCloudWire
 /// is decided again at the writer.
 package struct LongDecision: Error {}
 
-/// The place where a modify request is decided.
+/// The stage at which a modify request is decided.
 package enum DecisionStage: Sendable {
     /// At the writer, which throws `LongDecision` where that would look at too much.
     case writer

@@ -16,7 +16,7 @@ package struct ModifyBatch {
     /// Records found in the zone, by name: the batch's own, and those that its records name as parents and targets.
     package let stored: [String: StoredRecord]
     package let places: [String: Int]
-    /// The places of the saves that name a parent, or refer to a record with more than a pointer. Only they depend on
+    /// The indices of the saves that name a parent, or refer to a record with more than a pointer. Only they depend on
     /// other records.
     let linking: [Int]
     /// The schema before the batch.
@@ -37,7 +37,7 @@ package struct ModifyBatch {
     package private(set) var reach = CascadeReach()
     /// Names of the records that the batch deletes, and of those that go with them. Known once the batch is settled.
     package var going: Set<String> = []
-    /// The caller's seat in the zone: owner, participant or guest.
+    /// The caller's membership in the zone: owner, participant or guest.
     let membership: ZoneMembership
     /// The shares of records that the batch makes, by the names of their roots. Known once the batch is settled.
     var newShares: [String: ViewAssignment] = [:]
@@ -50,7 +50,7 @@ package struct ModifyBatch {
     var sharesByEntries: [(share: String, root: String)] = []
 
     /// - Parameters:
-    ///   - faults: errors of operations that were found before any look-up, by the operation's place.
+    ///   - faults: errors of operations that were found before any look-up, by the operation's index.
     package init(_ items: [Item], faults: [Int: ServerError], stored: [String: StoredRecord], in setting: RecordSetting) {
         // Grows with the batch: if two records name a new field, the second must agree with the first.
         let schema = setting.schema

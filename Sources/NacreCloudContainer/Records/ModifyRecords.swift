@@ -20,7 +20,8 @@ extension Cloud {
     /// - Parameters:
     ///   - digest: the digest of the request's bytes; two requests with one operation ID must have one digest.
     ///   - age: seconds since a repeated request was sent for the first time; nil: it is not repeated.
-    ///   - place: where the request is decided; nil: at the writer, after a snapshot where that would look at much.
+    ///   - place: the stage at which the request is decided; nil: at the writer, after a snapshot where that would look
+    ///     at much.
     /// - Throws: `ServerError` for the request as a whole; an error of one record is its own result. `LongDecision`,
     ///   where `place` is the writer and the decision would look at too much there.
     package func modifyRecords(
@@ -100,7 +101,7 @@ extension Cloud {
         return try await store.write { try modification.run($0, with: schema, endless) }
     }
 
-    /// Reads in the bulk lane of the store, behind requests that read little.
+    /// Reads as a bulk read of the store, behind requests that read little.
     private func beside<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
         turn.kind = .bulk

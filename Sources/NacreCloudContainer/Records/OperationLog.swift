@@ -87,7 +87,7 @@ extension OperationResult {
         try self.init(row.result)
     }
 
-    /// The errors of the failed items, by their places.
+    /// The errors of the failed items, by their indices.
     package var errors: [Int: ServerError] {
         Dictionary(failures.map { ($0.index, $0.error) }, uniquingKeysWith: { first, _ in first })
     }

@@ -36,7 +36,7 @@ package enum RecordBody {
     package static let versionOfShared: UInt8 = 0x14
     package static let versionOfShares: UInt8 = 0x15
     package static let checksumBytes = 4
-    /// The place of the first stamp in a body.
+    /// The offset of the first stamp in a body.
     package static let stampsPlace = 1
 
     package static func encode(
@@ -113,7 +113,7 @@ package enum RecordBody {
         }
     }
 
-    /// Reads all of a row whose checksum was checked before, and returns the place of its fields. Returns nil, maybe
+    /// Reads all of a row whose checksum was checked before, and returns the offset of its fields. Returns nil, maybe
     /// before the end, where `writeFields` and `writeStamps` would not write what an answer shows. Such a record has an
     /// asset, or more than stamps and fields.
     package static func offsetOfPlainFields(_ row: RecordRow) throws(StoreError) -> Int? {

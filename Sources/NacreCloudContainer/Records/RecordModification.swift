@@ -41,7 +41,7 @@ struct RecordModification: Sendable {
     /// Draws the secrets of one-time URLs.
     private let secret: @Sendable () -> String
 
-    /// Index rows that the saves may write, as far as the schema and the found words tell.
+    /// Index rows that the saves may write, as far as the schema and the found words show.
     package func indexRows(by schema: Schema) -> Int { words.count / IndexKeys.perRow + items.indexRows(by: schema) }
 
     private var database: DatabaseID { zone.database.id }

@@ -1,7 +1,7 @@
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its places in the
+/// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its positions in the
 /// feeds.
 package struct RecordPlan {
     package var zone: ZoneAddress
@@ -146,7 +146,7 @@ package struct RecordPlan {
             row: RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
     }
 
-    /// Returns the record's places in the feeds of its zone, its owner's first; none where the zone has no feed.
+    /// Returns the record's positions in the feeds of its zone, its owner's first; none where the zone has no feed.
     package static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
         guard hasFeed else { return [] }
         let entered = record.isDamaged ? record.row.number : record.content.entered

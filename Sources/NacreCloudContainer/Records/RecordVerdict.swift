@@ -103,7 +103,7 @@ package struct RecordSetting: Sendable {
     var customRoles: Set<String> = []
     /// Assets that the request brings.
     package var assets = SentAssets()
-    /// The caller's seat in the zone: owner, participant or guest.
+    /// The caller's membership in the zone: owner, participant or guest.
     var membership = ZoneMembership.owner
     /// CloudKit: zones with a feed can be shared, and no others.
     package var hasFeed = true

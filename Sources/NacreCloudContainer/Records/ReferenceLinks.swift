@@ -11,7 +11,7 @@ extension RecordFields {
     /// The references that do more than point, with the fields that hold them.
     package var bindingReferences: [BindingReference] {
         var found: [BindingReference] = []
-        // Loops over places: most fields hold no reference, and are not copied to find out.
+        // Loops over indices: most fields hold no reference, and are not copied to find out.
         for index in entries.indices {
             switch entries[index].value {
             case .reference(let reference):

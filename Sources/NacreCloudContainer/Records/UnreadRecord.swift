@@ -6,7 +6,7 @@ package import NacreCloudWire
 /// again cannot fail. See `docs/decisions/records-answers.md`.
 package struct UnreadRecord: Sendable {
     package let row: RecordRow
-    /// The place in the body where the fields begin.
+    /// The offset in the body where the fields begin.
     let fieldsPlace: Int
     package let zone: UnreadZone
 
@@ -15,7 +15,7 @@ package struct UnreadRecord: Sendable {
     ///
     /// - Parameters:
     ///   - row: its checksum was checked before.
-    ///   - place: where its fields begin; nil: it was not read through before.
+    ///   - index: the offset of its fields in the body; nil: it was not read through before.
     /// - Throws: as `RecordBody.read` does.
     package init?(_ row: RecordRow, at index: Int? = nil, of zone: UnreadZone) throws(StoreError) {
         let known: Int? = if let index { index } else { try RecordBody.offsetOfPlainFields(row) }
@@ -82,7 +82,7 @@ package struct PagedRecords: RecordPage {
     private enum Entry: Sendable {
         case read(Box<Record>)
         case unread(UnreadRecord)
-        /// The answer in the place of a record: an error or a tombstone.
+        /// The answer in place of a record: an error or a tombstone.
         case other(RecordResult)
     }
 

@@ -85,7 +85,7 @@ extension Cloud {
     }
 }
 
-/// The walk of an index build: the rows that each step writes, and the place where the next step begins.
+/// The walk of an index build: the rows that each step writes, and the progress from which the next step begins.
 struct IndexWalk: Sendable {
     package let container: String
     package let environment: DatabaseKey.Environment
@@ -101,8 +101,8 @@ struct IndexWalk: Sendable {
     }
 
     /// Does one chunk of records.
-    /// - Returns: the place where the next step begins, and whether the walk is done; nil if the schema has changed and
-    ///   the walk must be made anew.
+    /// - Returns: the progress from which the next step begins, and whether the walk is done; nil if the schema has
+    ///   changed and the walk must be made anew.
     package func step(from build: IndexProgress, _ transaction: any WriteTransaction) throws -> Ending<(IndexProgress, Bool)?> {
         // This check may see an older state. The number in the zone's row is what keeps an index complete.
         guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }

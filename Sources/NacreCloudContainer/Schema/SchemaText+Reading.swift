@@ -291,7 +291,7 @@ private struct SchemaReader {
         .schemaSyntax("Encountered \(next.shown)", at: next.position, expecting: expected, remedy: remedy)
     }
 
-    /// Returns a fault of a name with the place of the name.
+    /// Returns a fault of a name with the position of the name.
     private func located(_ fault: ServerError, at position: SchemaTokens.Position) -> ServerError {
         .schemaSyntax(fault.reason, at: position, remedy: fault.remedy ?? "Correct it there.")
     }

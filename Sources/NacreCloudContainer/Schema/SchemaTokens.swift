@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// The words and signs of a text in CloudKit's schema language, with their places. Comments are left out.
+/// The words and signs of a text in CloudKit's schema language, with their positions. Comments are left out.
 struct SchemaTokens {
     package struct Token: Hashable {
         package enum Kind: Hashable {

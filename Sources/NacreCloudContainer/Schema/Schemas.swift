@@ -20,7 +20,7 @@ package final class Schemas: StoreClient {
     package var directory: DatabaseDirectory { registry.directory }
     package var failed: @Sendable (StoreError) -> Void { registry.failed }
 
-    /// Makes a container. An existing one stays unchanged; `isNew` tells whether this call made it.
+    /// Makes a container. An existing one stays unchanged; `isNew` says whether this call made it.
     package func createContainer(_ name: String, justInTime: JustInTime) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
         // The schema comes first, so that a container never exists without the chosen `justInTime`.

@@ -19,8 +19,8 @@ package struct ShareLink: Sendable {
 
 // The steps of a browser with a share's URL. It knows account and short GUID, not container and environment.
 extension Cloud {
-    /// Returns the place to which a short GUID leads. An unknown one takes as long, and leads to a place without
-    /// shares. Costs two calls of the store for each container of the server.
+    /// Returns the share link to which a short GUID leads. An unknown one takes as long, and leads to a database
+    /// without shares. Costs two calls of the store for each container of the server.
     package func shareLink(_ guid: String) async throws -> ShareLink {
         var found: DatabaseTarget?
         var next: String?

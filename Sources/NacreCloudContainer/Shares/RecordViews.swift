@@ -1,7 +1,7 @@
 package import NacreCloudStorage
 import NacreCloudWire
 
-// The places of a record in the views of its zone, as record shares show them. See `docs/decisions/shares.md`.
+// The positions of a record in the views of its zone, as record shares show them. See `docs/decisions/shares.md`.
 
 /// A record's position in one view. The record is there, or it was there and has left a departure.
 package struct ViewPosition: Hashable, Sendable {
@@ -21,8 +21,8 @@ package struct ViewPosition: Hashable, Sendable {
 package struct RecordViews: Hashable, Sendable {
     /// The name of the share's record; nil unless this record is a shared root.
     package var share: String?
-    /// One place for each view that the record is in, or was in since tombstones were last purged. At most one of them
-    /// is not a departure.
+    /// One position for each view that the record is in, or was in since tombstones were last purged. At most one of
+    /// them is not a departure.
     package private(set) var places: [ViewPosition] = []
 
     package static let none = RecordViews()
@@ -34,7 +34,7 @@ package struct RecordViews: Hashable, Sendable {
 
     package func place(in view: FeedView) -> ViewPosition? { places.first { $0.view == view } }
 
-    /// Returns the places after a change of the record.
+    /// Returns the views after a change of the record.
     /// - Parameters:
     ///   - position: the view and share of the record from now on.
     ///   - type: the record's type before the change.
@@ -55,7 +55,7 @@ package struct RecordViews: Hashable, Sendable {
         return next
     }
 
-    /// Removes the oldest departures beyond `Limits.sharedPlacesPerRecord` places.
+    /// Removes the oldest departures beyond `Limits.sharedPlacesPerRecord` positions.
     /// - Returns: the number of the newest removed one; cursors before it must begin again. `zero`: none was removed.
     package mutating func trim() -> ChangeNumber {
         var forgotten = ChangeNumber.zero

@@ -101,7 +101,7 @@ extension Cloud {
         return try await foundShare(entry.shortGUID, in: target, by: caller)
     }
 
-    /// Removes what an account has left in others' shares by asking for access, in one of its places. Idempotent.
+    /// Removes what an account has left in others' shares by asking for access, as one of its app users. Idempotent.
     package func forgetShareRequests(at appUser: AppUser, of account: String) async throws {
         let user = appUser.userRecordName
         let caller = Caller(.user(user))

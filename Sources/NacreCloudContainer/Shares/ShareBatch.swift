@@ -69,7 +69,7 @@ extension ModifyBatch {
         return Set(going.compactMap { record(of: $0)?.content.shared.share }).union(sharesByEntries.filter { isLosing($0.root) }.map(\.share))
     }
 
-    /// Whether a damaged record goes with the batch. Only the entries tell its share, or the root that it shared.
+    /// Whether a damaged record goes with the batch. Only the entries name its share, or the root that it shared.
     private func isLosing(_ name: String) -> Bool { going.contains(name) && record(of: name)?.isDamaged == true }
 
     /// Returns the roots of the given shares, and of damaged shares that go with the batch.

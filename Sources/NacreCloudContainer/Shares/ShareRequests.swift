@@ -82,7 +82,8 @@ extension ShareState {
         blocked = next
     }
 
-    /// Returns the share without what a user left by asking for access, and without an approved place not yet taken.
+    /// Returns the share without what a user left by asking for access, and without an approved participant who has not
+    /// accepted.
     func forgettingRequest(of user: String) -> ShareState {
         var state = self
         state.participants.removeAll { $0.isUntaken(by: user) }
@@ -98,7 +99,7 @@ extension ShareState {
 }
 
 extension ShareState.Participant {
-    /// Whether this is the place of a user who has asked for it and has not accepted.
+    /// Whether this participant is a user who has asked for access and has not accepted.
     fileprivate func isUntaken(by user: String) -> Bool { isApprovedRequester && !isAccepted && self.user == user }
 }
 

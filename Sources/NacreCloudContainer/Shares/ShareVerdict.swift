@@ -270,9 +270,9 @@ extension ShareState.Participant {
 }
 
 extension ShareState.Participant {
-    /// Merges the places of a user who has been given several: the best role and permission, and an invitation.
-    /// CloudKit: two participants are one whose user or address is the same. Only the owner says what an administrator
-    /// may do, so an administrator's place outranks any other.
+    /// Merges the participants of one user: the best role and permission, and an invitation. CloudKit: two participants
+    /// are one whose user or address is the same. Only the owner says what an administrator may do, so an administrator
+    /// outranks any other participant.
     package func joined(with others: [ShareState.Participant]) -> ShareState.Participant {
         func rank(_ one: ShareState.Participant) -> (Int, Int) {
             (one.role == .administrator ? 1 : 0, one.permission == .readWrite ? 2 : one.permission == .readOnly ? 1 : 0)

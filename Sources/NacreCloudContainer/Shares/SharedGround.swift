@@ -5,7 +5,7 @@ import NacreCloudWire
 // Entries and tasks that a commit in a zone leaves for the users with whom the zone is shared.
 
 extension RequestedZone {
-    /// The entry that tells whether the zone may be shared.
+    /// The entry that says whether the zone may be shared.
     var shareEntries: [EntryKey] {
         hasFeed && database.key.scope == .private ? [EntryKey(database.id, .zoneShare, name)] : []
     }
@@ -47,7 +47,7 @@ enum ShareEntries {
 
     package static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
 
-    /// Returns the user whose seat an entry is; nil: the key is malformed.
+    /// Returns the user whose membership an entry is; nil: the key is malformed.
     package static func user(of membership: EntryRow) -> String? {
         let parts = membership.key.key.split(separator: " ")
         return parts.count == 3 ? String(parts[1]) : nil

@@ -125,7 +125,7 @@ extension RecordVerdict {
         return nil
     }
 
-    /// Returns the error for a record that the caller does not see. It tells that the name is taken, and nothing more.
+    /// Returns the error for a record that the caller does not see. It says that the name is taken, and nothing more.
     static func faultOfTakenName(_ operation: RecordOperation) -> ServerError? {
         switch operation.type {
         case .create, .forceUpdate, .forceReplace: .createNotPermitted

@@ -6,12 +6,12 @@ package import NacreCloudWire
 /// notifications into the devices' queues.
 ///
 /// A commit leaves it only where a subscription may be concerned. The task has all that the rules ask, and reads no
-/// records. Done twice it tells twice, with the same IDs of notifications, of which a queue takes each once.
+/// records. Done twice it notifies twice, with the same IDs of notifications, of which a queue takes each once.
 ///
-/// A commit tells a user at most as many notifications as a queue holds. A user with more is told to fetch everything,
+/// A commit sends a user at most as many notifications as a queue holds. A user with more is told to fetch everything,
 /// and the rest of the commit is passed over for this user.
 package struct FireSubscriptions: Sendable {
-    /// The user and the device that made the change. That device is not told.
+    /// The user and the device that made the change. That device is not notified.
     package struct Author: Equatable, Sendable {
         package var user: String
         package var deviceID: String?
@@ -94,10 +94,10 @@ package struct FireSubscriptions: Sendable {
     /// On this server: bytes of a change that keeps little for filters to compare.
     private static let smallBytes = 4_000
 
-    /// Checks that an author's commits have not left too much to be told. Call it before a request's commit leaves
-    /// more. A task keeps what filters compare, which no quota counts. An author who saves faster than devices are told
-    /// waits, and no other user does. Costs a call of the store where as many tasks wait in memory, or some found no
-    /// room there.
+    /// Checks that an author's commits have not left too many notifications. Call it before a request's commit leaves
+    /// more. A task keeps what filters compare, which no quota counts. An author who saves faster than devices are
+    /// notified waits, and no other user does. Costs a call of the store where as many tasks wait in memory, or some
+    /// found no room there.
     /// - Parameters:
     ///   - isOwn: whether the database is the author's. In others the subscriptions of other users take time, and any
     ///     number of small changes waits.

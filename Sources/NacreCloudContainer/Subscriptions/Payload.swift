@@ -173,7 +173,7 @@ package struct Payload: Equatable, Sendable {
 }
 
 extension Payload {
-    /// Makes a payload that tells no more than its event and its scope.
+    /// Makes a payload with no more than its event and its scope.
     package init(of event: Event, in scope: DatabaseKey.Scope) {
         self.init(event: event, scope: scope)
     }

@@ -4,13 +4,13 @@ package import NacreCloudWire
 /// A user's subscription as a database stores it, with the keys by which changes find it.
 ///
 /// Three kinds of entries store it. The first is the subscription itself, under its user and ID. The second is its
-/// place under the *term*, which tells for what changes it may fire. The third counts the subscriptions of its term and
-/// its *ground*, and the fields that those of a ground look at. The cost of a change depends on how many it may
-/// concern.
+/// position under the *term*, which says for what changes it may fire. The third counts the subscriptions of its term
+/// and of its type or of the feeds (`countName`), and the fields that the latter look at. The cost of a change depends
+/// on how many it may concern.
 package struct StoredSubscription: Equatable, Sendable {
     package let user: String
     package let subscription: Subscription
-    /// The ground, a count that a commit reads once to learn whether it may concern a subscription.
+    /// The name of the count that a commit reads once to learn whether it may concern a subscription.
     let countName: String
     package let term: SubscriptionTerm
     /// The type's fields that the subscription compares, shows or carries. A change keeps their values for it.
@@ -142,7 +142,7 @@ package enum SubscriptionTerm: Hashable, Sendable {
     /// Whether each change of the type finds the subscription, whatever the record holds.
     package var isOpen: Bool { if case .type = self { true } else { false } }
 
-    /// The name of the term's place among entries. For a range, the order of the names is that of the bounds.
+    /// The term's position among entries. For a range, the order of the names is that of the bounds.
     package var place: String {
         if case .range(_, _, _, let bound) = self { "\(key) \(bound.orderText ?? "")" } else { key }
     }

@@ -105,7 +105,7 @@ extension WriteTransaction {
         var subscriptionCounts = try subscriptionCounts(touched, in: database)
         for (subscription, sign) in changes {
             let counted = names(subscription)
-            // The ground alone counts fields: a commit reads there which of them are wanted.
+            // The count of the type or of the feeds alone counts fields: a commit reads there which of them are wanted.
             subscriptionCounts[counted[1], default: SubscriptionCounts()].add(subscription, sign)
             subscriptionCounts[counted[0], default: SubscriptionCounts()].count += sign
             subscriptionCounts[counted[2], default: SubscriptionCounts()].count += sign

@@ -123,7 +123,7 @@ package struct CollectAssets: TaskHandler {
         chunks.removeLast(names.count)
     }
 
-    /// Returns nil: nothing but the payload tells what it was about.
+    /// Returns nil: nothing but the payload says what it was about.
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 

@@ -173,6 +173,6 @@ package struct FinishCascade: TaskHandler {
             .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
     }
 
-    /// Returns nil: nothing but the payload tells which records were still to go.
+    /// Returns nil: nothing but the payload says which records were still to go.
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

@@ -10,20 +10,20 @@ import NacreLocks
 ///
 /// ```swift
 /// let together = NotificationBatch()
-/// together.add(task, telling: items)  // once for each task
-/// await together.tell(cloud)
+/// together.add(task, adding: items)  // once for each task
+/// await together.enqueue(cloud)
 /// // Remove the rows of `together.done`, and try `together.failed` again.
 /// ```
 package final class NotificationBatch: Sendable {
     /// A notification for a user's devices.
     package struct Item: Sendable {
         package var appUser: AppUser
-        /// The task that tells it.
+        /// The task that it comes from.
         package var task: TaskKey
-        /// The ID of a device that is told nothing.
+        /// The ID of a device that is not notified.
         package var author: String?
         package var payload: Payload
-        /// Whether no turn has begun to tell it before.
+        /// Whether no earlier attempt at the task can have put it into a queue.
         package var isNew: Bool
 
         package init(appUser: AppUser, task: TaskKey, author: String? = nil, payload: Payload, isNew: Bool) {
@@ -47,7 +47,7 @@ package final class NotificationBatch: Sendable {
 
     package init() {}
 
-    /// - Parameter task: a task that has nothing more to do than to tell these words.
+    /// - Parameter task: a task that has nothing more to do than to enqueue these items.
     package func add(_ task: TaskRow, adding items: [Item]) {
         state.withLock { state in
             state.tasks.append(task)
@@ -55,17 +55,17 @@ package final class NotificationBatch: Sendable {
         }
     }
 
-    /// The number of words that are still to be told.
+    /// The number of items that are still to be put into queues.
     package var items: Int { state.withLock { $0.items.count } }
 
-    /// The cost so far of finding the words, in the unit of `WorkMeter`.
+    /// The cost so far of finding the items, in the unit of `WorkMeter`.
     package var cost: Int { state.withLock { $0.cost } }
 
     package func count(_ cost: Int) {
         state.withLock { $0.cost += cost }
     }
 
-    /// Takes what was added, to tell it.
+    /// Takes the added tasks and items, to put the items into queues.
     package func take() -> (tasks: [TaskRow], items: [Item]) {
         state.withLock { state in
             defer { (state.tasks, state.items) = ([], []) }
@@ -80,8 +80,8 @@ package final class NotificationBatch: Sendable {
         }
     }
 
-    /// The tasks of which all was told.
+    /// The tasks whose items are all in queues.
     package var done: [TaskRow] { state.withLock { $0.done } }
-    /// The tasks of which something may not have been told, and why.
+    /// The tasks of which an item may not be in a queue, and why.
     package var failed: [(task: TaskRow, cause: any Error)] { state.withLock { $0.failed } }
 }

@@ -71,7 +71,7 @@ package struct PurgeTombstones: TaskHandler {
                 plan.tasks = [Self.task(for: row, deletedAt: gone)]
                 break
             }
-            // A zone without a feed has no places like these, and removing one that is not there is not an error.
+            // A zone without a feed has no positions like these, and removing one that is not there is not an error.
             plan.recordsRemoved.append(
                 RecordRemoval(zone: zone, name: tombstone.name, leaves: RecordPlan.places(of: stored, hasFeed: true).map(\.position)))
             forgotten = max(forgotten, tombstone.number)

@@ -155,7 +155,7 @@ package struct SettleSubtree: TaskHandler {
         return .commit((walk.open.isEmpty ? nil : walk, hasMoved))
     }
 
-    /// Returns nil: the key does not tell how far the walk was.
+    /// Returns nil: the key does not say how far the walk was.
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }
 

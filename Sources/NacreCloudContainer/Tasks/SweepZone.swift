@@ -1,8 +1,8 @@
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// The task that checks a zone's places in the feed, links and index rows against its records, after a damaged record
-/// was written over. The rows of the old body are unknown, and are found by a look at all rows.
+/// The task that checks a zone's rows in the feed, links and index rows against its records, after a damaged record was
+/// written over. The rows of the old body are unknown, and are found by a look at all rows.
 ///
 /// Rows that it has passed stay right, because every save keeps the rows of what it saves. Done twice it finds nothing.
 package struct SweepZone: Sendable {

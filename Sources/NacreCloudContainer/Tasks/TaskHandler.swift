@@ -18,7 +18,7 @@ package protocol TaskHandler: Sendable {
 
     /// Returns a task in place of one with an unreadable payload, made from its key and the zone that the key names.
     /// - Parameter zone: finds a zone's row.
-    /// - Returns: nil where the key tells too little.
+    /// - Returns: nil where the key says too little.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow?
 }
 
@@ -27,9 +27,9 @@ package struct LeasedTask: Sendable {
     package let cloud: Cloud
     /// The task as it is stored: due when the lease ends.
     package let task: TaskRow
-    /// Whether no part of this turn's work was done before, so that nothing can be there twice.
+    /// Whether no part of the task's work was done before, so that nothing can be there twice.
     package var isNew = false
-    /// Takes what the task tells; nil: the turn tells it and ends the task.
+    /// Takes the task's items; nil: the task puts them into queues and ends itself.
     package var together: NotificationBatch?
 
     package init(cloud: Cloud, task: TaskRow, isNew: Bool = false, together: NotificationBatch? = nil) {
@@ -41,10 +41,10 @@ package struct LeasedTask: Sendable {
 
     package var key: TaskKey { task.key }
 
-    /// Returns the row for a turn that got on: the lease stays, as that of the first attempt since then.
+    /// Returns the row for a task that got on: the lease stays, as that of the first attempt since then.
     package func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
 
-    /// Leaves to the worker what the task tells, where the task does no more than that.
+    /// Leaves the task's items to the worker, where the task has no more to do.
     /// - Returns: false: the worker takes nothing.
     package func leave(_ items: [NotificationBatch.Item]) -> Bool {
         together?.add(task, adding: items)
@@ -81,5 +81,5 @@ package struct LeasedTask: Sendable {
     }
 }
 
-/// Another worker has the task now, or a commit put it anew. A turn that gets this error leaves the task alone.
+/// Another worker has the task now, or a commit put it anew. A worker that gets this error leaves the task alone.
 package struct LeaseLost: Error {}

@@ -5,7 +5,7 @@ package import NacreCloudWire
 /// The task that updates a zone's rows in the shared databases of its participants. Each row comes, is marked as
 /// changed, or goes, as the zone's share says when the task is done. Done twice it marks twice, which does no harm.
 package struct TellParticipants: TaskHandler {
-    /// The users that the task tells.
+    /// The users whose rows the task updates.
     private enum Audience: Equatable, Sendable {
         /// The present participants in the share of the whole zone.
         case members
@@ -155,7 +155,8 @@ package struct TellParticipants: TaskHandler {
         }
     }
 
-    /// Removes a portion of the entries and links of shares of records, and tells the users who had a seat.
+    /// Removes a portion of the entries and links of shares of records, and updates the shared zones of the users who
+    /// had a membership.
     /// - Returns: whether there may be more.
     private func endShares(of key: DatabaseKey, _ cloud: Cloud) async throws -> Bool {
         let prefix = ShareEntries.prefix(of: zone)
@@ -175,7 +176,8 @@ package struct TellParticipants: TaskHandler {
         }
     }
 
-    /// Tells the users who have a seat by a share that may be gone, and removes the seats that it no longer gives.
+    /// Updates the shared zones of users with a membership by a share that may be gone. Removes the memberships that it
+    /// no longer gives.
     private func endMemberships(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
         let (seats, links) = try await cloud.store.read { [zone] transaction in
             let links = try transaction.everyEntry(.recordShare, of: zone) { try ShareEntries.read($0).share == share }
@@ -203,6 +205,6 @@ package struct TellParticipants: TaskHandler {
         }
     }
 
-    /// Returns nil: participants are told of the change with the next one.
+    /// Returns nil: participants are notified of the change with the next one.
     package static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

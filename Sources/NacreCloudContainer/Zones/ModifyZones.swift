@@ -194,7 +194,7 @@ extension WritePlan {
     /// Deletes a zone. The bytes of its records are free at once, although a task removes the records later.
     /// - Parameters:
     ///   - zone: its row, read under the lock of its database, where no other write adds to its bytes.
-    ///   - place: the place in the database's feed that the deletion takes.
+    ///   - place: the position in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
     ///   - reason: why the zone goes.
     package mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true, reason: ZoneRow.State = .deleted) {

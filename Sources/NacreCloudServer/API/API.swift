@@ -8,8 +8,8 @@ import NacreHTTPServer
 
 /// CloudKit Web Services. An endpoint that takes a request is a value, an `Endpoint`; others are functions of the call.
 struct API: Sendable {
-    /// Places for pages of records that are made at the same time. On this server: 8, enough to keep one loop and its
-    /// readers busy; a page may take 8 MB in several forms. Two places are left for short answers. One asker holds at
+    /// Slots for pages of records that are made at the same time. On this server: 8, enough to keep one loop and its
+    /// readers busy; a page may take 8 MB in several forms. Two slots are left for short answers. One asker holds at
     /// most four of the other six with queries: two being read, as many as the engine has readers, and two being
     /// encoded or next. With fewer, a reader falls asleep between two pages of one asker, which costs a third of its
     /// rate. Pages of feeds are larger, and two at a time lose nothing.

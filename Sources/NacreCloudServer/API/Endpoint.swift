@@ -5,7 +5,7 @@ import NacreCloudWire
 import NacreHTTPServer
 
 /// An endpoint that takes a request, as a value. `API.answer(_:by:)` carries it out: it reads the body, decodes it,
-/// charges the request's cost, waits for a place, asks the cloud, and encodes the answer.
+/// charges the request's cost, waits for a slot, asks the cloud, and encodes the answer.
 struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     typealias Form = @Sendable (Request) -> AnswerForm
     typealias Cost = @Sendable (_ request: Request, _ bodyBytes: Int) -> RequestCost
@@ -17,13 +17,13 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     /// `ask` is called among pages, as a bulk read. nil: only `ask` is called.
     let first: Ask<Answer?>?
     let ask: Ask<Answer>
-    /// Whether `ask` needs a place among pages.
+    /// Whether `ask` needs a slot among pages.
     let isPage: Bool
     let encode: @Sendable (consuming Answer, AnswerForm, RequestLedger) async throws -> HTTPResponse
 }
 
 extension Endpoint where Answer: WritableAnswer {
-    /// Creates an endpoint with short answers, which wait for no place.
+    /// Creates an endpoint with short answers, which wait for no slot.
     init(
         form: @escaping Form = { AnswerForm(details: $0.extension.wantsDetails) }, cost: @escaping Cost = { _, _ in RequestCost() },
         ask: @escaping Ask<Answer>
@@ -44,7 +44,7 @@ extension Endpoint where Answer: RecordAnswerMessage {
     }
 }
 
-/// The work that a request is, as far as its decoded body tells.
+/// The work that a request is, as far as its decoded body shows.
 struct RequestCost {
     /// The number of items that the request names. It is charged, and weighs in the request's turn.
     var rows = 1

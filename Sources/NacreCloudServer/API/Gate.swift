@@ -23,7 +23,7 @@ final class Gate: Sendable {
         state = Locked(State(queue: TurnQueue(places, room: .unbounded)))
     }
 
-    /// Runs `body` when there is a place for the turn's asker.
+    /// Runs `body` when there is a slot for the turn's asker.
     func pass<Value>(_ turn: Turn = .current, _ body: () async throws -> Value) async rethrows -> Value {
         await enter(turn)
         defer { leave(turn) }
@@ -44,7 +44,7 @@ final class Gate: Sendable {
     }
 
     private func leave(_ turn: Turn) {
-        // Each place that becomes free lets one waiting caller in.
+        // Each slot that becomes free lets one waiting caller in.
         let next = state.withLock { state in
             state.queue.end(turn)
             return state.next()

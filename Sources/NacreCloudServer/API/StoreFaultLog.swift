@@ -3,7 +3,8 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreTelemetry
 
-/// Logs each failure of the store and each damaged record that a request met: the place, the fault, and the request.
+/// Logs each failure of the store and each damaged record that a request met: the database, zone and record, the fault,
+/// and the request.
 struct StoreFaultLog: Sendable {
     let logger: Logger
 
@@ -18,7 +19,7 @@ struct StoreFaultLog: Sendable {
             ])
     }
 
-    /// The error's text with its values, except those that name its place.
+    /// The error's text with its values, except those that name its database, zone or record.
     static func text(of error: StoreError) -> String {
         let places: Set = ["database", "zone", "recordName"]
         let rest = error.values.filter { !places.contains($0.key) }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

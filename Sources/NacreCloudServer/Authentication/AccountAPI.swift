@@ -158,7 +158,7 @@ struct AccountAPI: Sendable {
         return account
     }
 
-    /// Hashes a new password, in the same queue as password checks: one address takes no more places than it does by
+    /// Hashes a new password, in the same queue as password checks: one address takes no more slots than it does by
     /// signing in.
     /// - Parameter email: the account whose password was just checked; nil: none was, and the attempt counts as a
     ///   stranger's.

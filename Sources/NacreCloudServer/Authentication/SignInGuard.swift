@@ -147,7 +147,7 @@ final class SignInGuard: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let known = state.withLock { state -> Result<Void, any Error>? in
-                    // A place may have become free meanwhile. If the task was cancelled before this, its cancellation
+                    // A slot may have become free meanwhile. If the task was cancelled before this, its cancellation
                     // handler found no waiter to end.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if let result = state.enter(attempt, clock.now().secondsSince2001) { return result }
@@ -224,7 +224,7 @@ extension SignInGuard.State {
         return SignInGuard.Attempt(keys: devices[device] != nil ? [device] : [.account(account), .address(address)], device: device)
     }
 
-    /// Takes the places of an attempt, if it is admitted.
+    /// Takes the slots of an attempt, if it is admitted.
     /// - Returns: nil if it has to wait.
     fileprivate mutating func enter(_ attempt: SignInGuard.Attempt, _ now: Double) -> Result<Void, any Error>? {
         var (pause, waits) = (0.0, attempt.isStranger && strangers >= strangersAtOnce)

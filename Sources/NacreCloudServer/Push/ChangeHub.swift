@@ -49,7 +49,7 @@ final class ChangeHub: Sendable {
     /// Runs `read` until it finds something, or until `seconds` have passed. The watch begins before the first read, so
     /// that no change is missed.
     /// - Parameter waiter: the user that waits, at most `Limits.waitsPerUser` times at once.
-    /// - Parameter account: the request's account, which does not count as under way while it waits.
+    /// - Parameter ledger: the request's ledger, which does not count as under way while it waits.
     /// - Throws: `THROTTLED` if the user already waits that often.
     func read<Value: Sendable>(
         _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", ledger: RequestLedger? = nil, until isEnough: (Value) -> Bool,

@@ -87,7 +87,7 @@ package protocol AssetReceiver: Sendable {
     /// - Returns: whether the chunk is there, and whole.
     func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool
 
-    /// Keeps a whole chunk in its place, where it outlives the process. Without a row that names it, `remove` may
+    /// Keeps a whole chunk under its name, where it outlives the process. Without a row that names it, `remove` may
     /// remove it.
     /// - Returns: false where the bytes are not those of the chunk; nothing has happened then.
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool
@@ -98,7 +98,7 @@ package protocol AssetReceiver: Sendable {
 
     /// Ends the receiver: committed rows name what was received, or it is not wanted. To be called once, however the
     /// file ends.
-    /// - Returns: the chunks that it had, which may be in their places by now: those that no rows name are to be
+    /// - Returns: the chunks that it had, which may be kept under their names by now: those that no rows name are to be
     ///   removed.
     @discardableResult
     func release() async -> [ChunkName]

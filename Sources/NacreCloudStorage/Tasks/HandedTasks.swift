@@ -26,7 +26,7 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// The places with tasks that were not remembered.
+    /// The lines with tasks that were not remembered.
     package struct Passed: Equatable, Sendable {
         fileprivate struct Tasks: Equatable, Sendable {
             /// The running number of the last task.
@@ -38,11 +38,11 @@ package final class HandedTasks: Sendable {
         fileprivate var tasks: [LineKey: Tasks]
 
         package var lineKeys: Set<LineKey> { Set(tasks.keys) }
-        /// The places where an earlier process left tasks, which may be begun.
+        /// The lines in which an earlier process left tasks, which may be begun.
         package var left: Set<LineKey> { Set(tasks.filter(\.value.areLeft).keys) }
     }
 
-    /// The tasks of one place, the next one first.
+    /// The tasks of one line, the next one first.
     private struct Line {
         var tasks: [TaskRow] = []
         var bytes = 0
@@ -72,9 +72,9 @@ package final class HandedTasks: Sendable {
         var lines: [LineKey: Line] = [:]
         /// The databases that have a line. The first of those for which as much was done is next.
         var turns: [TaskLane: [DatabaseID]] = [:]
-        /// The work that was done for a place, counted from that for others when it began.
+        /// The work that was done for a line, counted from that for others when it began.
         var done: [LineKey: Int] = [:]
-        /// The work that was done for the place that was next last.
+        /// The work that was done for the line that was next last.
         var level: [TaskLane: Int] = [:]
         var passed: [LineKey: Passed.Tasks] = [:]
         var passedEver = 0
@@ -121,7 +121,7 @@ package final class HandedTasks: Sendable {
 
         mutating func charge(_ place: LineKey, _ cost: Int) {
             done[place, default: level[place.lane] ?? 0] += cost
-            // Places that are not ahead are as if nothing had been done for them, and are forgotten.
+            // Lines that are not ahead are as if nothing had been done for them, and are forgotten.
             if done.count > 2 * HandedTasks.placesRemembered {
                 done = done.filter { lines[$0.key] != nil || $0.value > level[$0.key.lane] ?? 0 }
                 if done.count > HandedTasks.placesRemembered { done = done.filter { lines[$0.key] != nil } }
@@ -134,7 +134,7 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// On this server: places without tasks whose work is remembered.
+    /// On this server: lines without tasks whose work is remembered.
     private static let placesRemembered = 5_000
 
     private let state = Locked(State())
@@ -182,7 +182,7 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// Adds tasks of one place that found no room when they came. There is no bound: the caller brings few at a time.
+    /// Adds tasks of one line that found no room when they came. There is no bound: the caller brings few at a time.
     package func takeUp(_ tasks: [TaskRow]) {
         state.withLock { state in
             for task in tasks { state.add(task) }
@@ -204,7 +204,7 @@ package final class HandedTasks: Sendable {
         state.withLock { $0.add(task, isFirst: true) }
     }
 
-    /// Counts work that was done for a place: one for a task or a notification, and the cost of finding subscriptions.
+    /// Counts work that was done for a line: one for a task or a notification, and the cost of finding subscriptions.
     package func charge(_ place: LineKey, _ cost: Int) {
         state.withLock { $0.charge(place, cost) }
     }
@@ -218,7 +218,7 @@ package final class HandedTasks: Sendable {
         state.withLock { $0.hasNext(in: lane) }
     }
 
-    /// Returns the places of these lanes with tasks in the store that were not remembered, and none in memory before
+    /// Returns the lines of these lanes with tasks in the store that were not remembered, and none in memory before
     /// them. nil: there are none, or there is no room for any yet.
     package func passed(in lanes: [TaskLane]) -> Passed? {
         state.withLock { state in
@@ -228,7 +228,7 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// Whether a task waits for its turn, and is not to be taken before: in memory, or in the store with its place.
+    /// Whether a task waits for its turn, and is not to be taken before: in memory, or in the store with its line.
     package func has(_ task: TaskKey) -> Bool {
         let place = LineKey(of: task)
         return state.withLock { state in
@@ -236,8 +236,8 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// Notes that the store has no more tasks of these places.
-    /// - Parameter left: places that may still have some.
+    /// Notes that the store has no more tasks of these lines.
+    /// - Parameter left: lines that may still have some.
     package func found(_ passed: Passed, but left: Set<LineKey> = []) {
         state.withLock { state in
             // If the number is another by now, more tasks have come.
@@ -245,7 +245,7 @@ package final class HandedTasks: Sendable {
         }
     }
 
-    /// Whether at least so many tasks of a place wait, or so many bytes of them, or some that are not remembered.
+    /// Whether at least so many tasks of a line wait, or so many bytes of them, or some that are not remembered.
     package func isBacklog(at place: LineKey, tasks: Int, bytes: Int) -> Bool {
         state.withLock { state in
             state.passed[place] != nil || state.lines[place].map { $0.tasks.count >= tasks || $0.bytes >= bytes } ?? false

@@ -3,8 +3,8 @@ package import NacreCloudStorage
 import NacreLocks
 
 /// Keeps the bytes of assets as files of a folder, one for each chunk: `ab/abcd…`, by the first two digits of its name.
-/// A chunk is written aside, synced, moved to its place, and never changed. The next opening removes unfinished files
-/// of a process that died.
+/// A chunk is written aside, synced, moved to its path, and never changed. The next opening removes unfinished files of
+/// a process that died.
 package final class AssetFiles: AssetStorage {
     /// The number of threads. On this server: one writes while another reads, and more would not make a slow disk
     /// faster.
@@ -146,7 +146,7 @@ package final class AssetFiles: AssetStorage {
     /// Call before a chunk's file is read: the bytes that the read brings from the disk are not verified.
     func willRead(_ name: ChunkName) { sound.withLock { $0.forget(name) } }
 
-    /// Moves a new chunk from the file aside to its place. If a chunk is there already, which rows may name, the new
+    /// Moves a new chunk from the file aside to its path. If a chunk is there already, which rows may name, the new
     /// file is synced first.
     func place(_ aside: String, as chunk: AssetChunk) throws(StoreError) {
         let (name, path) = (chunk.name, path(of: chunk.name))

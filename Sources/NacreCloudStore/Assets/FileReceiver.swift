@@ -287,9 +287,9 @@ final class FileReceiver: AssetReceiver {
         return false
     }
 
-    // MARK: Places
+    // MARK: Paths
 
-    /// Moves chunks to their places, and returns when they are there on the disk. No row names them before. A receiver
+    /// Moves chunks to their paths, and returns when they are there on the disk. No row names them before. A receiver
     /// that finds one there, cut by a power failure, verifies it.
     private func moveIntoPlace(_ chunks: [AssetChunk], _ state: inout State) throws {
         for chunk in chunks { try place(chunk, isOnDisk: false, &state) }
@@ -303,7 +303,7 @@ final class FileReceiver: AssetReceiver {
         state.unsynced = [:]
     }
 
-    /// Moves a chunk from its file aside to its place.
+    /// Moves a chunk from its file aside to its path.
     private func place(_ chunk: AssetChunk, isOnDisk: Bool, _ state: inout State) throws {
         guard case let path?? = state.pinned[chunk] else { return }
         state.unsynced[chunk.name] = isOnDisk

@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// Reads of whole tables, and of rows that can be derived from records.
 extension MemoryState {
-    /// Sorts the whole table by its places: slow, and plainly right.
+    /// Sorts the whole table by its keys: slow, and plainly right.
     func rows(of table: KeptTable, after place: RowKey?, limit: Int) -> [KeptRow] {
         let sorted = all(table).sorted { $0.key < $1.key }
         return Array(sorted.filter { row in place.map { $0 < row.key } ?? true }.prefix(max(limit, 0)))
@@ -67,7 +67,7 @@ extension KeptRow {
 }
 
 extension RowKey {
-    /// Orders places of one table.
+    /// Orders keys of one table.
     fileprivate static func < (left: RowKey, right: RowKey) -> Bool {
         for (left, right) in zip(left.parts, right.parts) where left != right || !left.isNumber {
             let order = left.order(to: right)

@@ -82,7 +82,7 @@ extension MemoryState {
         }
     }
 
-    /// Keeps the last number of a place's run, for the newest `Run.endsKept` runs.
+    /// Keeps the last number of a feed's run, for the newest `Run.endsKept` runs.
     private mutating func end(_ number: ChangeNumber, in feed: FeedAddress) {
         let others = (runEnds[feed] ?? []).filter { $0.run != number.run }
         runEnds[feed] = (others + [number]).sorted().suffix(Run.endsKept)

@@ -44,7 +44,7 @@ struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
     /// All rows, in order.
     var rows: [Row] { chunks.flatMap { $0 } }
 
-    /// Returns the place of the first key that `belongs`; past the last chunk if there is none.
+    /// Returns the position of the first key that `belongs`; past the last chunk if there is none.
     private func firstPlace(where belongs: (Key) -> Bool) -> (chunk: Int, row: Int) {
         let chunk = chunks.partitioningIndex { belongs($0[$0.count - 1].key) }
         guard chunk < chunks.count else { return (chunk, 0) }
@@ -56,7 +56,7 @@ struct SortedTable<Key: Comparable & Sendable, Value: Sendable>: Sendable {
             chunks = [[row]]
             return
         }
-        // A place past every key is the end of the last chunk.
+        // A position past every key is the end of the last chunk.
         let chunk = min(place.chunk, last)
         chunks[chunk].insert(row, at: place.chunk > last ? chunks[chunk].count : place.row)
         guard chunks[chunk].count > Self.chunkLimit else { return }

@@ -30,7 +30,7 @@ extension Connection {
         return places.sorted().map { rows[$0] }
     }
 
-    /// Returns the places of the rows: first all others, then index rows in the order of their keys.
+    /// Returns the indices of the rows: first all others, then index rows in the order of their keys.
     private static func inOrder(_ rows: [DerivedRow]) -> [Int] {
         var (others, ofIndexes) = ([Int](), [(index: ZoneIndex, row: PackedRow, place: Int)]())
         for index in rows.indices {

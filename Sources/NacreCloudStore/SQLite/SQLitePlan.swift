@@ -198,8 +198,8 @@ extension Connection {
         }
     }
 
-    /// Gives the changed zones their place in the database's feed, and adds the growth of their records: one statement
-    /// for each row.
+    /// Gives the changed zones their position in the database's feed, and adds the growth of their records: one
+    /// statement for each row.
     private func place(_ changed: [ZoneAddress], growing growth: [ZoneAddress: Int64], run: Int64) throws {
         var ofZones = growth
         var ofDatabases: [DatabaseID: Int64] = [:]

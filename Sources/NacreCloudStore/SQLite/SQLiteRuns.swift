@@ -13,8 +13,8 @@ extension Connection {
         }
     }
 
-    /// Prepares a place, whose newest change was `before`, for its next change in `run`.
-    /// - Returns: Whether the place enters the run with it. Then the end of the run before is kept.
+    /// Prepares a feed, whose newest change was `before`, for its next change in `run`.
+    /// - Returns: Whether the feed enters the run with it. Then the end of the run before is kept.
     private func ends(_ before: ChangeNumber, in place: FeedAddress, by run: Int64) throws -> Bool {
         guard before.run != run else { return false }
         try use(.runEndPut) { statement in
@@ -53,7 +53,7 @@ extension Connection {
         return zone
     }
 
-    /// Takes the next place in a database's feed of zones, in `run`. Returns nil if the database does not exist.
+    /// Takes the next position in a database's feed of zones, in `run`. Returns nil if the database does not exist.
     /// - Parameter bytes: The growth of its records.
     func advanceFeed(of database: DatabaseID, growingBy bytes: Int64, run: Int64) throws -> Int64? {
         let found = try use(.databaseNumber) { statement in

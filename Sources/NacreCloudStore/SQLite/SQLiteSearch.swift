@@ -144,7 +144,7 @@ struct IndexRowKey {
 }
 
 extension IndexSpan {
-    /// Returns the positions of the wanted rows: from the first place on, and before the second, in either direction.
+    /// Returns the positions of the wanted rows: from the first key on, and before the second, in either direction.
     /// Each direction therefore needs one SQL text.
     func range(after: IndexPosition?, isIncluded: Bool, isDescending: Bool) throws -> (lower: IndexRowKey, upper: IndexRowKey) {
         // The end of an index is the beginning of the next one.

@@ -138,7 +138,7 @@ extension Connection {
         return names.count
     }
 
-    /// Removes up to `limit` places of a zone's feeds. Returns their number.
+    /// Removes up to `limit` rows of a zone's feeds. Returns their number.
     fileprivate func reclaimFeed(of zone: ZoneAddress, limit: Int) throws -> Int {
         let rows = try use(.feedToReclaim) { statement in
             statement.bind(zone)

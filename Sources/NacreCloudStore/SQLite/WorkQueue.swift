@@ -4,7 +4,7 @@ import NacreLocks
 /// A queue of requests from Swift's tasks to threads that may block, served in the order of `TurnQueue`. Bounded:
 /// beyond the bound a request is refused at once, because a queue that only grows answers every caller too late.
 final class WorkQueue<Request: Sendable>: Sendable {
-    /// A request that has a place, until `end`.
+    /// A request that has a slot, until `end`.
     struct Taken: Sendable {
         let request: Request
         let turn: Turn
@@ -58,8 +58,8 @@ final class WorkQueue<Request: Sendable>: Sendable {
     var count: Int { state.withLock { $0.queue.count } }
 
     /// Returns the next request in turn, and waits for one if necessary; nil once the queue is closed and empty. The
-    /// request has a place until `end`.
-    /// - Parameter last: The turn of the request that the thread has served. Its place becomes free.
+    /// request has a slot until `end`.
+    /// - Parameter last: The turn of the request that the thread has served. Its slot becomes free.
     func next(after last: Turn? = nil) -> Taken? {
         var last = last
         while true {
@@ -91,7 +91,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
         state.withLock { $0.next(costAtMost: costAtMost) }
     }
 
-    /// Frees the places of requests.
+    /// Frees the slots of requests.
     func end(_ served: [Taken]) {
         state.withLock { state in
             for taken in served { state.queue.end(taken.turn) }

@@ -27,7 +27,7 @@ extension Statement {
     static let waitingRemove = Statement(
         "DELETE FROM index_waiting WHERE db_id = ?1 AND zone_id = ?2 AND index_id = ?3 AND name = ?4 AND round = ?5")
 
-    /// The last block of an index before a place.
+    /// The last block of an index before a row's key.
     static let blockBefore = Statement(
         """
         SELECT key, name, checksum, rows FROM index_blocks
@@ -35,7 +35,7 @@ extension Statement {
         ORDER BY index_id DESC, key DESC, name DESC LIMIT 1
         """)
 
-    /// The first block of an index after a place.
+    /// The first block of an index after a row's key.
     static let blockAfter = Statement(
         """
         SELECT key, name, checksum, rows FROM index_blocks

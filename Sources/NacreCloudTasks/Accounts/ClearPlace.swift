@@ -4,8 +4,8 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension Cloud {
-    /// Removes the data of a deleted account in one of its places.
-    /// - Returns: false if no place is left.
+    /// Removes the data of one of a deleted account's app users.
+    /// - Returns: false if no app user is left.
     func clearPlace(of account: AccountEntry) async throws -> Bool {
         guard let appUser = try await registry.appUsers(of: account.id).first else { return false }
         let user = appUser.userRecordName
@@ -18,7 +18,7 @@ extension Cloud {
         try await forgetDiscoverability(at: appUser)
         try await schemas.forgetRoles(of: user, in: appUser.container, appUser.environment)
         try await deletePublicUserRecord(user, in: DatabaseTarget(container: appUser.container, environment: appUser.environment, scope: .public))
-        // Last, so that a worker that starts again finds the place.
+        // Last, so that a worker that starts again finds the app user.
         try await registry.forget(appUser, of: account.id)
         return true
     }

@@ -96,7 +96,7 @@ extension Cloud {
         return slice
     }
 
-    /// Reads in the bulk lane, which gives way to small requests.
+    /// Reads as a bulk read, which gives way to small requests.
     private func reading<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         var turn = Turn.current
         turn.kind = .bulk
@@ -121,12 +121,12 @@ extension CheckSlice {
     }
 }
 
-/// One step of a check: rows of one table, behind a place. It covers several databases, because most have few rows.
+/// One step of a check: rows of one table, after a key. It covers several databases, because most have few rows.
 struct CheckStep: Sendable {
     /// The step's rows of one database.
     struct Look: Sendable {
         var database: DatabaseID
-        /// The place before the rows.
+        /// The key before the rows.
         var after: RowKey
         var slice: CheckSlice
         /// Zones whose bytes are not what their records take.
@@ -210,7 +210,7 @@ struct CheckStep: Sendable {
         return schema
     }
 
-    /// Returns the place behind the rows that were looked at, or the next table if there were none.
+    /// Returns the cursor behind the rows that were looked at, or the next table if there were none.
     private func next(after rows: [KeptRow]) -> CheckCursor? {
         guard let last = rows.last else { return CheckCursor(table: table, row: nil).nextTable }
         return CheckCursor(table: table, row: last.key)

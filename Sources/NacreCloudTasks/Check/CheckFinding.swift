@@ -54,7 +54,7 @@ package enum CheckMode: Hashable, Sendable {
 package struct CheckSlice: Hashable, Sendable {
     package var findings: [CheckFinding]
     package var rows: Int
-    /// The place where the next step begins; nil: this was the last.
+    /// The cursor at which the next step begins; nil: this was the last.
     package var next: CheckCursor?
     /// Databases whose feeds moved.
     var moved: Set<DatabaseID> = []

@@ -5,8 +5,8 @@ import NacreCloudWire
 /// Compares the rows of one database and table with the rows that they must agree with. It only reads: `CheckMending`
 /// repairs what it finds.
 ///
-/// A record is the truth. Its places in feeds, its links and its index rows are derived from it. For a damaged record
-/// these are unknown, so they are not checked until the record is known to be lost.
+/// A record is the truth. Its positions in feeds, its links and its index rows are derived from it. For a damaged
+/// record these are unknown, so they are not checked until the record is known to be lost.
 struct CheckReading {
     let rows: [KeptRow]
     let database: DatabaseRow?
@@ -219,7 +219,7 @@ struct CheckReading {
         return try transaction.missing(others).isEmpty
     }
 
-    /// Returns a record's places in feeds and its links; none for a damaged one that is not known to be lost.
+    /// Returns a record's positions in feeds and its links; none for a damaged one that is not known to be lost.
     private func derived(from record: StoredRecord, hasFeed: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress) -> [DerivedRow] {
         guard !record.isDamaged || record.isLost else { return [] }
         let name = record.row.name

@@ -19,7 +19,7 @@ extension SweepZone: TaskHandler {
         return false
     }
 
-    /// Returns the place after a chunk; nil: the zone is done.
+    /// Returns the cursor after a chunk; nil: the zone is done.
     private func following(_ next: CheckCursor?) -> CheckCursor? {
         if let next, next.table == cursor.table, next.row != nil { return next }
         guard let table = Self.tables.first(where: { $0.rawValue > cursor.table.rawValue }) else { return nil }

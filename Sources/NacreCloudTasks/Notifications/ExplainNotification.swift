@@ -3,7 +3,7 @@ package import NacreCloudContainer
 import NacreCloudStorage
 package import NacreCloudWire
 
-/// The reasons why a user's devices are told of a record as it is now, or not: rules and push log, step by step.
+/// The reasons why a user's devices are notified of a record as it is now, or not: rules and push log, step by step.
 package struct NotificationExplanation: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         /// The question of this step, in a word or two.
@@ -16,9 +16,9 @@ package struct NotificationExplanation: Hashable, Sendable {
     package struct Device: Hashable, Sendable {
         /// The first eight characters of its key on this server, and its client's name for itself.
         package var name: String
-        /// Whether the device made the change and is therefore not told.
+        /// Whether the device made the change and is therefore not notified.
         package var isAuthor: Bool
-        /// The way by which it is told: it asks, by a browser's push service, or by Apple's.
+        /// The way by which it is notified: it asks, by a browser's push service, or by Apple's.
         package var way: String
         /// The lines of its push log, oldest first.
         package var lines: [PushLogLine]
@@ -52,7 +52,7 @@ package struct NotificationQuestion: Sendable {
 }
 
 extension Cloud {
-    /// `nacre subscription why`: explains a notification. Values of encrypted fields are not told.
+    /// `nacre subscription why`: explains a notification. Values of encrypted fields are not shown.
     package func explainNotification(_ question: NotificationQuestion, in target: DatabaseTarget) async throws -> NotificationExplanation {
         let caller = Caller(.user(question.user))
         let key = try databaseVerdict(target, for: .read, by: caller).get()

@@ -7,11 +7,11 @@ package import NacreCloudWire
 ///
 /// See `docs/decisions/notifications-devices.md`.
 package struct NotifiedDevice: Hashable, Sendable {
-    /// The ID that `Caller.deviceID` has. A device is not told of its own changes.
+    /// The ID that `Caller.deviceID` has. A device is not notified of its own changes.
     var deviceID: String
     /// A client's name for a part of the sign-in; empty: none.
     var clientID: String
-    /// The credential of its sign-in. A device whose credential has ended is told nothing more.
+    /// The credential of its sign-in. A device whose credential has ended is not notified any more.
     package var credential: Credential
     /// The code of the secret in its push token; nil: it has none.
     var tokenCode: [UInt8]?
@@ -142,7 +142,7 @@ extension Registry.Part {
 }
 
 extension Cloud {
-    /// Registers the device from which a caller asks. It is told of changes from now on.
+    /// Registers the device from which a caller asks. It is notified of changes from now on.
     /// - Parameter clientID: a part of the sign-in; nil: all of it.
     /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key.
     package func registerDevice(
@@ -210,7 +210,7 @@ extension Cloud {
         return try await pushes.applicationServerKey()
     }
 
-    /// `tokens/web-push`: the browser is told by its push service from now on; nil: it asks by itself again.
+    /// `tokens/web-push`: the browser is notified by its push service from now on; nil: it asks by itself again.
     /// - Throws: what is wrong with its address; `NOT_FOUND` where the server sends nothing to browsers.
     package func registerBrowser(
         _ browser: WebPushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller

@@ -9,13 +9,13 @@ extension Cloud {
     /// device, or where each is to fetch everything anyway. Devices that listen to this server have transactions of
     /// their own, before the others.
     ///
-    /// In a turn that is done again (`Turn.isDoneAgain`), a device may get a notification that a power cut then takes
-    /// back. It is told again, under a number that no other notification had.
+    /// In a write that is done again (`Turn.isDoneAgain`), a device may get a notification that a power cut then takes
+    /// back. It is notified again, under a number that no other notification had.
     ///
-    /// After a failure in the middle everything is told again, and a queue takes each notification once.
+    /// After a failure in the middle everything is put into the queues again, and a queue takes each notification once.
     /// - Parameters:
-    ///   - author: the ID of a device that is told nothing.
-    ///   - areNew: whether no earlier call has begun to tell of the payloads.
+    ///   - author: the ID of a device that is not notified.
+    ///   - areNew: whether no earlier call has begun to notify of the payloads.
     /// - Returns: the number of notifications that were put into queues.
     @discardableResult
     func notify(_ appUser: AppUser, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws -> Int {
@@ -41,7 +41,7 @@ extension Cloud {
         return count
     }
 
-    /// - Parameter devices: the keys of the devices that are told.
+    /// - Parameter devices: the keys of the devices that are notified.
     private func notify(_ appUser: AppUser, _ step: Notifying, of devices: Set<String>) async throws -> Int {
         let part = Registry.Part.devices(of: appUser)
         let database = try await registry.databaseID(part.key)
@@ -101,7 +101,7 @@ private struct Notifying: Sendable {
     }
 
     let payloads: [QueuedPayload]
-    /// Whether no earlier call has begun to tell of the payloads: then no queue has one of them.
+    /// Whether no earlier call has begun to notify of the payloads: then no queue has one of them.
     let areNew: Bool
     let places: CredentialDatabases
 
@@ -110,7 +110,7 @@ private struct Notifying: Sendable {
 
     /// Returns the share of one transaction. It reads and writes `Limits.notifyingChunk` rows and thousands of bytes,
     /// and one queue and one payload beyond. Devices that are signed out go, with all that waits for them.
-    /// - Parameter wanted: the keys of the devices that are told.
+    /// - Parameter wanted: the keys of the devices that are notified.
     func portion(
         from start: Progress, of wanted: Set<String>, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Portion {
@@ -153,7 +153,7 @@ private struct Notifying: Sendable {
         }
     }
 
-    /// Returns the accounts that may be told something now.
+    /// Returns the accounts whose devices may be notified now.
     private func availableAccounts(at now: Timestamp, _ transaction: any ReadTransaction) throws -> Set<String> {
         var available: Set<String> = []
         for (account, database) in places.accounts
@@ -202,7 +202,7 @@ extension WriteTransaction {
 }
 
 extension Set<String> {
-    /// Whether a device is told at once. This is the set of available accounts, and the credential holds. Only the
+    /// Whether a device is notified at once. This is the set of available accounts, and the credential holds. Only the
     /// listener of a web session knows the lifetime of its token, and checks it again.
     fileprivate func vouch(for credential: Credential) -> Bool {
         if case .device(_, let account) = credential { contains(account) } else { false }

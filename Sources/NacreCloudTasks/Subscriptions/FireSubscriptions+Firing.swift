@@ -46,7 +46,7 @@ extension FireSubscriptions: TaskHandler {
         // This includes subscriptions of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, leased.leave(items) { return false }
-        // The words of the tasks before this one come first.
+        // The items of the tasks before this one come first.
         await leased.together?.enqueue(cloud)
         try await cloud.enqueue(items)
         if let next {
@@ -70,7 +70,8 @@ extension FireSubscriptions: TaskHandler {
     private static let usersCounted = 256
 
     /// Returns as many firings of each user as a queue holds, then one to fetch everything. Counts them.
-    /// - Parameter isSpent: whether a user's devices were told as much as they may be. They are to fetch everything.
+    /// - Parameter isSpent: whether a user's devices were notified as often as they may be. They are to fetch
+    ///   everything.
     private mutating func bounded(_ firings: [Firing], isSpent: (String) -> Bool) -> [Firing] {
         var bounded: [Firing] = []
         for firing in firings {
@@ -167,7 +168,7 @@ extension FireSubscriptions: TaskHandler {
     /// - Parameters:
     ///   - isFirst: whether the change is its commit's first. With it subscriptions to feeds are found, which fire
     ///     once.
-    ///   - grounds: the grounds of types of records, by their names.
+    ///   - subscriptionCounts: the counts of types of records, by their names.
     private func terms(
         for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ subscriptionCounts: [String: SubscriptionCounts],
         _ transaction: any ReadTransaction
@@ -284,7 +285,7 @@ extension FireSubscriptions: TaskHandler {
         AppUser(container: key.container, environment: key.environment, userRecordName: user)
     }
 
-    /// The record of which the notification tells; nil: it tells of the commit.
+    /// The record that the notification is about; nil: it is about the commit.
     private func record(of firing: Firing) -> String? {
         firing.subscription?.isQuery == true ? firing.transition?.record.row.name : nil
     }
@@ -294,7 +295,8 @@ extension FireSubscriptions: TaskHandler {
         return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
 
-    /// Returns the ID of a change, the same for all subscriptions that it fires (CloudKit), and whenever it is told.
+    /// Returns the ID of a change, the same for all subscriptions that it fires (CloudKit), and whenever it is
+    /// notified.
     /// - Parameter record: the name of the record; nil: the change is the commit.
     private func notificationID(of record: String?, _ cloud: Cloud) -> String {
         var writer = ByteWriter()

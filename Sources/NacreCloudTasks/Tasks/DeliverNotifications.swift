@@ -16,7 +16,8 @@ struct DeliverNotifications: TaskHandler {
     private var refusals: Int64 = 0
 
     private static let version: UInt8 = 1
-    /// On this server: notifications of a turn. A turn is far shorter than a lease, even where each takes its longest.
+    /// On this server: notifications of a chunk. A chunk is far shorter than a lease, even where each takes its
+    /// longest.
     private static let notificationsAtATime = 4
 
     static func task(for device: String, in database: DatabaseID, due: Timestamp) -> TaskRow {

@@ -4,7 +4,7 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension NotificationBatch {
-    /// Tells what was added, and puts the tasks into `done` or `failed`.
+    /// Puts the added items into the queues of devices, and the tasks into `done` or `failed`.
     func enqueue(_ cloud: Cloud) async {
         let (tasks, items) = take()
         do {
@@ -17,9 +17,9 @@ extension NotificationBatch {
 }
 
 extension Cloud {
-    /// Puts words into the queues of users' devices, the words of a user in their order. If a power cut takes the
-    /// writes back, the task tells them again. Users with a device that listens to this server come first: a device
-    /// that listens elsewhere is told a moment later.
+    /// Puts items into the queues of users' devices, the items of a user in their order. If a power cut takes the
+    /// writes back, the task puts them in again. Users with a device that listens to this server come first: a device
+    /// that listens elsewhere is notified a moment later.
     func enqueue(_ items: [NotificationBatch.Item]) async throws {
         var (listeners, others) = ([(AppUser, [NotificationBatch.Item])](), [(AppUser, [NotificationBatch.Item])]())
         for (appUser, items) in Dictionary(grouping: items, by: \.appUser) {

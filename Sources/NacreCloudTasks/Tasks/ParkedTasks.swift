@@ -23,7 +23,7 @@ package struct TaskPage: Sendable {
 }
 
 extension Cloud {
-    /// Lists the tasks after a key, waiting and parked. A row that cannot be read is left out: the check tells of it.
+    /// Lists the tasks after a key, waiting and parked. A row that cannot be read is left out: the check reports it.
     /// - Parameter limit: the number of rows that are looked at.
     package func listTasks(after key: TaskKey?, limit: Int = Limits.tasksPerPage) async throws -> TaskPage {
         try await store.read { transaction in

@@ -1,11 +1,11 @@
 package import NacreCloudStorage
 import NacreCloudWire
 
-/// A turn of a task that failed, and the task after it.
+/// A failed attempt at a task, and the task after it.
 package struct TaskFailure: Sendable {
     /// The task as it is stored now: due when it is tried again, or parked.
     package var task: TaskRow
-    /// The key of the task's database; nil where the store could not tell.
+    /// The key of the task's database; nil where the store could not say.
     package var database: DatabaseKey?
     package var cause: any Error
 
@@ -17,7 +17,7 @@ package struct TaskFailure: Sendable {
 }
 
 extension TaskRow {
-    /// Returns the task after a failed turn. It waits a second after its first attempt, twice as long after each
+    /// Returns the task after a failed attempt. It waits a second after its first attempt, twice as long after each
     /// further one, and at most `Limits.taskPauseSeconds`. After `Limits.taskAttempts` attempts without progress it is
     /// parked. A store that is full, cannot be written or cannot be reached parks no task: that passes, whatever the
     /// task is.

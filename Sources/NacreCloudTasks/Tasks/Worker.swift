@@ -5,7 +5,7 @@ package import NacreCloudWire
 
 /// The result of a worker's round.
 package struct WorkerRound: Sendable {
-    /// The number of turns that began.
+    /// The number of tasks that were begun.
     package var taken = 0
     package var failures: [TaskFailure] = []
     /// Whether there may be other tasks to do at once.
@@ -22,15 +22,15 @@ package struct WorkerRound: Sendable {
 }
 
 extension Cloud {
-    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn. Turns come one after the
-    /// other, or several at a time in a wide lane. The caller asks again while there may be more.
+    /// Takes due tasks of these lanes from the outbox, oldest first, and does them one after the other, or several at a
+    /// time in a wide lane. The caller asks again while there may be more.
     ///
     /// Tasks that commits of this process have handed over come first (`HandedTasks`), and are put into queues together
     /// (`NotificationBatch`). Due tasks are found without naming a database. Each is leased in a transaction of its
     /// database, for `Limits.taskLeaseSeconds`. It is then done in transactions of its own, of which the last one
     /// finishes it. A task whose process dies comes back at the next start (`endLeases`), or when its lease ends. A
-    /// turn is one chunk when other tasks of the lane are due, and all chunks when none is. A long turn renews its
-    /// lease.
+    /// leased task does one chunk when other tasks of the lane are due, and all chunks when none is. A long one renews
+    /// its lease.
     ///
     /// A task that fails comes back after a pause that grows with its attempts, and is finally parked (`TaskFailure`).
     ///
@@ -49,7 +49,7 @@ extension Cloud {
         let hasMore = lanes.contains { handed.hasNext(in: $0) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
-        // One task, where others wait in memory, whose turn is next.
+        // One task, where others wait in memory, which come next.
         let most = (hasMore ? 1 : min(limit, Self.leasedTogether)) * width
         let found = try await tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: most)
         let due = found.prefix { $0.due <= now }
@@ -60,7 +60,7 @@ extension Cloud {
         return round
     }
 
-    /// Returns tasks that are due, except those that come in their turn (`HandedTasks.has`).
+    /// Returns tasks that are due, except those that come in their order (`HandedTasks.has`).
     private func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) async throws -> [TaskDue] {
         var looked = limit
         while true {
@@ -75,11 +75,11 @@ extension Cloud {
     /// On this server: tasks that are found and leased before the worker looks again for handed-over tasks.
     private static let leasedTogether = 8
 
-    /// On this server: bounds of the words, and of the cost of finding them in the unit of `WorkMeter`. At a bound they
-    /// are told before a further task is looked at. The task whose turn is next waits for as much.
+    /// On this server: bounds of the items of a batch, and of the cost of finding them in the unit of `WorkMeter`. At a
+    /// bound they are put into queues before a further task is looked at. The next task waits for as much.
     private static let (itemsTogether, costTogether) = (100, 400)
 
-    /// Takes turns of tasks held since their commits. At the end all are put into queues together, and their rows go
+    /// Does tasks held since their commits. At the end all their items are put into queues together, and their rows go
     /// together.
     private func runHandedTasks(in lanes: [TaskLane], limit: Int) async -> WorkerRound {
         var round = WorkerRound()
@@ -194,7 +194,7 @@ extension Cloud {
         return round
     }
 
-    /// Takes a turn of a task that is held since its commit.
+    /// Does chunks of a task that is held since its commit.
     private func run(ofHanded task: TaskRow, _ together: NotificationBatch) async -> WorkerRound {
         var task = task
         let now = clock()
@@ -300,7 +300,7 @@ extension Cloud {
         }
     }
 
-    /// - Parameter together: takes what the task tells; nil: the task tells it.
+    /// - Parameter together: takes the task's items; nil: the task puts them into queues.
     private func runChunks(at leased: TaskRow, _ together: NotificationBatch? = nil) async -> TaskFailure? {
         var task = leased
         do {
@@ -323,7 +323,7 @@ extension Cloud {
                 }
                 var rest = turn.rest(work.payload)
                 let isLate = task.due <= now + Limits.taskLeaseSeconds / 2
-                // In time, the task keeps its place among those of its database, also for the next process.
+                // In time, the task keeps its position among those of its database, also for the next process.
                 if isLate { rest.due = now + Limits.taskLeaseSeconds }
                 // `nacre task list` shows how far a build of indexes is. Other kinds would only write more often.
                 let isToldNow = task.key.kind == .buildIndexes && now >= kept + Limits.taskProgressSeconds

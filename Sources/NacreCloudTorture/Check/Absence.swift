@@ -11,7 +11,7 @@ extension Chains {
     /// had begun, so that the graph shows the contradiction. Empty for broken records.
     ///
     /// - Parameters:
-    ///   - place: A position in the record's chain. Absences that begin before it are left out.
+    ///   - index: A position in the record's chain. Absences that begin before it are left out.
     ///   - latest: An absence that had not begun at this time is left out.
     ///   - span: The time of the sight. An absence whose end was acknowledged before is left out.
     func absences(of record: RecordKey, from index: Int = 0, begunBy latest: UInt64, in span: History.Span) -> [Absence] {

@@ -42,7 +42,7 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case wronglyTold
         /// A user sees, changes or is notified of a record that is not, or no longer, shared with them.
         case leaked
-        /// A query misses a record that matched, at one place in its order, from its first page to its last.
+        /// A query misses a record that matched, at one position in its order, from its first page to its last.
         case missed
         /// A query returns a record that does not match, is out of order, or comes twice.
         case wrongAnswer

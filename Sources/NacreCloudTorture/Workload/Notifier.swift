@@ -101,7 +101,7 @@ struct Notifier {
         try await tidy()
     }
 
-    /// A subscription of another device to each save in the zone until the end. It tells which save a notification
+    /// A subscription of another device to each save in the zone until the end. It shows which save a notification
     /// means that does not name it. nil: there is no such device.
     private var control: Subscribed? {
         guard arena.devices.count > 1 else { return nil }

@@ -1,4 +1,4 @@
-/// The reason why bytes are not the JSON that was expected, and the place.
+/// The reason why bytes are not the JSON that was expected, and the position.
 ///
 /// Cheap to throw: `JSONPosition` finds line, column and path only when they are needed.
 @usableFromInline
@@ -55,7 +55,7 @@ package struct JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError.Problem {
-    /// The whole reason of a request's refusal, where CloudKit's is another than the sentence on the place.
+    /// The whole reason of a request's refusal, where CloudKit's is another than the sentence on the position.
     var reason: String? {
         switch self {
         case .value(let problem): problem.reason

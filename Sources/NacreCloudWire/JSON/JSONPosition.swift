@@ -1,4 +1,4 @@
-/// The place of an offset in a JSON document for people: line, column, path.
+/// The position of an offset in a JSON document for people: line, column, path.
 ///
 /// Found by a scan from the start, once for each error that ends a request.
 package struct JSONPosition: Equatable, Sendable {
@@ -13,7 +13,7 @@ package struct JSONPosition: Equatable, Sendable {
     /// Characters of a path at most. Ours: keys are the client's text, and must not make an error long.
     package static let maximumPathLength = 512
 
-    /// Finds the place of an offset.
+    /// Finds the position of an offset.
     /// - Parameter bytes: A document that is valid JSON up to `offset`; later bytes are not read.
     package init(of offset: Int, in bytes: UnsafeRawBufferPointer) {
         line = 1

@@ -1,4 +1,4 @@
-/// The place of a value. A field's encrypted value may lack its key: a client that was not told the key sends the
+/// The context of a value. A field's encrypted value may lack its key: a client that was not told the key sends the
 /// value back.
 package enum ValueContext: Hashable, Sendable {
     case field

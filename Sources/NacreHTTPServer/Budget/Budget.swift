@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// The owner of bytes or places, as far as that is known.
+/// The owner of bytes or slots, as far as that is known.
 package struct Holder: Hashable, Sendable {
     /// How much is known of the caller. Each kind has a part of the budget that no other kind can fill.
     package enum Kind: String, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ package struct Holder: Hashable, Sendable {
     }
 }
 
-/// Bounded units of bytes or places, with a part for each kind of holder. Thread-safe; one or two dictionary accesses a
+/// Bounded units of bytes or slots, with a part for each kind of holder. Thread-safe; one or two dictionary accesses a
 /// change. In its part a holder gets at most as much as would still be left for all others. One holder alone has half
 /// at most, and there is always room for the next one. See `docs/decisions/requests-turns.md`.
 package final class Budget: Sendable {

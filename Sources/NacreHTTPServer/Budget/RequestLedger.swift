@@ -1,12 +1,12 @@
 import NacreLocks
 import NacreTelemetry
 
-/// The bytes of memory that one request takes, and its place among the requests whose handlers work. All go back when
+/// The bytes of memory that one request takes, and its slot among the requests whose handlers work. All go back when
 /// the request ends, however it ends. Thread-safe. Bodies and answers up to `ServerLimits.uncountedBytesMax` are not
 /// counted: they are smaller than their connection.
 package final class RequestLedger: Sendable {
     private enum Slot {
-        /// The request has no place: it was refused one, has not come to it, or is over.
+        /// The request has no slot: it was refused one, has not come to it, or is over.
         case none
         case held
         /// Given back while the request only waits.
@@ -46,7 +46,7 @@ package final class RequestLedger: Sendable {
         state = Locked(State(holder: holder))
     }
 
-    /// Takes a place for the handler, or returns false.
+    /// Takes a slot for the handler, or returns false.
     func hasTakenSlot() -> Bool {
         guard let budgets else { return true }
         let isTaken = state.withLock { state in
@@ -58,7 +58,7 @@ package final class RequestLedger: Sendable {
         return isTaken
     }
 
-    /// Moves the request's bytes and place to the share of its holder, once the holder is known.
+    /// Moves the request's bytes and slot to the share of its holder, once the holder is known.
     /// - Throws: 503 with `Retry-After` if the holder has too much there already, or does not read its answers.
     package func belong(to holder: Holder) throws {
         guard let budgets else { return }
@@ -160,7 +160,7 @@ package final class RequestLedger: Sendable {
         return budgets.answers.isShort(state.withLock { $0.holder.kind })
     }
 
-    /// Runs a body that only waits. Meanwhile the request has no place among those under way, whose number is bounded.
+    /// Runs a body that only waits. Meanwhile the request has no slot among those under way, whose number is bounded.
     /// Afterwards it has one again, whatever is left: no request is refused in the middle.
     package func whileWaiting<Value>(for wait: Wait = .change, _ body: () async throws -> Value) async rethrows -> Value {
         guard lendSlot() else { return try await body() }
@@ -190,7 +190,7 @@ package final class RequestLedger: Sendable {
         }
     }
 
-    /// Gives back the body and the place, because the handler is done.
+    /// Gives back the body and the slot, because the handler is done.
     func endWork() {
         let (holder, bytes, hadSlot) = state.withLock { state in
             defer { (state.body, state.isBodyOver, state.slot) = (0, true, .none) }

@@ -61,7 +61,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// The listening socket; -1 once the loop drains.
     private var listenSocket: Int32
-    /// Whether the kernel reports new connections. False while there is no place for them.
+    /// Whether the kernel reports new connections. False while there is no room for them.
     private var isAccepting = false
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
@@ -297,7 +297,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
                 tasks.append(connection)
             }
         }
-        // A kept task is memory, and no place bounds the number of these tasks.
+        // A kept task is memory, and no slot bounds the number of these tasks.
         let tasksMax = budgets.slots.parts.sum
         if tasks.count > tasksMax { closeLongest(of: tasks, count: tasks.count - tasksMax * 3 / 4) }
         for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
@@ -355,8 +355,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
     }
 
-    /// Closes the connections that have waited longest for their client, until a quarter of all places is free or none
-    /// waits. Otherwise a new client would wait at the limit for another one's deadline.
+    /// Closes the connections that have waited longest for their client, until a quarter of all connections is free or
+    /// none waits. Otherwise a new client would wait at the limit for another one's deadline.
     private func makeRoom() {
         mustMakeRoom = false
         let count = places - connectionsMax * 3 / 4

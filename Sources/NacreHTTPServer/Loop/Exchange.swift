@@ -72,7 +72,7 @@ final class Exchange: @unchecked Sendable {
     /// Whether the exchange has left its connection.
     private(set) var isOver = false
     let startedAt: UInt64
-    /// The memory and the place that the request takes. It reports waits as long as the exchange lives; the handler's
+    /// The memory and the slot that the request takes. It reports waits as long as the exchange lives; the handler's
     /// task retains it.
     private(set) lazy var ledger = RequestLedger(loop.budgets, stranger, loop.overload) { [weak self] wait in
         guard let exchange = self else { return }
@@ -82,7 +82,7 @@ final class Exchange: @unchecked Sendable {
     private var isWaiting: Bool { wait != nil }
     /// Whether the handler has a task that only waits.
     var keepsTask: Bool { task != nil && isWaiting }
-    /// The holder of the request's bytes and place before a credential was looked at.
+    /// The holder of the request's bytes and slot before a credential was looked at.
     private var stranger: Holder {
         loop.trustedProxies.isEmpty
             ? connection.stranger : Holder(.stranger, IPAddress.customer(head.client(of: connection.peer, loop.trustedProxies)))

@@ -3,7 +3,7 @@
 package struct HTTPRequest: Sendable {
     let head: RequestHead
     package let body: HTTPBody
-    /// The memory and the place that the request takes of the server.
+    /// The memory and the slot that the request takes of the server.
     package let ledger: RequestLedger
     /// Whether several requests came together and wait for the same loop. Work that another thread can do is better
     /// done there.

@@ -48,8 +48,8 @@ package final class HTTPStreamWriter: Sendable {
 
     private let state = Locked(State())
     private let onBytes: @Sendable () -> Void
-    /// The account of the answered request, which counts as waiting while the client does not read; nil without an
-    /// account.
+    /// The ledger of the answered request, which counts as waiting while the client does not read; nil without a
+    /// ledger.
     private let ledger: RequestLedger?
     private let bufferedBytesMax: Int
     /// Whether parts of files are taken. If not, `write` takes no bytes of them.

@@ -36,12 +36,12 @@ package final class S3Assets: AssetStorage {
         (self.bucket, self.owner, self.mayBegin) = (bucket, owner, mayBegin)
     }
 
-    /// Checks the owner of the place, and takes the place if it has none. If the server does not answer, that happens
+    /// Checks the owner of the bucket, and takes the bucket if it has none. If the server does not answer, that happens
     /// with the first chunk that is written or removed.
     /// - Parameters:
     ///   - owner: The name of the server's data, the same for every copy of them.
-    ///   - mayBegin: Whether a place without an owner is taken. If not, the assets must be there already.
-    /// - Throws: `StoreError`: `inUse` if the place belongs to another server, `unavailable` if requests are refused.
+    ///   - mayBegin: Whether a bucket without an owner is taken. If not, the assets must be there already.
+    /// - Throws: `StoreError`: `inUse` if the bucket belongs to another server, `unavailable` if requests are refused.
     package static func open(
         _ place: AssetBucket, owner: String, mayBegin: Bool, clock: S3Clock = .system, patience: S3Patience = S3Patience()
     ) async throws -> S3Assets {
@@ -191,9 +191,9 @@ package final class S3Assets: AssetStorage {
         try await bucket.put(bytes, as: Self.key(of: name))
     }
 
-    // MARK: The owner of the place
+    // MARK: The owner of the bucket
 
-    /// Checks once that the place belongs to this server.
+    /// Checks once that the bucket belongs to this server.
     private func own() async throws {
         if state.withLock({ $0.isOwned }) { return }
         let found = try await bucket.get(Self.ownerKey, bytesMax: owner.utf8.count)
@@ -274,8 +274,8 @@ private func inTurn<Item: Sendable, Value: Sendable>(
     }
 }
 
-/// A bound on the transfers at a time, first come first served. A receiver that waits for its turn reads no further
-/// bytes of its sender.
+/// A bound on the transfers at a time, first come first served. A receiver that waits for a slot reads no further bytes
+/// of its sender.
 final class TransferSlots: Sendable {
     private struct State {
         var free: Int

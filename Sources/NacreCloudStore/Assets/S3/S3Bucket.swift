@@ -73,7 +73,7 @@ final class S3Bucket: Sendable {
         _ = try await ask("DELETE", key)
     }
 
-    /// Returns a page of the objects whose keys begin with `prefix`, below the place's own prefix.
+    /// Returns a page of the objects whose keys begin with `prefix`, below the bucket's own prefix.
     func list(_ prefix: String, after token: String?) async throws -> S3Listing {
         var query = [(name: "list-type", value: "2"), (name: "prefix", value: place.prefix + prefix)]
         if let token { query.append((name: "continuation-token", value: token)) }

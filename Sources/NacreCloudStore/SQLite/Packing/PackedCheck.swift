@@ -9,8 +9,8 @@ extension Connection {
         }
     }
 
-    /// Returns the next rows after a place, one index after the other. A damaged block or waiting change is reported at
-    /// its place.
+    /// Returns the next rows after a key, one index after the other. A damaged block or waiting change is reported at
+    /// its key.
     func indexRows(after place: RowKey, limit: Int) throws -> [KeptRow] {
         guard limit > 0, case .number(let database) = place.parts[0], case .number(let zone) = place.parts[1],
             case .number(let number) = place.parts[2],

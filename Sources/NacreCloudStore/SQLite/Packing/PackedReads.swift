@@ -58,12 +58,12 @@ extension Connection {
         return packed
     }
 
-    /// Returns the last block before a place.
+    /// Returns the last block before a row's key.
     func block(before position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockBefore, position, of: index, end: index.index)
     }
 
-    /// Returns the first block after a position.
+    /// Returns the first block after a row's key.
     func block(after position: IndexRowKey, of index: ZoneIndex) throws -> KeptBlock? {
         try block(.blockAfter, position, of: index, end: index.index + 1)
     }
@@ -141,14 +141,14 @@ extension PreparedStatement {
 }
 
 extension ZoneIndex {
-    /// The places before the first row, and after the last.
+    /// The keys before the first row, and after the last.
     var ends: (lower: IndexRowKey, upper: IndexRowKey) {
         (IndexRowKey(index: index, key: [], name: ""), IndexRowKey(index: index + 1, key: [], name: ""))
     }
 }
 
 extension IndexRowKey {
-    /// Whether the place is after a row of an index. A place of a later index is after all its rows.
+    /// Whether the key is after a row of an index. A key of a later index is after all its rows.
     func isBehind(_ key: [UInt8], _ name: String, of index: ZoneIndex) -> Bool {
         self.index > index.index || PackedRow.order(key, name, to: self.key, self.name) < 0
     }
@@ -180,7 +180,7 @@ struct PackedRows {
     private var left: (lower: IndexRowKey, upper: IndexRowKey)
     private let lower: IndexRowKey
     private let upper: IndexRowKey
-    /// The places of damaged blocks.
+    /// The keys of damaged blocks.
     private(set) var damaged: [PackedRow] = []
 
     /// - Parameter tolerates: Whether damaged blocks are skipped.

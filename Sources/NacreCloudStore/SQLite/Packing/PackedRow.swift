@@ -4,7 +4,7 @@ struct ZoneIndex: Hashable, Sendable {
     var zone: ZoneAddress
     var index: Int64
 
-    /// A place before all indexes.
+    /// A value before all indexes.
     static let first = ZoneIndex(zone: ZoneAddress(database: DatabaseID(rawValue: .min), zone: .min), index: .min)
 
     func isBefore(_ other: ZoneIndex) -> Bool {

@@ -52,8 +52,8 @@ extension Connection {
         }
     }
 
-    /// Changes index rows outside of a save of their records, for example in a repair. Damaged blocks and changes in
-    /// their places are removed; their rows are found in the records.
+    /// Changes index rows outside of a save of their records, for example in a repair. Damaged blocks and changes at
+    /// their keys are removed; their rows are found in the records.
     func changeIndexRows(removing gone: [DerivedRow], putting come: [DerivedRow]) throws {
         var changes: [ZoneAddress: [NameBytes: (gone: [IndexEntry], come: [IndexEntry])]] = [:]
         for case .index(let zone, let entry, let name) in gone { changes[zone, default: [:]][NameBytes(name), default: ([], [])].gone.append(entry) }

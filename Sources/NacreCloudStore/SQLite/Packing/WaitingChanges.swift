@@ -99,7 +99,7 @@ struct WaitingChanges: Sendable {
 
     func isGone(at index: Int) -> Bool { bytes[start(index)] == 1 }
 
-    /// Returns the first place whose key is not before `key`.
+    /// Returns the first index whose key is not before `key`.
     func place(of key: [UInt8]) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -109,10 +109,10 @@ struct WaitingChanges: Sendable {
         return low
     }
 
-    /// Whether the key of a place is `key`.
+    /// Whether the key at an index is `key`.
     func isKey(_ key: [UInt8], at index: Int) -> Bool { index < count && order(index, to: key) == 0 }
 
-    /// Returns a number below, at or above zero if the key of a place is before, at or after `key`.
+    /// Returns a number below, at or above zero if the key at an index is before, at or after `key`.
     private func order(_ index: Int, to key: [UInt8]) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             key.withUnsafeBufferPointer { ByteOrder.compare(self.key(at: index, of: bytes), $0) }
