@@ -80,9 +80,9 @@ import Testing
     /// Returns few owners for many records, which gives wide levels; later ones too, which gives circles.
     private func world(_ random: inout SeededRandom) -> [RecordOperation] {
         (0..<Int.random(in: 5...60, using: &random)).map { index in
-            let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
-            let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...place, using: &random))"] : []
-            let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...place, using: &random))" : nil
+            let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...index, using: &random) / 3)" })
+            let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...index, using: &random))"] : []
+            let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...index, using: &random))" : nil
             return .holder("r\(index)", of: owners.sorted(), validates: validates, parent: parent)
         }
     }

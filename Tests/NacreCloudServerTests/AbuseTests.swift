@@ -215,8 +215,8 @@ import Testing
     }
 
     /// Sends a request.
-    /// - Parameter account: Is charged for the answer's bytes until `endAnswer`, as if the client had then read it.
-    private static func answer(_ server: TestServer, _ question: Question, _ account: RequestLedger) async -> Answer {
+    /// - Parameter ledger: Is charged for the answer's bytes until `endAnswer`, as if the client had then read it.
+    private static func answer(_ server: TestServer, _ question: Question, _ ledger: RequestLedger) async -> Answer {
         Answer(
             await server.router.respond(
                 to: HTTPRequest(
