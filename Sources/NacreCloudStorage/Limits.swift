@@ -179,11 +179,11 @@ extension Limits {
     package static let unansweredBytes = 32_000_000
     /// Bytes of records read to decide a modify while other writes wait; a larger one is first decided on a snapshot.
     /// On this server: one record with its overhead, whose save is then decided only once.
-    package static let decidedAtWriterBytes = recordBytes + recordBytes / 10
+    package static var decidedAtWriterBytes: Int { recordBytes + recordBytes / 10 }
     /// Bytes of searched text, in all requests together, whose words are found before their transactions. Keys of short
     /// words take three and a half times as much. On this server: two requests of only text, or one that replaces as
     /// much.
-    package static let foundTextBytes = 2 * bodyBytes
+    package static var foundTextBytes: Int { 2 * bodyBytes }
     /// Records that one request refers to by more than a pointer, in the fields that it sets. On this server: each is
     /// looked up, and kept as a link, while other writes wait.
     package static let targetsPerRequest = 10_000

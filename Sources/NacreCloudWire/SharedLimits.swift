@@ -1,5 +1,5 @@
 /// The limits that clients and the server share, each once, with its source. The server's own are in
-/// `NacreCloudContainer/Limits.swift`, and `GET /limits` shows all of them. CloudKit's own numbers are documented as
+/// `NacreCloudStorage/Limits.swift`, and `GET /limits` shows all of them. CloudKit's own numbers are documented as
 /// changeable: clients react to errors.
 package enum Limits {
     /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with

@@ -59,7 +59,7 @@ import Testing
     /// Bounds that no client meets: of a value's own form, of memory that restarts, of files that the server or the
     /// framework writes itself, and of orders of an emulator's administrator.
     private static let ofItself: Set = [
-        "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
+        "NacreCloudWire/JSON/JSONPosition.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudWire/Users/PhoneNumber.swift digitsMax",
         "NacreCloudServer/API/API+JSON.swift decodedOnLoopBytesMax", "NacreCloudServer/API/API+JSON.swift encodedOnLoopBytesMax",
         "NacreCloudServer/API/RequestRates.swift bucketsMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
