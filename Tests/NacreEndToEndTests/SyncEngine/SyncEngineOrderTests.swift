@@ -120,9 +120,8 @@ struct SyncEngineOrderTests {
         try await SyncDevice.pair { a, _, _ in
             a.write("one", "bread")
             a.transport.failNext("records/modify", .hangs)
-            async let arrival: Void = a.transport.arrival("records/modify")
             async let running = a.send()
-            await arrival
+            await a.transport.hang(of: "records/modify")
             async let waiting = a.fetch()
             // The second waits for its turn once its call has been made; the cancellation ends both.
             while a.engine.activity.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
@@ -137,9 +136,8 @@ struct SyncEngineOrderTests {
 
             a.write("two", "wine")
             a.transport.failNext("records/modify", .hangs)
-            async let again: Void = a.transport.arrival("records/modify")
             let task = Task { await a.send() }
-            await again
+            await a.transport.hang(of: "records/modify")
             task.cancel()
             #expect(await task.value == .operationCancelled)
             #expect(await a.send() == nil && a.engine.state.pendingRecordZoneChanges.isEmpty)

@@ -19,7 +19,9 @@ final class SyncTransport: Transport {
     private struct State {
         var faults: [(path: String, fault: Fault)] = []
         var paths: [String] = []
-        var arrivals: [(path: String, continuation: CheckedContinuation<Void, Never>)] = []
+        /// The paths of the requests that hang now.
+        var hanging: [String] = []
+        var waiting: [(path: String, continuation: CheckedContinuation<Void, Never>)] = []
         var draw: (@Sendable (_ path: String) -> Fault?)?
     }
 
@@ -41,9 +43,28 @@ final class SyncTransport: Transport {
 
     func count(_ path: String) -> Int { paths.count { $0 == path } }
 
-    /// Returns when a request to this path comes.
-    func arrival(_ path: String) async {
-        await withCheckedContinuation { continuation in state.withLock { $0.arrivals.append((path, continuation)) } }
+    /// Returns when a request to this path hangs: at once if one does.
+    func hang(of path: String) async {
+        await withCheckedContinuation { continuation in
+            let hangs = state.withLock { state in
+                if state.hanging.contains(path) { return true }
+                state.waiting.append((path, continuation))
+                return false
+            }
+            if hangs { continuation.resume() }
+        }
+    }
+
+    /// Notes that a request hangs until its task is cancelled.
+    private func hang(at path: String) async {
+        let waiting = state.withLock { state in
+            state.hanging.append(path)
+            defer { state.waiting.removeAll { $0.path == path } }
+            return state.waiting.filter { $0.path == path }.map(\.continuation)
+        }
+        for continuation in waiting { continuation.resume() }
+        while !Task.isCancelled { await Task.yield() }
+        state.withLock { state in if let index = state.hanging.firstIndex(of: path) { state.hanging.remove(at: index) } }
     }
 
     /// Returns the error of a whole request.
@@ -65,14 +86,11 @@ final class SyncTransport: Transport {
 
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
         let path = request.url.path.split(separator: "/").suffix(2).joined(separator: "/")
-        let (fault, arrived) = state.withLock { state in
+        let fault = state.withLock { state in
             state.paths.append(path)
-            let arrived = state.arrivals.filter { $0.path == path }.map(\.continuation)
-            state.arrivals.removeAll { $0.path == path }
-            guard let index = state.faults.firstIndex(where: { $0.path == path }) else { return (state.draw?(path), arrived) }
-            return (state.faults.remove(at: index).fault, arrived)
+            guard let index = state.faults.firstIndex(where: { $0.path == path }) else { return state.draw?(path) }
+            return state.faults.remove(at: index).fault
         }
-        for continuation in arrived { continuation.resume() }
         let cause = NSError(domain: NSURLErrorDomain, code: -1005, userInfo: [:])
         switch fault {
         case nil: return try await network.send(request)
@@ -82,7 +100,7 @@ final class SyncTransport: Transport {
             throw .answerLost(cause)
         case .answer(let status, let body): return TransportAnswer(status: status, body: Array(body.utf8))
         case .hangs:
-            while !Task.isCancelled { await Task.yield() }
+            await hang(at: path)
             throw .cancelled
         }
     }
