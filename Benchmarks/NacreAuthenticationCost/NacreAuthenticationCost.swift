@@ -90,9 +90,9 @@ struct NacreAuthenticationCost {
             try await authenticator.requireStill(identity, request, container: question.container, environment: environment)
         }
         let counted = try await microseconds(seconds / 4) {
-            var payers = rates.payers(of: request, address: "192.0.2.1")
+            var payers = rates.payers(of: "192.0.2.1")
             try rates.require(payers)
-            let more = rates.payers(of: caller, in: target, try await rates.entry(of: question.container, in: cloud.registry))
+            let more = rates.payers(of: caller, at: "192.0.2.1", in: target, try await rates.entry(of: question.container, in: cloud.registry))
             try rates.require(more)
             payers += more
             rates.take(1, from: payers)
