@@ -54,7 +54,7 @@ struct NacreAuthenticationCost {
         let random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
         let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { throw Difference() }
         let sealer = try TokenSealer(keys: keys)
-        let cloud = Cloud(store: store, clock: clock.now, random: random, tokens: sealer)
+        let cloud = Cloud(store: store, tokens: sealer, process: CloudProcess(clock: clock.now, random: random))
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let rates = RequestRates(perSecond: Limits.ratePerSecond, clock: clock)
         var costs: [String: Cost] = [:]

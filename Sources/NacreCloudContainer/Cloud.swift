@@ -13,32 +13,16 @@ package final class Cloud: StoreClient {
     package let registry: Registry
     /// The containers' schemas, kept in the registry.
     package let schemas: Schemas
-    package let clock: @Sendable () -> Timestamp
-    package let random: @Sendable () -> UInt64
     package let tokens: any TokenSealing
     /// Stores the bytes of assets; nil: uploads are refused.
     package let assets: (any AssetStorage)?
     package let assetLinks: AssetLinks
-    package let assetSizes: AssetSizes
+    package let process: CloudProcess
+    package let senders: Senders
+    package let bounds: CloudBounds
     /// The registry's key for the names of chunks, cached after its first use.
     let knownChunkKey = Locked<[UInt8]?>(nil)
     private let hints: any Hints
-    /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
-    package let failed: @Sendable (StoreError) -> Void
-    /// Receives the cost of a user's changes that arises after its requests, in the unit of `WorkMeter`.
-    package let charge: @Sendable (AppUser, Int) async -> Void
-    package let cascadePerTransaction: Int
-    package let readRule: ReadRule
-    /// The quotas of containers for which no administrator has set any.
-    package let quotas: Quotas
-    /// Sends mail; nil: the server sends none, and none may be asked for.
-    package let mail: (any Mailing)?
-    /// Sends text messages; nil: no phone number can be verified.
-    package let texts: (any Mailing)?
-    /// Sends notifications to devices that have registered an address; nil: none are sent.
-    package let pushes: (any PushDelivering)?
-    /// Runs long computations of a request; nil: the request's own executor does.
-    package let longWork: (any TaskExecutor)?
     let wordRoom = WordRoom()
     /// The tasks that commits have left to this process.
     package let handed = HandedTasks()
@@ -54,32 +38,26 @@ package final class Cloud: StoreClient {
     package let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
 
     package init(
-        store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
-        assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
-        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, longWork: (any TaskExecutor)? = nil,
-        charge: @escaping @Sendable (AppUser, Int) async -> Void = { _, _ in }, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        store: any Store, tokens: any TokenSealing, process: CloudProcess, assets: (any AssetStorage)? = nil,
+        senders: Senders = Senders(), bounds: CloudBounds = CloudBounds(), hints: any Hints = NoHints()
     ) {
         self.store = HintingStore(store: store, hints: hints, handed: handed)
-        registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
+        registry = Registry(store: self.store, clock: process.clock, random: process.random, failed: process.failed)
         schemas = Schemas(registry: registry)
-        self.clock = clock
-        self.random = random
         self.tokens = tokens
+        self.process = process
         self.assets = assets
-        self.assetSizes = assetSizes
-        assetLinks = AssetLinks(tokens: AssetTokens(seals: tokens), clock: clock)
-        self.cascadePerTransaction = cascadePerTransaction
-        self.readRule = readRule
-        self.quotas = quotas
-        self.mail = mail
-        self.texts = texts
-        self.pushes = pushes
-        self.longWork = longWork
+        assetLinks = AssetLinks(tokens: AssetTokens(seals: tokens), clock: process.clock)
+        self.senders = senders
+        self.bounds = bounds
         self.hints = hints
-        self.charge = charge
-        self.failed = failed
     }
+
+    package var clock: @Sendable () -> Timestamp { process.clock }
+
+    package var random: @Sendable () -> UInt64 { process.random }
+
+    package var failed: @Sendable (StoreError) -> Void { process.failed }
 
     package var directory: DatabaseDirectory { registry.directory }
 
@@ -93,6 +71,65 @@ package final class Cloud: StoreClient {
     /// Returns a version 4 UUID in CloudKit's spelling: upper case.
     package func uuid() -> String {
         UUIDText.version4(random(), random())
+    }
+}
+
+/// The time, the chance and the executor that a process gives its cloud, and the receivers of costs and failures.
+package struct CloudProcess: Sendable {
+    package var clock: @Sendable () -> Timestamp
+    package var random: @Sendable () -> UInt64
+    /// Runs long computations of a request; nil: the request's own executor does.
+    package var longWork: (any TaskExecutor)?
+    /// Receives the cost of a user's changes that arises after its requests, in the unit of `WorkMeter`.
+    package var charge: @Sendable (AppUser, Int) async -> Void
+    /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
+    package var failed: @Sendable (StoreError) -> Void
+
+    package init(
+        clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64,
+        longWork: (any TaskExecutor)? = nil, charge: @escaping @Sendable (AppUser, Int) async -> Void = { _, _ in },
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+    ) {
+        self.clock = clock
+        self.random = random
+        self.longWork = longWork
+        self.charge = charge
+        self.failed = failed
+    }
+}
+
+/// The services that reach people outside of requests; nil: the server has none.
+package struct Senders: Sendable {
+    /// Sends mail. Without it none may be asked for.
+    package var mail: (any Mailing)?
+    /// Sends text messages. Without it no phone number can be verified.
+    package var texts: (any Mailing)?
+    /// Sends notifications to devices that have registered an address.
+    package var pushes: (any PushDelivering)?
+
+    package init(mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil) {
+        self.mail = mail
+        self.texts = texts
+        self.pushes = pushes
+    }
+}
+
+/// The bounds that an operator or a test sets.
+package struct CloudBounds: Sendable {
+    /// The quotas of containers for which no administrator has set any.
+    package var quotas: Quotas
+    package var assetSizes: AssetSizes
+    package var readRule: ReadRule
+    package var cascadePerTransaction: Int
+
+    package init(
+        quotas: Quotas = .none, assetSizes: AssetSizes = AssetSizes(), readRule: ReadRule = .everything,
+        cascadePerTransaction: Int = Limits.cascadePerTransaction
+    ) {
+        self.quotas = quotas
+        self.assetSizes = assetSizes
+        self.readRule = readRule
+        self.cascadePerTransaction = cascadePerTransaction
     }
 }
 

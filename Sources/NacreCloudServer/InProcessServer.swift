@@ -33,8 +33,9 @@ package final class InProcessServer: Sendable {
         let sealer = try TokenSealer(keys: keys)
         hub = ChangeHub(sleep: clock.sleep)
         cloud = Cloud(
-            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
-            assetSizes: configuration.assetSizes, hints: ServerHints(hub: hub, alarm: TaskAlarm()))
+            store: store, tokens: sealer, process: CloudProcess(clock: clock.now, random: random), assets: assets,
+            bounds: CloudBounds(quotas: configuration.quotas, assetSizes: configuration.assetSizes),
+            hints: ServerHints(hub: hub, alarm: TaskAlarm()))
         cloud.assetLinks.setRoot(url)
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher(cost: .least)) { true }

@@ -132,11 +132,15 @@ package final class Server: Sendable {
         let faults = StoreFaultLog(logger: configuration.logger)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
         let cloud = Cloud(
-            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
-            assetSizes: configuration.assetSizes,
-            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), texts: configuration.textService(),
-            pushes: configuration.pushes(sealer, registry), longWork: LongWork.shared,
-            charge: { await rates.take($1, from: $0, in: registry) }, failed: faults.log)
+            store: store, tokens: sealer,
+            process: CloudProcess(
+                clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
+                failed: faults.log),
+            assets: assets,
+            senders: Senders(
+                mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry)),
+            bounds: CloudBounds(quotas: configuration.quotas, assetSizes: configuration.assetSizes),
+            hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
@@ -267,9 +271,9 @@ package final class Server: Sendable {
             logger: configuration.logger, overload: overload, rates: rates, errors: errors)
         accounts.addRoutes(to: &router)
         let page = SignInPage(
-            address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name, sendsMail: cloud.mail != nil)
+            address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name, sendsMail: cloud.senders.mail != nil)
         page.addRoutes(to: &router)
-        if cloud.mail != nil {
+        if cloud.senders.mail != nil {
             PasswordPages(page: page).addRoutes(to: &router)
             AddressPage(page: page).addRoutes(to: &router)
         }
@@ -282,7 +286,7 @@ package final class Server: Sendable {
         FrontPage.addRoute(to: &router)
         SharePage(page: page).addRoute(to: &router)
         Health(
-            registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.assetSizes,
+            registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.bounds.assetSizes,
             connectionsMax: configuration.connectionsMax, isRunning: isRunning
         ).addRoutes(to: &router)
         return router

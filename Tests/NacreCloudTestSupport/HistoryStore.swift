@@ -96,8 +96,9 @@ package struct HistoryCloud: Sendable {
         let history = HistoryStore(store, database: DatabaseID(key))
         self.store = history
         let cloud = Cloud(
-            store: history, clock: { HistoryContext.current?.now ?? Self.start }, random: { HistoryContext.current?.next() ?? 1 },
-            tokens: PlainTokens())
+            store: history, tokens: PlainTokens(),
+            process: CloudProcess(
+                clock: { HistoryContext.current?.now ?? Self.start }, random: { HistoryContext.current?.next() ?? 1 }))
         user = TestCloudUser(cloud: cloud, target: target, caller: Caller(.user("_ann"), client: .framework))
     }
 

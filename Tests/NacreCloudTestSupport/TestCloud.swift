@@ -28,9 +28,11 @@ package final class TestCloud: Sendable {
         self.hints = hints
         self.faults = faults
         cloud = Cloud(
-            store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            cascadePerTransaction: cascadePerTransaction, readRule: readRule, quotas: quotas, assets: assets, hints: hints,
-            pushes: pushes, failed: { error in faults.withLock { $0.append(error) } })
+            store: store, tokens: PlainTokens(),
+            process: CloudProcess(
+                clock: { clock.now }, random: { random.withLock { $0.next() } }, failed: { error in faults.withLock { $0.append(error) } }),
+            assets: assets, senders: Senders(pushes: pushes),
+            bounds: CloudBounds(quotas: quotas, readRule: readRule, cascadePerTransaction: cascadePerTransaction), hints: hints)
     }
 
     /// Returns the failures of the store that the cloud reported since the last call, oldest first.

@@ -67,7 +67,7 @@ final class ServedStore: Sendable {
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
         let keys = try await Registry(store: store, clock: ServerClock.system.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
-        let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
+        let cloud = Cloud(store: store, tokens: sealer, process: CloudProcess(clock: ServerClock.system.now, random: random))
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
         for name in [container, elsewhere] { _ = try await cloud.registry.createContainer(name) }
         // Without this, so few records would be found without an index; some stores lose its rows.

@@ -156,7 +156,7 @@ extension Cloud {
     func withLedger<Value>(
         of sender: String, in database: CallerDatabase, _ body: (FileLedger) async throws -> Value
     ) async throws -> Value {
-        let (key, quotas) = (database.key, quotas)
+        let (key, quotas) = (database.key, bounds.quotas)
         return try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await body(
                 FileLedger(

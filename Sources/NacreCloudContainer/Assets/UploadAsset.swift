@@ -25,7 +25,7 @@ extension Cloud {
                 fieldName: item.fieldName, sender: sender)
             var permit = UploadPermit(
                 database: database.key, credential: credential, zone: zone.address.zone, destination: destination,
-                bytesMax: assetSizes.largest(for: caller.client), expires: expires)
+                bytesMax: bounds.assetSizes.largest(for: caller.client), expires: expires)
             var awaited: AwaitedFile?
             if index == announced, let file = item.file,
                 let found = try await announce(file, for: destination, zone: zone, of: database, bytesMax: permit.bytesMax)

@@ -97,7 +97,7 @@ extension Cloud {
     package func database(_ target: DatabaseTarget, for access: Access, by caller: Caller) async throws -> CallerDatabase {
         let key = try databaseVerdict(target, for: access, by: caller).get()
         return CallerDatabase(
-            id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller), links: assetLinks)
+            id: try await databaseID(key), key: key, caller: caller, readRule: bounds.readRule.or(ruleOf: key, for: caller), links: assetLinks)
     }
 
     /// The database that holds a zone of a request. It is the caller's own, or in a request to the shared database that
@@ -111,7 +111,7 @@ extension Cloud {
         guard let owner = zoneID.ownerRecordName, owner != key.owner, Names.isName(owner) else { throw ServerError.zoneNotFound(zoneID) }
         let held = DatabaseKey(container: key.container, environment: key.environment, scope: .private, owner: owner)
         return CallerDatabase(
-            id: try await databaseID(held), key: held, caller: caller, readRule: readRule.or(ruleOf: held, for: caller), links: assetLinks,
+            id: try await databaseID(held), key: held, caller: caller, readRule: bounds.readRule.or(ruleOf: held, for: caller), links: assetLinks,
             isOthers: true)
     }
 

@@ -56,7 +56,7 @@ extension Cloud {
     private func readUsage<Value: Sendable>(
         in container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (Quotas, any ReadTransaction) throws -> Value
     ) async throws -> Value {
-        let quotas = quotas
+        let quotas = bounds.quotas
         let now = clock()
         return try await schemas.read(of: container, environment) { known, transaction in
             let entry = try transaction.entry(QuotaEntry.self, QuotaEntry.key, in: known.database, at: now)
@@ -70,7 +70,7 @@ extension Cloud {
     package func quotas(of container: String, _ environment: DatabaseKey.Environment) async throws -> (quotas: Quotas, entry: QuotaEntry) {
         try await registry.requireContainer(container)
         let entry = try await registry.lookUp(QuotaEntry.self, QuotaEntry.key, in: .schema(container: container, environment)) ?? QuotaEntry()
-        return (quotas.with(entry), entry)
+        return (bounds.quotas.with(entry), entry)
     }
 
     /// Changes the quotas of a container, from the next request on. Existing data stay, even above a quota.
@@ -94,7 +94,7 @@ extension Cloud {
             try transaction.apply(plan)
             return .commit(after)
         }
-        return (quotas.with(after), after)
+        return (bounds.quotas.with(after), after)
     }
 }
 

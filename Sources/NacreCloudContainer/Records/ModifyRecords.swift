@@ -34,7 +34,7 @@ extension Cloud {
         let modification = try RecordModification(
             request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            cascadeRoom: cascadePerTransaction, quotas: quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
+            cascadeRoom: bounds.cascadePerTransaction, quotas: bounds.quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await findingWords(of: modification, in: key, request.zoneID, by: schema.schema) { modification in
@@ -78,7 +78,7 @@ extension Cloud {
                 texts.append(standing)
             }
         }
-        modification.words = await withTaskExecutorPreference(longWork) { [texts] in
+        modification.words = await withTaskExecutorPreference(process.longWork) { [texts] in
             var words = FoundWords()
             for texts in texts { words.add(await texts.words()) }
             return words

@@ -86,7 +86,7 @@ extension Cloud {
         let key = DatabaseKey(
             container: target.container, environment: target.environment, scope: .private, owner: name.ownerRecordName ?? ShareNames.ofZone)
         let database = CallerDatabase(
-            id: try await databaseID(key), key: key, caller: caller, readRule: readRule, links: assetLinks, isOthers: true)
+            id: try await databaseID(key), key: key, caller: caller, readRule: bounds.readRule, links: assetLinks, isOthers: true)
         return try await stored(of: key, zone: name) {
             try await self.store.read { transaction in
                 let row = try transaction.zones(in: database.id, named: [name.zoneName]).first

@@ -21,11 +21,11 @@ extension API {
 
     /// Adds the routes that URLs in answers lead to. They take no credential: the URL itself says whose it is.
     func addAssetRoutes(to router: inout Router) {
-        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
+        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             return try await answer(request, in: permit.target, by: permit.credential) { try await receive($0, permit) }
         }
-        router.patch(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
+        router.patch(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             return try await answer(request, in: permit.target, by: permit.credential) { try await receivePart($0, permit) }
         }

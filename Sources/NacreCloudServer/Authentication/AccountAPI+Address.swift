@@ -12,7 +12,7 @@ extension AccountAPI {
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let isSent = asked.sends == true && !account.isEmailVerified
         if isSent {
-            guard cloud.mail != nil else { throw ServerError.sendsNoMail }
+            guard cloud.senders.mail != nil else { throw ServerError.sendsNoMail }
             guard Letter.isMailable(account.email) else { throw ServerError.unmailable }
             try countLetter(to: account.email, request)
             try await cloud.registry.post(Letter(.verifyAddress, to: account.email, at: clock.now()))
@@ -30,7 +30,7 @@ extension AccountAPI {
 
     /// Whether a mail may go to an address now; if so, it counts at once.
     func mayMail(_ email: String, _ request: HTTPRequest) -> Bool {
-        guard cloud.mail != nil, let address = try? Registry.normalized(email) else { return false }
+        guard cloud.senders.mail != nil, let address = try? Registry.normalized(email) else { return false }
         return (try? countLetter(to: address, request)) != nil
     }
 

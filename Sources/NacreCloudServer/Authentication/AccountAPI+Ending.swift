@@ -12,7 +12,8 @@ extension Cloud {
     ///   - isVouched: whether an administrator vouches for the new address.
     func changeEmail(of account: AccountEntry, to email: String, verifies: Bool, isVouched: Bool = false) async throws -> AccountEntry {
         do {
-            let changed = try await registry.changeEmail(of: account, to: email, notifies: mail != nil, verifies: verifies, isVouched: isVouched)
+            let changed = try await registry.changeEmail(
+                of: account, to: email, notifies: senders.mail != nil, verifies: verifies, isVouched: isVouched)
             // If this fails, a task does it later.
             try? await refreshIdentity(of: account.id)
             return changed

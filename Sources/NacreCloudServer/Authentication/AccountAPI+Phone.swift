@@ -13,7 +13,7 @@ extension AccountAPI {
         let isVerified = account.phone == number
         let isSent = asked.sends == true && !isVerified
         if isSent {
-            guard cloud.texts != nil else { throw ServerError.sendsNoTexts }
+            guard cloud.senders.texts != nil else { throw ServerError.sendsNoTexts }
             // A number is limited like an address: no caller may flood it.
             try countLetter(to: number, request)
             try await cloud.registry.sendPhoneCode(to: number, of: account)

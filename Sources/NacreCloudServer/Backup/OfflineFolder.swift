@@ -126,7 +126,8 @@ package enum OfflineFolder {
             let clock = ServerClock.system
             let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
             let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
-            let cloud = Cloud(store: store, clock: clock.now, random: random, tokens: try TokenSealer(keys: keys), assets: assets)
+            let cloud = Cloud(
+                store: store, tokens: try TokenSealer(keys: keys), process: CloudProcess(clock: clock.now, random: random), assets: assets)
             try await body(AssetReviewing(cloud: cloud))
         } catch {
             await assets.close()

@@ -155,7 +155,7 @@ struct OpenIDPage: Sendable {
         }
         let names = NameComponents(givenName: claims.givenName, familyName: claims.familyName)
         return try await registry.createAccount(
-            identity, email: email, names: names.fault == nil ? names : NameComponents(), sendsMail: page.accounts.cloud.mail != nil)
+            identity, email: email, names: names.fault == nil ? names : NameComponents(), sendsMail: page.accounts.cloud.senders.mail != nil)
     }
 
     /// Logs a fault, and returns the error for the user.

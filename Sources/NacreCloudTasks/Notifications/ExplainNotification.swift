@@ -62,7 +62,7 @@ extension Cloud {
         return try await schemas.withSchema(of: key.container, key.environment) { known in
             try await self.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
-                var explaining = Explaining(question: question, key: key, database: database, known: known, readRule: self.readRule)
+                var explaining = Explaining(question: question, key: key, database: database, known: known, readRule: self.bounds.readRule)
                 try explaining.run(transaction)
                 try explaining.notifyDevices(in: devices, at: now, transaction)
                 return explaining.found

@@ -206,7 +206,7 @@ extension Cloud {
         in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws -> String {
         _ = try subscriber(in: container, environment, caller)
-        guard let pushes else { throw ServerError.noPushService }
+        guard let pushes = senders.pushes else { throw ServerError.noPushService }
         return try await pushes.applicationServerKey()
     }
 
@@ -215,7 +215,7 @@ extension Cloud {
     package func registerBrowser(
         _ browser: WebPushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
     ) async throws {
-        guard let pushes else { throw ServerError.noPushService }
+        guard let pushes = senders.pushes else { throw ServerError.noPushService }
         if let fault = browser.flatMap(pushes.fault(of:)) { throw fault }
         try await register(browser.map { .browser($0) }, of: clientID, in: container, environment, by: caller)
     }

@@ -32,13 +32,13 @@ extension FireSubscriptions: TaskHandler {
         let (found, held, cost, next) = try await cloud.schemas.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
-                return try work.firings(by: known, of: key, cloud.readRule, isOwing: authorPays ? { _ in false } : isSpent, transaction)
+                return try work.firings(by: known, of: key, cloud.bounds.readRule, isOwing: authorPays ? { _ in false } : isSpent, transaction)
             }
         }
         cloud.handed.charge(HandedTasks.LineKey(of: leased.key), cost)
         leased.together?.count(cost)
         if authorPays {
-            await cloud.charge(Self.appUser(of: author.user, in: key), cost)
+            await cloud.process.charge(Self.appUser(of: author.user, in: key), cost)
         } else {
             for (user, count) in held { cloud.notificationRates.take(count, from: Self.appUser(of: user, in: key), at: now) }
         }

@@ -44,7 +44,7 @@ struct DeliverNotifications: TaskHandler {
     mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
         let cloud = leased.cloud
         let address = DeviceAddress(database: leased.key.database, key: leased.key.name)
-        guard let pushes = cloud.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
+        guard let pushes = cloud.senders.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
             try await cloud.store.write { transaction in
                 try leased.requireLease(transaction)
                 try transaction.apply(WritePlan(finishing: leased.key))

@@ -7,7 +7,9 @@ extension SendLetter: TaskHandler {
     func chunk(_ leased: LeasedTask) async throws -> Bool {
         let cloud = leased.cloud
         let isText = letter.kind == .phoneCode
-        if let courier = isText ? cloud.texts : cloud.mail, cloud.clock() < letter.expires, isText || Letter.isMailable(letter.address) {
+        if let courier = isText ? cloud.senders.texts : cloud.senders.mail, cloud.clock() < letter.expires,
+            isText || Letter.isMailable(letter.address)
+        {
             let registry = cloud.registry
             let account =
                 if let id = letter.account { try await registry.account(id: id) } else { try await registry.account(email: letter.address) }

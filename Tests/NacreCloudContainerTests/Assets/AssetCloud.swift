@@ -27,7 +27,7 @@ struct AssetCloud {
     init(after other: AssetCloud) {
         files = other.files
         files.end()
-        cloud = TestCloud(other.cloud.store, seed: 2, quotas: other.cloud.cloud.quotas, assets: files)
+        cloud = TestCloud(other.cloud.store, seed: 2, quotas: other.cloud.cloud.bounds.quotas, assets: files)
         cloud.clock.move(bySeconds: other.cloud.clock.now.secondsSince2001 - cloud.clock.now.secondsSince2001)
         var ada = cloud.user("_ada")
         ada.caller.credential = other.ada.caller.credential

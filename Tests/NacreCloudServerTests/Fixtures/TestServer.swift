@@ -72,9 +72,12 @@ final class TestServer: Sendable {
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         let rates = RequestRates(perSecond: requestRate, clock: clock.serverClock)
         cloud = Cloud(
-            store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm),
-            mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry),
-            charge: { await rates.take($1, from: $0, in: registry) })
+            store: store, tokens: sealer,
+            process: CloudProcess(clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) }),
+            assets: assets,
+            senders: Senders(
+                mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry)),
+            hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords, rates) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
