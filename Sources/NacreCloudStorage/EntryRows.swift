@@ -66,7 +66,7 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case zoneShare = 48
     /// Record shares of a database: the share that a view of a zone stands for, and a user's acceptance of a share.
     case recordShare = 57
-    case shareSeat = 58
+    case shareMembership = 58
     /// The target of a share's URL, in a container and environment.
     case shareLink = 49
     /// The key of the server with which the URLs of shares are made.

@@ -129,9 +129,9 @@ extension Cloud {
         case .stranger: throw ServerError.notInvited
         }
         // An invited user who has not accepted sees the share and its root, and nothing more.
-        let seat =
+        let membership =
             user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneMembership.guest(user: user, [view: $0]) } }
-        let showing = found.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
+        let showing = found.database.showing(zoneNamed: share.zone.name, as: membership ?? .owner)
         guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
         let root = asked.shouldFetchRootRecord ? found.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
         return ShareMetadata(
@@ -176,7 +176,7 @@ extension Cloud {
         let prefix = ShareEntries.prefix(ofMembershipsOf: user, in: zone)
         let count = try await stored(of: key) {
             try await self.store.read { transaction in
-                try transaction.entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser)
+                try transaction.entries(in: zone.database, .shareMembership, after: prefix, limit: Limits.sharesOfZonePerUser)
                     .count { $0.key.key.hasPrefix(prefix) }
             }
         }

@@ -78,29 +78,29 @@ extension ReadTransaction {
             return share.content.sharing?.access(of: user).map { .participant(user: user, $0) }
         }
         var shares: [FeedView: ShareAccess] = [:]
-        let seats = try seats(of: user, in: zone)
-        for share in seats {
+        let memberships = try memberships(of: user, in: zone)
+        for share in memberships {
             guard share.isShare, let state = share.content.sharing, let view = state.view, let access = state.access(of: user) else { continue }
             shares[view] = access
         }
         // Without this error a device would forget the zone.
-        if shares.isEmpty, seats.contains(where: { $0.isDamaged && $0.row.type == ShareNames.recordType }) { throw ServerError.recordDamaged }
+        if shares.isEmpty, memberships.contains(where: { $0.isDamaged && $0.row.type == ShareNames.recordType }) { throw ServerError.recordDamaged }
         return shares.isEmpty ? nil : .guest(user: user, shares)
     }
 
     /// Returns the shares of records to which a user's entries lead. Only the shares say whether the user takes part.
     func recordShares(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
-        try seats(of: user, in: zone).filter { $0.isShare && $0.content.sharing?.root != nil }
+        try memberships(of: user, in: zone).filter { $0.isShare && $0.content.sharing?.root != nil }
     }
 
     /// Returns the records to which a user's entries lead.
-    private func seats(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
+    private func memberships(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
         let prefix = ShareEntries.prefix(ofMembershipsOf: user, in: zone)
-        let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
+        let memberships = try entries(in: zone.database, .shareMembership, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
             $0.key.key.hasPrefix(prefix)
         }
-        guard !seats.isEmpty else { return [] }
-        let names = seats.map { String(decoding: $0.value, as: UTF8.self) }
+        guard !memberships.isEmpty else { return [] }
+        let names = memberships.map { String(decoding: $0.value, as: UTF8.self) }
         return try records(in: zone, named: names).map { StoredRecord($0, in: zone) }
     }
 }

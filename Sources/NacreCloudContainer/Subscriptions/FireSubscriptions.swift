@@ -73,9 +73,9 @@ package struct FireSubscriptions: Sendable {
         let feeds = hasFeed ? [SubscriptionCounts.feeds] : []
         let subscriptionCounts = try transaction.subscriptionCounts(types.map(SubscriptionCounts.type) + feeds, in: zone.address.database)
         let watched = transitions.compactMap { transition -> RecordTransition? in
-            let ground = subscriptionCounts[SubscriptionCounts.type(transition.record.row.type)]
-            guard ground != nil || subscriptionCounts[SubscriptionCounts.feeds] != nil else { return nil }
-            return transition.only(ground?.wantedFields ?? [], in: zone.address)
+            let counts = subscriptionCounts[SubscriptionCounts.type(transition.record.row.type)]
+            guard counts != nil || subscriptionCounts[SubscriptionCounts.feeds] != nil else { return nil }
+            return transition.only(counts?.wantedFields ?? [], in: zone.address)
         }
         guard !watched.isEmpty else { return [] }
         let work = FireSubscriptions(

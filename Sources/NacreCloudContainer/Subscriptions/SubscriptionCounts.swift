@@ -111,11 +111,11 @@ extension WriteTransaction {
             subscriptionCounts[counted[2], default: SubscriptionCounts()].count += sign
         }
         for name in touched {
-            guard let ground = subscriptionCounts[name], ground.count > 0 else {
+            guard let counts = subscriptionCounts[name], counts.count > 0 else {
                 plan.entriesRemoved.append(SubscriptionCounts.key(name, in: database))
                 continue
             }
-            plan.entries.append(ground.row(name, in: database))
+            plan.entries.append(counts.row(name, in: database))
         }
         let kept = Set(come.flatMap { [$0.key(in: database), $0.termKey(in: database)] })
         plan.entriesRemoved += gone.flatMap { [$0.key(in: database), $0.termKey(in: database)] }.filter { !kept.contains($0) }

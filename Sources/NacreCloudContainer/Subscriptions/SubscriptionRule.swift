@@ -100,16 +100,6 @@ extension NotificationInfo {
         let lists = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
         return Set(lists.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self))
     }
-
-    /// Whether a notification shows something. CloudKit: `shouldSendContentAvailable` alone shows nothing, and wakes
-    /// the app.
-    var showsSomething: Bool {
-        let texts = [
-            alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, alertActionLocalizationKey,
-            alertLaunchImage, soundName,
-        ]
-        return shouldBadge || texts.contains { $0 != nil }
-    }
 }
 
 extension ServerError {

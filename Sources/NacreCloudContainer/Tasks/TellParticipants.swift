@@ -160,17 +160,19 @@ package struct TellParticipants: TaskHandler {
     /// - Returns: whether there may be more.
     private func endShares(of key: DatabaseKey, _ cloud: Cloud) async throws -> Bool {
         let prefix = ShareEntries.prefix(of: zone)
-        let (seats, shares) = try await cloud.store.read { [zone] transaction in
+        let (memberships, shares) = try await cloud.store.read { [zone] transaction in
             let rows = { try transaction.entries(in: zone.database, $0, after: prefix, limit: Limits.participantsPerShare) }
-            return (try rows(.shareSeat).filter { $0.key.key.hasPrefix(prefix) }, try rows(.recordShare).filter { $0.key.key.hasPrefix(prefix) })
+            return (
+                try rows(.shareMembership).filter { $0.key.key.hasPrefix(prefix) }, try rows(.recordShare).filter { $0.key.key.hasPrefix(prefix) }
+            )
         }
-        if seats.isEmpty, shares.isEmpty { return false }
-        let users = Set(seats.compactMap(ShareEntries.user(of:)))
+        if memberships.isEmpty, shares.isEmpty { return false }
+        let users = Set(memberships.compactMap(ShareEntries.user(of:)))
         try await tell(users.sorted(), of: key, cloud)
         for share in shares { try await cloud.removeShareLink(of: zone, root: try ShareEntries.read(share).root, in: key) }
         return try await cloud.store.write { transaction in
             var plan = WritePlan()
-            plan.entriesRemoved = (seats + shares).map(\.key)
+            plan.entriesRemoved = (memberships + shares).map(\.key)
             try transaction.apply(plan)
             return .commit(true)
         }
@@ -179,19 +181,19 @@ package struct TellParticipants: TaskHandler {
     /// Updates the shared zones of users with a membership by a share that may be gone. Removes the memberships that it
     /// no longer gives.
     private func endMemberships(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
-        let (seats, links) = try await cloud.store.read { [zone] transaction in
+        let (memberships, links) = try await cloud.store.read { [zone] transaction in
             let links = try transaction.everyEntry(.recordShare, of: zone) { try ShareEntries.read($0).share == share }
-            return (try transaction.everyEntry(.shareSeat, of: zone) { $0.value == Array(share.utf8) }, links)
+            return (try transaction.everyEntry(.shareMembership, of: zone) { $0.value == Array(share.utf8) }, links)
         }
-        if seats.isEmpty, links.isEmpty { return }
-        try await tell(Set(seats.compactMap(ShareEntries.user(of:))).sorted(), of: key, cloud)
+        if memberships.isEmpty, links.isEmpty { return }
+        try await tell(Set(memberships.compactMap(ShareEntries.user(of:))).sorted(), of: key, cloud)
         for link in links { try await cloud.removeShareLink(ofFormer: try ShareEntries.read(link).root, in: zone, named: zoneName, of: key) }
         try await cloud.store.write { [zone, zoneName] transaction in
             guard try transaction.advance(zoneNamed: zoneName, in: zone.database).zone?.address == zone else { return .rollback(()) }
             let state = try transaction.share(share, in: zone)?.content.sharing
             let members = Set(state?.members ?? [])
             var plan = WritePlan()
-            plan.entriesRemoved = seats.filter { ShareEntries.user(of: $0).map(members.contains) != true }.map(\.key)
+            plan.entriesRemoved = memberships.filter { ShareEntries.user(of: $0).map(members.contains) != true }.map(\.key)
             if state == nil { plan.entriesRemoved += links.map(\.key) }
             try transaction.apply(plan)
             return .commit(())

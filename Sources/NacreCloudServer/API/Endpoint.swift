@@ -13,7 +13,7 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
 
     let form: Form
     let cost: Cost
-    /// Asks the cloud before the request waits for a place among pages. It returns nil if the answer takes long: then
+    /// Asks the cloud before the request waits for a slot among pages. It returns nil if the answer takes long: then
     /// `ask` is called among pages, as a bulk read. nil: only `ask` is called.
     let first: Ask<Answer?>?
     let ask: Ask<Answer>

@@ -21,7 +21,7 @@ struct SettleAccount: TaskHandler {
         }
         let account = try await cloud.registry.lookUp(AccountEntry.self, id, in: .account(id))
         if let account, !account.isLiving {
-            if try await cloud.clearPlace(of: account) { return true }
+            if try await cloud.clearAppUser(of: account) { return true }
             try await cloud.registry.releaseIdentity(of: account)
             try await cloud.registry.release(EmailClaim(address: account.email, claim: account.claim), of: id)
         }

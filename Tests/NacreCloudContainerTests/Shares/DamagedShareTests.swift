@@ -30,11 +30,11 @@ import Testing
         }
     }
 
-    /// Returns the entries that lead to shares and seats, and are deleted with them.
+    /// Returns the entries that lead to shares and memberships, and are deleted with them.
     private func entries(_ scene: ShareScene) async throws -> [String] {
         let database = try await database(scene)
         return try await scene.world.store.read { transaction in
-            try [EntryKind.recordShare, .shareSeat].flatMap { try transaction.entries(in: database, $0, after: nil, limit: 100).map(\.key.key) }
+            try [EntryKind.recordShare, .shareMembership].flatMap { try transaction.entries(in: database, $0, after: nil, limit: 100).map(\.key.key) }
         }
     }
 

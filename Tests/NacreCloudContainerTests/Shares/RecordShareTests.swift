@@ -374,7 +374,7 @@ import Testing
         #expect(try await tree.scene.accept(guid, by: "_cleo").error == .notInvited)
         let database = DatabaseID(
             DatabaseKey(container: TestCloud.container, environment: .development, scope: .private, owner: ShareScene.ada))
-        for kind in [EntryKind.recordShare, .shareSeat] {
+        for kind in [EntryKind.recordShare, .shareMembership] {
             let left = try await tree.scene.world.store.read { try $0.entries(in: database, kind, after: nil, limit: 10) }
             #expect(left == [])
         }

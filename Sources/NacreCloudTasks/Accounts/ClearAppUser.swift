@@ -6,7 +6,7 @@ import NacreCloudWire
 extension Cloud {
     /// Removes the data of one of a deleted account's app users.
     /// - Returns: false if no app user is left.
-    func clearPlace(of account: AccountEntry) async throws -> Bool {
+    func clearAppUser(of account: AccountEntry) async throws -> Bool {
         guard let appUser = try await registry.appUsers(of: account.id).first else { return false }
         let user = appUser.userRecordName
         let key = DatabaseKey(container: appUser.container, environment: appUser.environment, scope: .private, owner: user)

@@ -39,7 +39,7 @@ enum ShareEntries {
 
     /// Returns the key of the entry that holds the name of a share's record, by participant.
     static func membership(of user: String, in zone: ZoneAddress, _ view: FeedView) -> EntryKey {
-        EntryKey(zone.database, .shareSeat, prefix(ofMembershipsOf: user, in: zone) + String(view.rawValue))
+        EntryKey(zone.database, .shareMembership, prefix(ofMembershipsOf: user, in: zone) + String(view.rawValue))
     }
 
     /// The prefix of a user's memberships in a zone. User record names have no space.
