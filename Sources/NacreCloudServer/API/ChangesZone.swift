@@ -9,8 +9,9 @@ extension API {
     var changesZone: Endpoint<ChangesZoneRequest, ChangesZoneAnswer> {
         Endpoint(
             cost: { request, _ in
-                let names = request.zones.reduce(0) { $0 + RequestCost.of(names: $1.desiredKeys) }
-                return RequestCost(rows: request.zones.count, kind: cloud.turnKind(of: request.zones), names: names)
+                RequestCost(
+                    rows: request.zones.count, kind: cloud.turnKind(of: request.zones),
+                    names: RequestCost.of(names: request.zones.map(\.desiredKeys)))
             },
             page: { request, call in
                 ChangesZoneAnswer(response: try await cloud.zoneChanges(request, in: call.target, by: call.caller), zones: request.zones)

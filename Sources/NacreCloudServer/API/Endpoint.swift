@@ -54,9 +54,9 @@ struct RequestCost {
     /// Rows that are charged for lists of names, and do not weigh in the turn.
     var names = 0
 
-    /// The rows that a list of wanted fields is charged, because it is sorted and compared. On this server: 32 names
-    /// cost as much as a record.
-    static func of(names: [String]?) -> Int { (names?.count ?? 0) / 32 }
+    /// The rows that lists of wanted fields are charged, because each is sorted and compared. On this server: 32 names
+    /// of a list cost as much as a record.
+    static func of(names lists: [[String]?]) -> Int { lists.reduce(0) { $0 + ($1?.count ?? 0) / 32 } }
 }
 
 /// An error of a request whose extension was decoded, so that the answer may carry this server's details.
@@ -102,9 +102,6 @@ extension API {
             throw DetailedError(error: error, wantsDetails: form.details)
         }
     }
-
-    /// Charges for the names of wanted fields.
-    func charge(names: [String]?) { WorkMeter.current?.add(rows: RequestCost.of(names: names)) }
 
     /// Makes an answer that may be large: few at a time, and none for a client with too many unread answers.
     func amongPages<Value>(_ call: Call, _ turn: Turn = .current, _ make: () async throws -> Value) async throws -> Value {

@@ -12,10 +12,11 @@ extension API {
                 AnswerForm(
                     details: request.extension.wantsDetails, numbersAsStrings: request.item.numbersAsStrings, zoneID: request.item.zoneID)
             },
-            cost: { request, _ in RequestCost(kind: cloud.turnKind(of: [request.item])) },
+            cost: { request, _ in
+                RequestCost(kind: cloud.turnKind(of: [request.item]), names: RequestCost.of(names: [request.item.desiredKeys]))
+            },
             page: { request, call in
-                charge(names: request.item.desiredKeys)
-                return try await cloud.recordChanges(request, in: call.target, by: call.caller)
+                try await cloud.recordChanges(request, in: call.target, by: call.caller)
             })
     }
 }

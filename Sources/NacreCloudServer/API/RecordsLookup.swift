@@ -12,10 +12,11 @@ extension API {
             form: { request in
                 AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
             },
-            cost: { request, _ in RequestCost(rows: request.records.count) },
+            cost: { request, _ in
+                let lists = [request.desiredKeys] + request.records.map(\.desiredKeys)
+                return RequestCost(rows: request.records.count, names: RequestCost.of(names: lists))
+            },
             page: { request, call in
-                charge(names: request.desiredKeys)
-                for item in request.records { charge(names: item.desiredKeys) }
                 let token = try await currentSyncToken(of: request.zoneID, for: call)
                 var answer = try await cloud.lookupAnswer(request, in: call.target, by: call.caller)
                 answer.syncToken = token

@@ -39,9 +39,8 @@ extension API {
     private var queryPage: Endpoint<RecordsQueryRequest, QueryPage> {
         Endpoint(
             form: { request in AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings) },
-            cost: { _, _ in RequestCost(kind: .query) },
+            cost: { request, _ in RequestCost(kind: .query, names: RequestCost.of(names: [request.desiredKeys])) },
             page: { request, call in
-                charge(names: request.desiredKeys)
                 let isOfOneZone = request.zoneID != nil || !request.zoneWide
                 let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
                 var (answer, index) = try await cloud.queryAnswer(request, in: call.target, by: call.caller, scanning: queryScanRows)
