@@ -165,6 +165,15 @@ struct AssetRecordTests {
         #expect(found.assets["more"]?.map(\.fileURL?.path) == ["/tmp/a.png", "/tmp/ü.png"])
     }
 
+    @Test func `an asset is archived by itself, with the URL of its file and not its bytes`() throws {
+        let fetched = try #require(Self.record(["old": .asset(Self.known)])["old"] as? CKAsset)
+        let assets = NSArray(array: [CKAsset(fileURL: file), fetched, CKAsset(file: nil, known: nil, isImport: true)])
+        let data = try NSKeyedArchiver.archivedData(withRootObject: assets, requiringSecureCoding: true)
+        let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, CKAsset.self], from: data) as? [CKAsset])
+        #expect(back.map(\.fileURL) == [file, nil, nil] && back.map(\.known) == [nil, Self.known, nil])
+        #expect(back.map(\.isImport) == [false, false, true])
+    }
+
     @Test func `system fields have no assets`() throws {
         let record = Self.record(["old": .asset(Self.known)])
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)

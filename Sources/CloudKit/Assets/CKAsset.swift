@@ -9,8 +9,9 @@ import NacreLocks
 /// must not change until then; it is neither moved nor deleted. Only its bytes are sent, without name and attributes.
 ///
 /// A fetched asset's file is in a cache folder that is swept at times. Move or copy the file before the app continues.
-/// An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
-open class CKAsset: NSObject, @unchecked Sendable {
+/// An instance belongs to one field of one record. Compares by identity. An archive has the URL of the file, not its
+/// bytes: if the file is gone by then, saving the asset fails with `assetFileNotFound`. Apple: iOS 8.
+open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Sendable: all properties are constants of value types, except `sent`, which is `Locked`.
 
     /// The name of a file in a photo library, for `CKAsset(importing:)`. The library makes it; it is bound to its
@@ -66,6 +67,25 @@ open class CKAsset: NSObject, @unchecked Sendable {
 
     open override var description: String {
         "<CKAsset: fileURL=\(file.map(\.path) ?? "nil"), size=\(known.map { "\($0.size)" } ?? "unknown")>"
+    }
+
+    // MARK: NSSecureCoding
+
+    /// Always true: archives are decoded by class.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Decodes an asset. An archive of Apple's systems gives one without a file, which is on another machine.
+    public required init?(coder: NSCoder) {
+        let archived = coder.decode(ArchivedValue.File.self, forKey: ArchivedValue.File.key)
+        guard archived != nil || !coder.containsValue(forKey: ArchivedValue.File.key) else { return nil }
+        file = archived?.location
+        known = archived?.known
+        isImport = archived?.isImport ?? false
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(ArchivedValue.File(known ?? .unsent, self), forKey: ArchivedValue.File.key)
     }
 }
 

@@ -23,19 +23,12 @@ struct ArchivedQuery: Codable {
 
     /// Decodes a query; nil if the archive holds none, or one of a later version.
     init?(coder: NSCoder) {
-        guard coder.containsValue(forKey: Self.key), let data = coder.decodeObject(of: NSData.self, forKey: Self.key),
-            let archived = try? PropertyListDecoder().decode(ArchivedQuery.self, from: Data(referencing: data)),
-            archived.version <= Self.currentVersion
-        else { return nil }
+        guard let archived = coder.decode(ArchivedQuery.self, forKey: Self.key), archived.version <= Self.currentVersion else { return nil }
         self = archived
     }
 
     func encode(with coder: NSCoder) {
-        let encoder = PropertyListEncoder()
-        encoder.outputFormat = .binary
-        // Encoding does not fail: every part is a property list type. An archive without the key decodes as no query.
-        guard let data = try? encoder.encode(self) else { return }
-        coder.encode(NSData(data: data), forKey: Self.key)
+        coder.encode(self, forKey: Self.key)
     }
 }
 

@@ -61,13 +61,7 @@ extension RecordState {
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
             share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
             changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(), sharing: sharing.map(ArchivedShare.init))
-        let encoder = PropertyListEncoder()
-        encoder.outputFormat = .binary
-        guard let data = try? encoder.encode(archived) else {
-            // Not reached: every part is a property list type. An archive without the key decodes as no record.
-            return
-        }
-        coder.encode(NSData(data: data), forKey: ArchivedRecord.key)
+        coder.encode(archived, forKey: ArchivedRecord.key)
     }
 
     /// - Parameter coder: an archive of this framework or of Apple's systems.
@@ -77,10 +71,7 @@ extension RecordState {
             self.init(appleCoder: coder)
             return
         }
-        guard let data = coder.decodeObject(of: NSData.self, forKey: key),
-            let archived = try? PropertyListDecoder().decode(ArchivedRecord.self, from: Data(referencing: data)),
-            archived.version <= ArchivedRecord.currentVersion
-        else { return nil }
+        guard let archived = coder.decode(ArchivedRecord.self, forKey: key), archived.version <= ArchivedRecord.currentVersion else { return nil }
         let zoneID = CKRecordZone.ID(zoneName: archived.zoneName, ownerName: archived.zoneOwner)
         self.init(recordType: archived.recordType, recordID: CKRecord.ID(recordName: archived.recordName, zoneID: zoneID))
         recordChangeTag = archived.recordChangeTag
@@ -96,6 +87,22 @@ extension RecordState {
         faults = archived.faults
         encrypted = Set(archived.encrypted)
         sharing = archived.sharing.map(ShareSheet.init)
+    }
+}
+
+extension NSCoder {
+    /// Encodes a value as one property list, which can be decoded without class names.
+    func encode(_ value: some Encodable, forKey key: String) {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        // Encoding does not fail: every part is a property list type. An archive without the key decodes as no value.
+        guard let data = try? encoder.encode(value) else { return }
+        encode(NSData(data: data), forKey: key)
+    }
+
+    /// Decodes what `encode` has encoded; nil if the archive holds nothing under the key, or something else.
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: String) -> Value? {
+        object(of: NSData.self, forKey: key).flatMap { try? PropertyListDecoder().decode(type, from: Data(referencing: $0)) }
     }
 }
 
@@ -157,6 +164,8 @@ struct ArchivedValue: Codable {
         var wrappingKey: String?
         /// The URL of the app's file.
         var url: String?
+        /// Whether the bytes were to come from a photo library; nil if not.
+        var isImport: Bool?
     }
 
     var isList = false
@@ -190,8 +199,8 @@ struct ArchivedValue: Codable {
         case .asset, .assetList:
             if case .assetList = value { isList = true }
             let values = value.assets ?? []
-            let urls = objects?.count == values.count ? objects?.map(\.fileURL) : nil
-            assets = values.indices.map { File(values[$0], urls?[$0]) }
+            let files = objects?.count == values.count ? objects : nil
+            assets = values.indices.map { File(values[$0], files?[$0]) }
         case .sealed: return nil
         }
     }
@@ -213,19 +222,26 @@ struct ArchivedValue: Codable {
 }
 
 extension ArchivedValue.File {
-    init(_ asset: Asset, _ url: URL?) {
+    /// The key of an asset that is archived by itself.
+    static let key = "nacre.asset"
+
+    /// - Parameter object: the app's object; nil if it is not known.
+    init(_ asset: Asset, _ object: CKAsset?) {
         self.init(
             fileChecksum: asset.fileChecksum, size: asset.size, referenceChecksum: asset.referenceChecksum, wrappingKey: asset.wrappingKey,
-            url: url?.absoluteString)
+            url: object?.fileURL?.absoluteString, isImport: object?.isImport == true ? true : nil)
     }
+
+    var location: URL? { url.flatMap { URL(string: $0) } }
+
+    /// The server's asset; nil for a file that is still to be sent.
+    var known: Asset? { wire.isUnsent ? nil : wire }
 
     var wire: Asset {
         Asset(fileChecksum: fileChecksum, size: max(size, 0), referenceChecksum: referenceChecksum, wrappingKey: wrappingKey)
     }
 
-    var object: CKAsset {
-        CKAsset(file: url.flatMap { URL(string: $0) }, known: wire.isUnsent ? nil : wire)
-    }
+    var object: CKAsset { CKAsset(file: location, known: known, isImport: isImport ?? false) }
 }
 
 extension ArchivedValue.Place {
