@@ -13,7 +13,8 @@ import Testing
         #expect(error.code.rawValue == native.rawValue)
         #expect("\(error.code)" == "\(native)")
         #expect(error.errorCode == native.rawValue && error.retryAfterSeconds == 3)
-        #expect(error.localizedDescription == "why")
+        #expect(error.localizedDescription == "why" && error.userInfo["ServerErrorDescription"] as? String == "why")
+        #expect(CKError.malformed("why").userInfo["ServerErrorDescription"] == nil)
         let line = "<CKError: \"\(error.code.title)\" (\(native.rawValue)/7); \"why\"; CKErrorField = f; CKErrorRemedy = do this; retry after 3.0 s>"
         #expect(error.description == line)
     }

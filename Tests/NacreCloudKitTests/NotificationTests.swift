@@ -86,11 +86,19 @@ struct NotificationTests {
     }
 
     @Test(arguments: [
-        "{}", #"{"aps":{"alert":"mine"}}"#, #"{"ck":null}"#, #"{"ck":5}"#, #"{"ck":{}}"#, #"{"ck":{"qry":[]}}"#, #"{"ck":[{"qry":{}}]}"#,
-        #"{"ck":{"nid":"n","cid":"c"}}"#, #"{"qry":{"sid":"s"}}"#,
+        "{}", #"{"aps":{"alert":"mine"}}"#, #"{"ck":null}"#, #"{"ck":5}"#, #"{"ck":[{"qry":{}}]}"#, #"{"qry":{"sid":"s"}}"#,
     ])
     func `what is none of CloudKit's is nil`(_ json: String) throws {
         #expect(CKNotification(fromRemoteNotificationDictionary: try dictionary(json)) == nil)
+    }
+
+    @Test(arguments: [#"{"ck":{"nid":"n","cid":"c"},"aps":{"alert":"a"}}"#, #"{"ck":{"nid":"n","cid":"c","qry":[]},"aps":{"alert":"a"}}"#])
+    func `a dictionary of CloudKit's that describes no change is a notification without a type`(_ json: String) throws {
+        let payload = try dictionary(json)
+        let notification = try #require(CKNotification(fromRemoteNotificationDictionary: payload))
+        #expect(type(of: notification) == CKNotification.self && notification.notificationType.rawValue == 0)
+        #expect(notification.containerIdentifier == "c" && notification.subscriptionID == nil && notification.alertBody == "a")
+        #expect(notification.notificationID != nil && CKDatabaseNotification(fromRemoteNotificationDictionary: payload) == nil)
     }
 
     @Test func `a dictionary of Swift's own types is as good`() throws {

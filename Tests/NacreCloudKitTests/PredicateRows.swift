@@ -97,6 +97,13 @@ enum PredicateRows {
         .gives("a = %zd AND b = %hi AND c = %x", 7, Int16(8), 9, filters: "a EQUALS 7", "b EQUALS 8", "c EQUALS 9"),
         .gives("a = %f AND b = %g AND c = %lf", 7.5, 8, Float(9), filters: "a EQUALS 7.5", "b EQUALS 8.0", "c EQUALS 9.0"),
         .gives("a = %d", 7.9, filters: "a EQUALS 7"),
+        .gives("a = %f AND b = %@ AND c = %d", CGFloat(7.5), CGFloat(8), CGFloat(9), filters: "a EQUALS 7.5", "b EQUALS 8.0", "c EQUALS 9"),
+        .gives(
+            "a = %.2f AND b = %5.1f AND c = %-05d AND d = %+.3Lf", 1.234, 2.25, 3, 4.5, filters: "a EQUALS 1.234", "b EQUALS 2.25", "c EQUALS 3",
+            "d EQUALS 4.5"),
+        .gives("a = %s AND b = %s", "x", "y" as NSString, filters: "a EQUALS 'x'", "b EQUALS 'y'"),
+        .gives("a = %2$@ AND %1$K = %2$@", "b", "x", filters: "a EQUALS 'x'", "b EQUALS 'x'"),
+        .gives("a = %2$d AND b = %@ AND c = %.1f", 1, 2.5, filters: "a EQUALS 2", "b EQUALS 1", "c EQUALS 2.5"),
         .gives("%K = %@", "title", "x", filters: "title EQUALS 'x'"),
         .gives("%K > %d AND %K < %d", "a", 1, "b", 2, filters: "a GREATER_THAN 1", "b LESS_THAN 2"),
         .gives("a = %@", "1 OR TRUEPREDICATE", filters: "a EQUALS '1 OR TRUEPREDICATE'"),

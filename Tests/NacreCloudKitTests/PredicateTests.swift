@@ -64,6 +64,12 @@ import Testing
         #expect(outcome(deep) == .error("Invalid predicate: Too many parts inside each other: 'NSCompoundPredicate'"))
     }
 
+    @Test("A text of C is read while the predicate is made")
+    func textsOfC() {
+        let predicate = "ü".withCString { NSPredicate(format: "a = %s", $0) }
+        #expect(PredicateRow.outcome(of: PredicateTree(predicate)) == .filters(["a EQUALS 'ü'"]))
+    }
+
     @Test("Variables take values, in compounds too, and those without one are told of")
     func variables() {
         let template = NSCompoundPredicate(andPredicateWithSubpredicates: [

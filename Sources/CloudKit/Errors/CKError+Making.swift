@@ -8,6 +8,9 @@ extension CKError {
     /// The domain of the underlying error. Its code is the finer code that CloudKit's logs show behind a slash.
     static let internalErrorDomain = "CKInternalErrorDomain"
 
+    /// The key of the server's text in an error of the server. Apple: undocumented; apps compare its text.
+    static let serverTextKey = "ServerErrorDescription"
+
     /// This framework's keys in the user info, beside Apple's.
     enum DetailKey: String, CaseIterable {
         /// The record's field or the request's key at fault.
@@ -25,9 +28,10 @@ extension CKError {
     /// - Parameter text: a static text; values go into `details`.
     init(
         _ code: Code, text: String, internalCode: Int? = nil, details: [DetailKey: String] = [:], retryAfter: Double? = nil,
-        underlying: NSError? = nil, records: [String: CKRecord] = [:]
+        underlying: NSError? = nil, records: [String: CKRecord] = [:], isServerText: Bool = false
     ) {
         var userInfo: [String: Any] = [NSLocalizedDescriptionKey: text]
+        if isServerText { userInfo[Self.serverTextKey] = text }
         for (key, value) in details { userInfo[key.rawValue] = value }
         for (key, record) in records { userInfo[key] = record }
         if let retryAfter { userInfo[CKErrorRetryAfterKey] = NSNumber(value: retryAfter) }
@@ -52,7 +56,7 @@ extension CKError {
         details[.redirectURL] = error.redirectURL
         self.init(
             Code(rawValue: error.nativeCode) ?? Code(error.code.native), text: error.reason, internalCode: error.internalCode, details: details,
-            retryAfter: error.retryAfter.map(Double.init), records: records)
+            retryAfter: error.retryAfter.map(Double.init), records: records, isServerText: true)
     }
 
     /// Makes the server's error for a record that was to be saved. A conflict contains the three versions.

@@ -81,6 +81,10 @@ extension PredicateOperand {
             } catch {
                 self = .unusable(error, "\(value)")
             }
+        // Types of C that no field takes.
+        case let number as any BinaryFloatingPoint: self.init(argument: Double(number))
+        case let text as UnsafePointer<CChar>: self = .value(.string(String(cString: text)))
+        case let text as UnsafeMutablePointer<CChar>: self = .value(.string(String(cString: text)))
         default: self = .unusable(.unsupportedType, "\(type(of: argument))")
         }
     }

@@ -16,14 +16,19 @@ extension __CKNotificationReading {
     }
 }
 
-/// The message of a subscription. Abstract: `init(fromRemoteNotificationDictionary:)` makes one of its subclasses.
+/// The message of a subscription. `init(fromRemoteNotificationDictionary:)` makes one of its subclasses, or this class
+/// if the dictionary describes no change.
 ///
 /// Notifications may be lost, merged or repeated: take them as a hint to fetch changes. Apple: iOS 8.
 open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendable {
     // Sendable: every stored property, here and in the subclasses, is a `let` of a sendable type.
 
     /// The kind of subscription that sent the notification. Apple: iOS 8.
+    ///
+    /// Apple's enumeration comes from Objective-C and has no name for 0, which `@unknown default` matches in a `switch`.
     public enum NotificationType: Int, Sendable {
+        /// CloudKit's dictionary describes no change.
+        case unknown = 0
         /// A `CKQuerySubscription`.
         case query = 1
         /// A `CKRecordZoneSubscription`.
@@ -68,7 +73,7 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
         if let event = cloud["qry"].object { return CKQueryNotification(payload(event)) }
         if let event = cloud["fet"].object { return CKRecordZoneNotification(payload(event)) }
         if let event = cloud["met"].object { return CKDatabaseNotification(payload(event)) }
-        return nil
+        return CKNotification(payload(PayloadObject()), type: .unknown)
     }
 
     // MARK: Visible parts. Apple: deprecated in iOS 17, in favour of UserNotifications.

@@ -32,8 +32,14 @@ struct PredicateParser {
         bytes = Array(format.utf8)
         self.tokens = tokens
         self.arguments = arguments
-        let placeholders = tokens.indices.filter { if case .argument = tokens[$0].kind { true } else { false } }
-        argumentPlaces = Dictionary(uniqueKeysWithValues: zip(placeholders, 0...))
+        var places: [Int: Int] = [:]
+        var next = 0
+        for (index, token) in tokens.enumerated() {
+            guard case .argument(_, let place) = token.kind else { continue }
+            places[index] = place ?? next
+            if place == nil { next += 1 }
+        }
+        argumentPlaces = places
     }
 
     // MARK: Tokens
@@ -238,7 +244,7 @@ struct PredicateParser {
         case .double(let value):
             advance()
             return .value(.double(value))
-        case .argument(let kind):
+        case .argument(let kind, _):
             let expression = try argument(kind)
             advance()
             if case .key(let key) = expression { return try path(from: key) }
@@ -327,7 +333,7 @@ struct PredicateParser {
         guard index < arguments.count else { throw fault("The format has more placeholders than arguments") }
         let argument = arguments[index]
         switch (kind, argument) {
-        case (.value, _), (.integer, .value(.int64)), (.double, .value(.double)): return argument
+        case (.value, _), (.integer, .value(.int64)), (.double, .value(.double)), (.text, .value(.string)): return argument
         case (.double, .value(.int64(let value))): return .value(.double(Double(value)))
         case (.integer, .value(.double(let value))):
             guard let value = Int64(exactly: value.rounded(.towardZero)) else { throw fault("The number does not fit 64 bits with a sign") }
@@ -335,6 +341,7 @@ struct PredicateParser {
         case (.key, .value(.string(let key))): return key.uppercased() == "SELF" ? .itself : .key(key)
         case (.key, _): throw fault("The argument of a key must be a String")
         case (.integer, _), (.double, _): throw fault("The argument must be a number")
+        case (.text, _): throw fault("The argument must be a text of C or a String")
         }
     }
 }

@@ -10,7 +10,8 @@ struct PredicateToken: Equatable, Sendable {
         case string(String)
         case integer(UInt64)
         case double(Double)
-        case argument(Argument)
+        /// A placeholder; `at` is the index of its argument if the placeholder names it.
+        case argument(Argument, at: Int?)
         case sign(String)
         case end
     }
@@ -21,6 +22,8 @@ struct PredicateToken: Equatable, Sendable {
         case key
         case integer
         case double
+        /// A text of C.
+        case text
     }
 
     var kind: Kind
@@ -65,7 +68,7 @@ struct PredicateTokens {
         guard let byte = peek() else { return .end }
         switch byte {
         case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try string(closedBy: byte))
-        case UInt8(ascii: "%"): return .argument(try argument())
+        case UInt8(ascii: "%"): return try argument()
         case UInt8(ascii: "#"):
             next += 1
             return .escapedWord(try name(after: "#"))
@@ -193,22 +196,49 @@ struct PredicateTokens {
 
     // MARK: Arguments
 
-    /// Parses a placeholder: `%@`, `%K` or a conversion of `printf` for numbers. Characters and C strings are not
-    /// supported.
-    private mutating func argument() throws(PredicateFault) -> PredicateToken.Argument {
+    /// Parses a placeholder: `%@`, `%K`, `%s` or a conversion of `printf` for numbers, with the position of its argument
+    /// if it has one. Characters are not supported.
+    private mutating func argument() throws(PredicateFault) -> PredicateToken.Kind {
         let start = next
         next += 1
-        while let byte = peek(), "hlqLzjt".utf8.contains(byte) { next += 1 }
+        let index = try argumentIndex(from: start)
+        let plainEnd = next
+        skip("-+ #0'")
+        skipDigits()
+        if peek() == UInt8(ascii: ".") {
+            next += 1
+            skipDigits()
+        }
+        skip("hlqLzjt")
         guard let byte = peek() else { throw fault("Expected a conversion after '%'", from: start, to: next) }
-        let isPlain = next == start + 1
+        let isPlain = next == plainEnd
         next += 1
         switch byte {
-        case UInt8(ascii: "@") where isPlain: return .value
-        case UInt8(ascii: "K") where isPlain: return .key
-        case _ where "dDiuUxXoO".utf8.contains(byte): return .integer
-        case _ where "fFeEgGaA".utf8.contains(byte): return .double
+        case UInt8(ascii: "@") where isPlain: return .argument(.value, at: index)
+        case UInt8(ascii: "K") where isPlain: return .argument(.key, at: index)
+        case UInt8(ascii: "s") where isPlain: return .argument(.text, at: index)
+        case _ where "dDiuUxXoO".utf8.contains(byte): return .argument(.integer, at: index)
+        case _ where "fFeEgGaA".utf8.contains(byte): return .argument(.double, at: index)
         default: throw fault("Unknown conversion", from: start, to: next)
         }
+    }
+
+    /// Parses the position of an argument, `2$`, and returns its index; nil if there is none.
+    private mutating func argumentIndex(from start: Int) throws(PredicateFault) -> Int? {
+        let digits = next
+        skipDigits()
+        guard next > digits, peek() == UInt8(ascii: "$") else {
+            next = digits
+            return nil
+        }
+        let position = Int(String(decoding: bytes[digits..<next], as: UTF8.self))
+        next += 1
+        guard let position, position > 0 else { throw fault("Positions of arguments are 1, 2 and so on", from: start, to: next) }
+        return position - 1
+    }
+
+    private mutating func skip(_ some: String) {
+        while let byte = peek(), some.utf8.contains(byte) { next += 1 }
     }
 }
 
