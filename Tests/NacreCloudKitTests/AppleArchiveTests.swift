@@ -49,10 +49,13 @@ private struct ArchiveMaker {
             "RecordMtime": date(200), "CreatorUserRecordID": recordID("__defaultOwner__", zone: "_defaultZone"),
             "LastModifiedUserRecordID": recordID("_bob", zone: "_defaultZone"), "ModifiedByDevice": plain("Phone"), "KnownToServer": true,
             "ParentReference": object("CKReference", ["RecordID": recordID("p", zone: "Notes"), "ReferenceAction": 0]),
+            // Members without a value refer to the first object, as in archives of Apple's.
+            "ShareReference": Self.place(0), "ProtectionData": Self.place(0), "URL": Self.place(0),
         ]
     }
 
-    mutating func values() -> [String: Int] {
+    /// - Parameter more: a further value.
+    mutating func values(_ more: [String: Int]? = nil) -> [String: Int] {
         let place = object(
             "CLLocation",
             [
@@ -61,14 +64,14 @@ private struct ArchiveMaker {
             ])
         let book = object("CKReference", ["RecordID": recordID("b", zone: "Notes"), "ReferenceAction": 1])
         let tags = object("NSArray", ["NS.objects": [plain("red"), plain("green")]])
-        let values = dictionary([
-            ("title", plain("Ulm")), ("stars", plain(3)), ("weight", plain(2.5)), ("day", date(7)), ("bytes", plain(Data([1, 2]))),
-            ("place", place), ("book", book), ("tags", tags), ("photo", object("CKAsset", ["FileURL": plain("x")])),
-            ("photos", object("NSArray", ["NS.objects": [object("CKAsset", ["FileURL": plain("y")])]])),
-            ("secret", object("CKEncryptedString", ["EncryptedData": plain(Data([9]))])),
-        ])
+        let values = dictionary(
+            [
+                ("title", plain("Ulm")), ("stars", plain(3)), ("weight", plain(2.5)), ("day", date(7)), ("bytes", plain(Data([1, 2]))),
+                ("place", place), ("book", book), ("tags", tags), ("photo", object("CKAsset", ["FileURL": plain("x")])),
+                ("photos", object("NSArray", ["NS.objects": [object("CKAsset", ["FileURL": plain("y")])]])),
+            ] + (more.map { [("more", $0)] } ?? []))
         let originals = dictionary([("stars", plain(2))])
-        let changed = object("NSMutableSet", ["NS.objects": [plain("stars"), plain("photos")]])
+        let changed = object("NSMutableSet", ["NS.objects": [plain("stars")]])
         return object("CKRecordValueStore", ["Values": values, "OriginalValues": originals, "ChangedKeys": changed])
     }
 }
@@ -113,7 +116,8 @@ private struct ArchiveMaker {
         let place = try #require(record["place"] as? CLLocation)
         #expect(place.coordinate.latitude == 48.5 && place.coordinate.longitude == 9.25 && place.altitude == 12 && place.verticalAccuracy == -1)
         #expect(place.timestamp == Date(timeIntervalSinceReferenceDate: 300.5))
-        #expect(record["photo"] == nil && record["photos"] == nil && record["secret"] == nil && record.changedKeys() == ["stars"])
+        #expect((record["photo"] as? CKAsset).map { $0.fileURL == nil } == true && (record["photos"] as? [CKAsset])?.count == 1)
+        #expect(record.changedKeys() == ["stars"])
         #expect(record.snapshot.fetchedFields["stars"] == .int64(2) && record.snapshot.fetchedFields["title"] == .string("Ulm"))
         #expect(record.snapshot.faults.isEmpty)
     }
@@ -130,19 +134,65 @@ private struct ArchiveMaker {
         #expect(record.recordChangeTag == nil && record.creatorUserRecordID == nil && record.creationDate == nil && record.parent == nil)
     }
 
-    @Test func `a token or a query of Apple's is an error, which an app takes for none`() throws {
+    @Test func `a whole record of which anything cannot be read is an error, and never a record without its values`() throws {
+        func decode(_ members: (inout ArchiveMaker) -> [String: Any]) throws -> CKRecord? {
+            var maker = ArchiveMaker()
+            let root = maker.object("CKRecord", maker.systemFields().merging(members(&maker)) { first, _ in first })
+            return try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: maker.data(top: ["root": root]))
+        }
+        func refuses(_ members: (inout ArchiveMaker) -> [String: Any]) { #expect(throws: (any Error).self) { try decode(members) } }
+        refuses { _ in [:] }
+        refuses { ["ValueStore": $0.object("CKRecordValueStore", [:])] }
+        refuses { ["ValueStore": $0.object("CKRecordValueStore", ["Values": $0.plain("x")])] }
+        refuses { ["ValueStore": $0.values($0.object("CKEncryptedString", ["EncryptedData": $0.plain(Data([9]))]))] }
+        refuses { ["ValueStore": $0.values($0.object("NSArray", ["NS.objects": [$0.object("CKEncryptedString", ["x": 1])]]))] }
+        refuses { ["ValueStore": $0.values($0.plain(Double.infinity))] }
+        refuses { ["ValueStore": $0.values($0.recordID("r", zone: "Z"))] }
+        refuses {
+            let secrets = $0.object("CKEncryptedRecordValueStore", ["Values": $0.dictionary([("s", $0.plain(Data([9])))])])
+            return ["ValueStore": $0.values(), "EncryptedValueStore": secrets]
+        }
+        let none = try decode { maker in
+            let secrets = maker.object("CKEncryptedRecordValueStore", ["Values": maker.dictionary([])])
+            return ["ValueStore": maker.values(), "EncryptedValueStore": secrets]
+        }
+        let again = try NSKeyedArchiver.archivedData(withRootObject: try #require(none), requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: again)?["title"] as? String == "Ulm")
+        // The same without an object around it, where nothing can be thrown.
+        var maker = ArchiveMaker()
+        let store = maker.values(maker.object("CKEncryptedString", ["EncryptedData": maker.plain(Data([9]))]))
+        let data = try maker.data(top: maker.systemFields().merging(["ValueStore": store]) { first, _ in first })
+        #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: data)) == nil)
+    }
+
+    @Test func `a token of Apple's is decoded, and has expired when it is used`() async throws {
         var maker = ArchiveMaker()
         let token = maker.object("CKServerChangeToken", ["ChangeTokenData": maker.plain(Data([1, 2, 3]))])
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: maker.data(top: ["token": token]))
+        let decoded = try #require(unarchiver.decodeObject(of: CKServerChangeToken.self, forKey: "token"))
+        let setting = Setting()
+        let zoneID = CKRecordZone.ID(zoneName: "Notes")
+        let ofZone = await thrown { try await setting.database.recordZoneChanges(inZoneWith: zoneID, since: decoded) }
+        let ofDatabase = await thrown { try await setting.database.databaseChanges(since: decoded) }
+        #expect(ofZone?.code == .changeTokenExpired && ofDatabase?.code == .changeTokenExpired)
+        #expect(await setting.cloud.seen.isEmpty)
+        let again = try NSKeyedArchiver.archivedData(withRootObject: decoded, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: again) == decoded)
+    }
+
+    @Test func `an asset of Apple's is decoded without its file, and a query is an error`() throws {
+        var maker = ArchiveMaker()
+        let asset = maker.object("CKAsset", ["FileURL": maker.plain("x")])
         let query = maker.object("CKQuery", ["RecordType": maker.plain("Note")])
-        #expect(throws: (any Error).self) {
-            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: maker.data(top: ["root": token]))
-        }
+        let data = try maker.data(top: ["root": asset])
+        #expect(try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKAsset.self, from: data)).fileURL == nil)
         #expect(throws: (any Error).self) {
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuery.self, from: maker.data(top: ["root": query]))
         }
         // Members of unknown classes in the record are not decoded.
         let strange = maker.object("CKUnheardOf", ["x": 1])
-        let root = maker.object("CKRecord", maker.systemFields().merging(["PluginFields": strange, "ProtectionData": strange]) { first, _ in first })
+        let members = ["PluginFields": strange, "ConflictLoserEtags": strange, "ValueStore": maker.values()]
+        let root = maker.object("CKRecord", maker.systemFields().merging(members) { first, _ in first })
         check(try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: maker.data(top: ["root": root]))))
     }
 

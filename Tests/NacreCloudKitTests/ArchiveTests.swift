@@ -114,7 +114,6 @@ import Testing
         #expect(CKRecord(coder: unarchiver) == nil)
         #expect(CKRecord.ID(coder: unarchiver) == nil)
         #expect(CKRecordZone(coder: unarchiver) == nil)
-        #expect(CKServerChangeToken(coder: unarchiver) == nil)
     }
 
     @Test func `the distance between two cities is known`() {

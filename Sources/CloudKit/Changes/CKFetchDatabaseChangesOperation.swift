@@ -52,7 +52,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     override func run() async throws(CKError) {
         let conversation = conversation
         let limit = resultsLimit > 0 ? resultsLimit : nil
-        var token = previousServerChangeToken?.wire
+        var token = try previousServerChangeToken?.sent
         while true {
             let page = try await conversation.changes(ChangesDatabaseRequest(syncToken: token, resultsLimit: limit))
             for zone in page.zones { callBack(zone, in: conversation.scope) }

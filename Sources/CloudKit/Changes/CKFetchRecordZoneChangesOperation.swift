@@ -92,12 +92,12 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     // MARK: Asking
 
     /// Returns the item of one zone in a request, as the app configured it.
-    private func item(_ zoneID: CKRecordZone.ID) -> ChangesZoneRequest.Item {
+    private func item(_ zoneID: CKRecordZone.ID) throws(CKError) -> ChangesZoneRequest.Item {
         let configuration = configurationsByRecordZoneID?[zoneID]
         let options = optionsByRecordZoneID?[zoneID]
         let limit = configuration?.resultsLimit ?? options?.resultsLimit ?? 0
         return ChangesZoneRequest.Item(
-            zoneID: zoneID.wire, syncToken: (configuration?.previousServerChangeToken ?? options?.previousServerChangeToken)?.wire,
+            zoneID: zoneID.wire, syncToken: try (configuration?.previousServerChangeToken ?? options?.previousServerChangeToken)?.sent,
             resultsLimit: limit > 0 ? limit : nil, desiredKeys: configuration == nil ? options?.desiredKeys : configuration?.desiredKeys)
     }
 
@@ -117,7 +117,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func fetch(_ zoneID: CKRecordZone.ID, over conversation: Conversation) async throws(CKError) {
-        var item = item(zoneID)
+        var item = try item(zoneID)
         var answer = await conversation.changes(in: item, wantsTokenOnly: wantsTokenOnly)
         while true {
             let found = try answer.get()

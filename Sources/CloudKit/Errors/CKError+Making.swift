@@ -141,6 +141,12 @@ extension CKError {
             internalCode: 1020)
     }
 
+    static var tokenOfAnotherService: CKError {
+        CKError(
+            .changeTokenExpired, text: "Another service made the change token", internalCode: 2026,
+            details: [.remedy: "Drop what you cached, and fetch again without a token"])
+    }
+
     /// - Parameter key: the field with the asset.
     static func assetFileNotFound(_ key: String) -> CKError {
         CKError(.assetFileNotFound, text: "The asset's file is not there", details: [.field: key])

@@ -14,16 +14,17 @@ func beforeMain() {
 
 private func nameArchivedClasses() {
     let classes: KeyValuePairs<String, AnyClass> = [
-        "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self, "CKReference": CKReference.self,
-        "CLLocation": CLLocation.self, "CKRecordValueStore": AppleValueStore.self,
+        "CKRecord": AppleWholeRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self, "CKReference": CKReference.self,
+        "CLLocation": CLLocation.self, "CKAsset": CKAsset.self, "CKServerChangeToken": CKServerChangeToken.self,
+        "CKRecordValueStore": AppleValueStore.self, "CKEncryptedRecordValueStore": AppleValueStore.self,
     ]
     for (name, `class`): (String, AnyClass) in classes { NSKeyedUnarchiver.setClass(`class`, forClassName: name) }
-    // A single unknown class would make all other fields of its record unreadable.
+    // Foundation ends the process when a class without a registered name is decoded and no failure policy is set.
     for name in AppleUnreadable.classNames { NSKeyedUnarchiver.setClass(AppleUnreadable.self, forClassName: name) }
 }
 
 extension RecordState {
-    private enum AppleKey {
+    fileprivate enum AppleKey {
         static let recordType = "RecordType"
         static let recordID = "RecordID"
         static let changeTag = "ETag"
@@ -35,9 +36,11 @@ extension RecordState {
         static let parent = "ParentReference"
         static let share = "ShareReference"
         static let values = "ValueStore"
+        static let encrypted = "EncryptedValueStore"
     }
 
-    /// Decodes an archive of Apple's `CKRecord`; nil if it is another archive.
+    /// Decodes an archive of Apple's `CKRecord`; nil if it is another archive, or a whole record of which a value cannot
+    /// be read.
     init?(appleCoder coder: NSCoder) {
         guard let recordType = coder.strings(forKeys: AppleKey.recordType)?[0],
             let recordID = coder.object(of: CKRecordID.self, forKey: AppleKey.recordID)
@@ -49,14 +52,19 @@ extension RecordState {
         share = coder.object(of: CKReference.self, forKey: AppleKey.share)?.wire(from: recordID.zoneID)
         parent = coder.object(of: CKReference.self, forKey: AppleKey.parent)?.wire(from: recordID.zoneID)
         fetchedParent = parent
-        guard let store = coder.object(of: AppleValueStore.self, forKey: AppleKey.values) else { return }
-        for (key, value) in store.originals { set(value, forKey: key) }
+        if let secrets = coder.object(of: AppleValueStore.self, forKey: AppleKey.encrypted), secrets.values?.isEmpty != true { return nil }
+        // System fields have no values.
+        guard coder.containsValue(forKey: AppleKey.values) else { return }
+        guard let store = coder.object(of: AppleValueStore.self, forKey: AppleKey.values), let values = store.values, let originals = store.originals
+        else { return nil }
+        for (key, value) in originals { set(value, forKey: key) }
         fetchedFields = fields
         fields = RecordFields()
         changed = []
-        for (key, value) in store.values { set(value, forKey: key) }
+        for (key, value) in values { set(value, forKey: key) }
         changed = store.changedKeys.filter { fields[$0] != nil || fetchedFields[$0] != nil }
         for field in fields.entries where !changed.contains(field.name) { fetchedFields[field.name] = field.value }
+        guard faults.isEmpty else { return nil }
     }
 
     private static func stamp(_ coder: NSCoder, _ dateKey: String, _ userKey: String, device: String?) -> Record.Stamp? {
@@ -68,17 +76,31 @@ extension RecordState {
     }
 }
 
+/// A record that is an object in an archive of Apple's, and so has values: system fields are encoded into the coder
+/// itself. Decoded, it is like any other record.
+private final class AppleWholeRecord: CKRecord, @unchecked Sendable {
+    // Sendable: as `CKRecord`; it adds no property.
+
+    required init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: ArchivedRecord.key) || coder.containsValue(forKey: RecordState.AppleKey.values) else { return nil }
+        super.init(coder: coder)
+    }
+
+    override var classForCoder: AnyClass { CKRecord.self }
+}
+
 /// The fields of a record in an archive of Apple's.
 private final class AppleValueStore: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 
-    let values: [String: any __CKRecordObjCValue]
-    /// The server's values of the changed keys.
-    let originals: [String: any __CKRecordObjCValue]
+    /// nil if they are missing or if one cannot be read.
+    let values: [String: any __CKRecordObjCValue]?
+    /// The server's values of the changed keys; nil if one cannot be read.
+    let originals: [String: any __CKRecordObjCValue]?
     let changedKeys: Set<String>
 
     required init?(coder: NSCoder) {
-        values = Self.dictionary(coder, "Values")
+        values = coder.containsValue(forKey: "Values") ? Self.dictionary(coder, "Values") : nil
         originals = Self.dictionary(coder, "OriginalValues")
         let keys =
             coder.containsValue(forKey: "ChangedKeys")
@@ -90,19 +112,19 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
     /// Does nothing: the class is only read.
     func encode(with coder: NSCoder) {}
 
-    /// Decodes the values. It leaves out assets, whose files are on another machine, and encrypted values, which this
-    /// version lacks.
-    private static func dictionary(_ coder: NSCoder, _ key: String) -> [String: any __CKRecordObjCValue] {
+    /// Decodes the values; nil if one cannot be read.
+    private static func dictionary(_ coder: NSCoder, _ key: String) -> [String: any __CKRecordObjCValue]? {
         guard coder.containsValue(forKey: key) else { return [:] }
         let classes: [AnyClass] = [
             NSDictionary.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, CLLocation.self, CKReference.self,
-            CKRecordID.self, CKRecordZoneID.self, AppleUnreadable.self,
+            CKRecordID.self, CKRecordZoneID.self, CKAsset.self, AppleUnreadable.self,
         ]
-        let found = coder.decodeObject(of: classes, forKey: key) as? [String: Any] ?? [:]
-        return found.compactMapValues { value in
-            if let list = value as? [Any] { return list.contains { $0 is AppleUnreadable } ? nil : NSArray(array: list) }
-            return value as? any __CKRecordObjCValue
+        guard let decoded = coder.decodeObject(of: classes, forKey: key) else { return [:] }
+        guard let found = decoded as? [String: Any] else { return nil }
+        let values = found.compactMapValues { value -> (any __CKRecordObjCValue)? in
+            (value as? [Any]).map { NSArray(array: $0) } ?? value as? any __CKRecordObjCValue
         }
+        return values.count == found.count ? values : nil
     }
 }
 
@@ -110,7 +132,7 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
 private final class AppleUnreadable: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
     static let classNames =
-        ["CKAsset", "CKPackage"]
+        ["CKPackage"]
         + ["Object", "Data", "String", "Date", "Double", "LongLong", "Location", "Reference", "Array", "EmptyArray"].map { "CKEncrypted\($0)" }
 
     required init?(coder: NSCoder) { super.init() }
