@@ -93,6 +93,41 @@ struct ShareTests {
         #expect(copy.participants.count == 2 && share.participants.last?.permission == .readOnly)
     }
 
+    @Test func `the owner and the current user are participants, and what is set in one shows in all, in copies and archives`() throws {
+        let share = CKShare(rootRecord: CKRecord(recordType: "Trip", recordID: CKRecord.ID(zoneID: Self.zoneID)))
+        share.publicPermission = .readOnly
+        share.currentUserParticipant?.permission = .readOnly
+        let system = NSKeyedArchiver(requiringSecureCoding: true)
+        share.encodeSystemFields(with: system)
+        let whole = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+        let others = [
+            try #require(share.copy() as? CKShare), try #require(CKShare(coder: try NSKeyedUnarchiver(forReadingFrom: system.encodedData))),
+            try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: whole)),
+        ]
+        for one in [share] + others {
+            #expect(one.publicPermission == .readOnly && one.participants.map(\.permission) == [.readOnly])
+            #expect(one.owner === one.participants.first && one.currentUserParticipant === one.owner)
+        }
+        share.owner.permission = .readWrite
+        #expect(share.participants.first?.permission == .readWrite && others.allSatisfy { $0.owner.permission == .readOnly })
+    }
+
+    @Test func `a participant's own permission is one of the list, in a share of the server's`() throws {
+        func wire(_ id: String, _ role: NacreCloudWire.ParticipantRole) -> ShareParticipant {
+            ShareParticipant(
+                participantID: id, identity: ParticipantIdentity(userRecordName: "_\(id)"), role: role, permission: .readWrite, acceptance: .accepted)
+        }
+        let (owner, own) = (wire("owner", .owner), wire("ben", .privateUser))
+        var record = RecordChangeTests.fetched([:])
+        record.sharing = Box(
+            ShareDetails(shortGUID: "g", publicPermission: .none, participants: [owner, own], owner: owner, currentUserParticipant: own))
+        let share = try #require(CKRecord.make(wire: record, recordID: CKRecord.ID(recordName: "s", zoneID: Self.zoneID)) as? CKShare)
+        share.currentUserParticipant?.permission = .readOnly
+        #expect(share.participants.map(\.permission) == [.readWrite, .readOnly] && share.owner === share.participants[0])
+        let sent = share.snapshot.change(policy: .ifServerRecordUnchanged).sharing?.value.participants
+        #expect(sent?.map(\.permission) == [.readWrite, .readOnly])
+    }
+
     @Test func `who is claimed by a one-time URL has neither name nor URL before the share is saved, and two of them are two`() throws {
         let share = CKShare(recordZoneID: Self.zoneID)
         let (first, second) = (CKShare.Participant.oneTimeURLParticipant(), CKShare.Participant.oneTimeURLParticipant())

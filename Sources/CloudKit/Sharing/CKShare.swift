@@ -106,11 +106,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// share's next save.
     open var participants: [CKShare.Participant] { sheet.participants }
 
-    /// The owner of the share's zone. A copy.
-    open var owner: CKShare.Participant { sheet.owner.duplicate() }
+    /// The owner of the share's zone: the first of `participants`.
+    open var owner: CKShare.Participant { sheet.owner }
 
-    /// The current user's participant. A copy; nil if the user does not take part.
-    open var currentUserParticipant: CKShare.Participant? { sheet.currentUserParticipant?.duplicate() }
+    /// The current user's participant: one of `participants`; nil if the user does not take part.
+    open var currentUserParticipant: CKShare.Participant? { sheet.currentUserParticipant }
 
     /// Invites a participant with the next save. A participant who is in the share already gets the new permission and
     /// role. Participants cannot be added to a share with a public permission.

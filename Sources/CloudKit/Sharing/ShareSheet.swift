@@ -8,8 +8,9 @@ struct ShareSheet: Sendable {
     var publicPermission: CKShare.ParticipantPermission = .none
     /// The participants, the owner first.
     var participants: [CKShareParticipant]
-    var owner: CKShareParticipant
-    var currentUserParticipant: CKShareParticipant?
+    /// The owner and the current user: the objects in `participants`, if they are in it.
+    private(set) var owner: CKShareParticipant
+    private(set) var currentUserParticipant: CKShareParticipant?
     /// Whether people who are not invited may ask for access.
     var allowsAccessRequests = false
     /// The users who asked for access, and the blocked ones.
@@ -35,6 +36,7 @@ struct ShareSheet: Sendable {
         self.blockedIdentities = blockedIdentities
         self.fetched = fetched
         self.rootName = rootName
+        findInList()
     }
 
     /// Makes the data of a share that the server does not know yet. The current user is its owner.
@@ -58,6 +60,7 @@ struct ShareSheet: Sendable {
         allowsAccessRequests = details.allowsAccessRequests
         requesters = details.requesters
         blockedIdentities = details.blockedIdentities
+        findInList()
         fetched = whole
     }
 
@@ -65,7 +68,17 @@ struct ShareSheet: Sendable {
     var copy: ShareSheet {
         var sheet = self
         sheet.participants = participants.map { $0.duplicate() }
+        (sheet.owner, sheet.currentUserParticipant) = (owner.duplicate(), currentUserParticipant?.duplicate())
+        sheet.findInList()
         return sheet
+    }
+
+    /// Replaces the owner and the current user by their objects in the list, so that a change to one of these shows in
+    /// the others.
+    private mutating func findInList() {
+        func listed(_ one: CKShareParticipant) -> CKShareParticipant { participants.first { $0.participantID == one.participantID } ?? one }
+        owner = listed(owner)
+        currentUserParticipant = currentUserParticipant.map(listed)
     }
 
     private var whole: ShareChange {
@@ -95,6 +108,7 @@ struct ShareSheet: Sendable {
             self = fresh
         } else {
             (url, owner, currentUserParticipant, fetched) = (fresh.url, fresh.owner, fresh.currentUserParticipant, fresh.fetched)
+            findInList()
         }
     }
 
