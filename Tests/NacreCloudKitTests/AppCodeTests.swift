@@ -56,6 +56,24 @@ extension CKRecord {
     }
 }
 
+/// A container that an app's tests replace.
+private protocol CloudContainer {
+    static func make(_ identifier: String) -> Self
+}
+
+extension CKContainer: CloudContainer {
+    fileprivate static func make(_ identifier: String) -> Self { Self(identifier: identifier) }
+}
+
+extension __CKRecordObjCValue {
+    fileprivate var forTheLog: String {
+        if let value = self as? Int64 { return "\(value)" }
+        if let value = self as? String { return "'\(value)'" }
+        if let value = self as? Date { return "\(value.timeIntervalSinceReferenceDate)" }
+        return "?"
+    }
+}
+
 private final class Sync {
     let container = CKContainer(identifier: "iCloud.com.example.notes")
     var database: CKDatabase { container.privateCloudDatabase }
@@ -268,6 +286,14 @@ private final class Sync {
         #expect(record["count"] as? Int == 2 && record["legacy"] as? String == "Milk" && record["a"] as? Int == 1)
         #expect((record["list"] as? CKRecord.Reference)?.recordID == list.recordID)
         #expect(record.parent?.recordID == list.recordID)
+    }
+
+    @Test func `an app adds members to containers and to the values of records`() {
+        func make<Container: CloudContainer>(_ type: Container.Type) -> Container { type.make("iCloud.com.example.notes") }
+        #expect(make(CKContainer.self).containerIdentifier == "iCloud.com.example.notes")
+        let record = CKRecord(recordType: "Note")
+        (record["title"], record["stars"], record["due"]) = ("Milk", 5, Date(timeIntervalSinceReferenceDate: 1))
+        #expect(record["title"]?.forTheLog == "'Milk'" && record["stars"]?.forTheLog == "5" && record["due"]?.forTheLog == "1.0")
     }
 
     @Test func `system fields come back from the archive an app makes`() throws {

@@ -27,7 +27,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     open class func `default`() -> CKContainer { shared }
 
     /// Makes a container by its identifier, such as `iCloud.com.example.Notes`. No request is sent yet.
-    public convenience init(identifier containerIdentifier: String) {
+    public required convenience init(identifier containerIdentifier: String) {
         self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient))
     }
 
