@@ -90,7 +90,7 @@ extension API {
             CloudKitSchemas.assetsRereferenceResponse, example: #"{"assets":[{"recordName":"hello","fieldName":"picture"}]}"#),
         EndpointDescription(
             method: .post, pattern: AssetLinks.uploadPath + ":token",
-            summary: "Takes a file, whose bytes are the body. The URL is that of assets/upload.", group: "Assets",
+            summary: "Takes a file, whose bytes are the body or the one part of a form. The URL is that of assets/upload.", group: "Assets",
             answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse)], errors: errors),
         EndpointDescription(
             method: .patch, pattern: AssetLinks.uploadPath + ":token",

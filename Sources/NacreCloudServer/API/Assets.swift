@@ -21,7 +21,8 @@ extension API {
 
     /// Adds the routes that URLs in answers lead to. They take no credential: the URL itself says whose it is.
     func addAssetRoutes(to router: inout Router) {
-        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest) { request, parameters in
+        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest + FileForm.envelopeBytesMax) {
+            request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             return try await answer(request, in: permit.target, by: permit.credential) { try await receive($0, permit) }
         }
@@ -48,15 +49,21 @@ extension API {
 
     // MARK: Upload
 
-    /// Takes a body's raw bytes, whatever its content type.
+    /// Takes a body's raw bytes, whatever its content type, or the file of a form.
     private func receive(_ call: Call, _ permit: UploadPermit) async throws -> HTTPResponse {
-        var pieces = call.request.body.makeAsyncIterator()
-        let uploaded = try await cloud.upload(permit, by: call.caller, length: call.request.body.length) {
-            try await requireStill(call, permit)
-        } next: {
-            try await pieces.next()
+        do {
+            var file = try UploadedFile(call.request)
+            let uploaded = try await cloud.upload(permit, by: call.caller, length: file.length) {
+                try await requireStill(call, permit)
+            } next: {
+                try await file.next()
+            }
+            return .json(uploaded.json(AnswerForm()))
+        } catch let fault as FileFormFault {
+            throw ServerError(
+                .badRequest, fault.rawValue, field: "Content-Type",
+                remedy: "Send the bytes of the file as the body, or as the only part of a multipart/form-data body: curl -F file=@FILE URL.")
         }
-        return .json(uploaded.json(AnswerForm()))
     }
 
     /// Authenticates again even if that was done just now: a credential that has ended meanwhile must not save a file.
