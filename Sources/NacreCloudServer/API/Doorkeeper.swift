@@ -24,7 +24,16 @@ struct Doorkeeper: Sendable {
         (self.hosts, self.appRoots, self.errors, self.rates, self.logger) = (hosts, appRoots, errors, rates, logger)
     }
 
-    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
+    /// Headers of answers that a page may read, and headers of requests that it may send, beside those that every page
+    /// may.
+    private static let exposed = [
+        "X-Apple-Request-UUID", "X-Request-Id", "X-Apple-CloudKit-Web-Auth-Token", "Retry-After", "X-Nacre-Remedy", "X-Nacre-Help",
+        PartHeader.offset, PartHeader.complete, "ETag", "Content-Range",
+    ].joined(separator: ", ")
+    private static let allowed = [
+        "Content-Type", "Authorization", SignedRequest.keyIDHeader, SignedRequest.dateHeader, SignedRequest.signatureHeader,
+        PartHeader.offset, PartHeader.complete, OperationAge.header, OperationGroupNote.header, "Range", "If-Range", "If-None-Match",
+    ].joined(separator: ", ")
 
     /// Installs the steps in front of all routes.
     func guardRoutes(of router: inout Router) {
@@ -107,8 +116,7 @@ struct Doorkeeper: Sendable {
         var response = HTTPResponse(.ok, headers: ["Allow": allowed])
         guard isForApps(request) else { return response }
         response.headers["Access-Control-Allow-Methods"] = allowed
-        response.headers["Access-Control-Allow-Headers"] =
-            "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"
+        response.headers["Access-Control-Allow-Headers"] = Self.allowed
         response.headers["Access-Control-Max-Age"] = "600"
         return response
     }

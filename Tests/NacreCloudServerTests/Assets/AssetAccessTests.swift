@@ -145,8 +145,12 @@ import Testing
         let preflight = try await NacreCloudServerTests.ask(
             Question(
                 method: "OPTIONS", target: scene.path(try await scene.permit("p")),
-                headers: ["Origin": "https://app.example", "Access-Control-Request-Method": "POST"]), port: scene.port)
-        #expect(preflight.status == 200 && preflight.header("Access-Control-Allow-Methods")?.contains("POST") == true)
+                headers: ["Origin": "https://app.example", "Access-Control-Request-Method": "PATCH"]), port: scene.port)
+        #expect(preflight.status == 200 && preflight.header("Access-Control-Allow-Methods") == "HEAD, OPTIONS, PATCH, POST")
+        for header in ["Upload-Offset", "Upload-Complete"] {
+            #expect(preflight.header("Access-Control-Allow-Headers")?.contains(header) == true)
+            #expect(answer.header("Access-Control-Expose-Headers")?.contains(header) == true)
+        }
     }
 
     @Test func `nothing of an upload that was broken off stays`() async throws {

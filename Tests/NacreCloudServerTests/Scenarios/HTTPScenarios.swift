@@ -67,7 +67,9 @@ extension Scenario {
             .get("/version", .nobody).header("Host", "evil.example").refuses(403, "ACCESS_DENIED", "host is not served here")),
     ]
 
-    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
+    private static let exposed =
+        "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help, "
+        + "Upload-Offset, Upload-Complete, ETag, Content-Range"
 
     private static func page(_ path: String, _ status: Int) -> Step {
         .get(path, .nobody).header("Origin", "https://app.example").gives(status).answers(header: "Access-Control-Allow-Origin", nil)
@@ -100,7 +102,9 @@ extension Scenario {
                 .answers(header: "Access-Control-Allow-Origin", "*").answers(header: "Access-Control-Max-Age", "600")
                 .answers(
                     header: "Access-Control-Allow-Headers",
-                    "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"
+                    "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
+                        + "X-Apple-CloudKit-Request-SignatureV1, Upload-Offset, Upload-Complete, X-Nacre-Operation-Age, X-Nacre-Operation-Group, "
+                        + "Range, If-Range, If-None-Match"
                 ),
             .send("OPTIONS", "private/zones/list", .nobody).gives(200).answers(header: "Allow", "GET, HEAD, OPTIONS, POST"),
             .send("OPTIONS", "/account/1/sign-in", .nobody).header("Origin", "https://app.example").gives(200)
