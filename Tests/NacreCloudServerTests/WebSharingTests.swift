@@ -44,6 +44,27 @@ import Testing
         #expect(root.at("records[0].share.recordName")?.text == "s" && root.at("records[0].participants") == nil)
     }
 
+    @Test func `a short GUID that a save asks for leads nowhere until the record is shared, and then to its share`() async throws {
+        let server = try await server()
+        func save(_ record: String, _ more: String, as user: String = "ada") async throws -> String? {
+            let asked = #"\#(record),"createShortGUID":true"#
+            return try await server.ask(user, "private/records/modify", Body.modify("forceUpdate", asked, more)).at("records[0].shortGUID")?.text
+        }
+        func resolve(_ guid: String) async throws -> JSON {
+            try await server.ask("ada", "public/records/resolve", #"{"shortGUIDs":[{"value":"\#(guid)"}]}"#)
+        }
+        let repeated = Self.zone + #","nacre":{"operationID":"op"}"#
+        let guid = try #require(try await save(Body.note("root"), repeated))
+        #expect(try await save(Body.note("root"), repeated) == guid)
+        #expect(try await resolve(guid).at("results[0].serverErrorCode")?.text == "ACCESS_DENIED")
+        let other = try #require(try await save(Body.note("child"), Self.zone))
+        #expect(other != guid)
+        #expect(try await save(Body.note("root"), "") == nil, "the default zone has no shares")
+        let shared = try await share(server)
+        #expect(shared.at("records[0].shortGUID")?.text == guid)
+        #expect(try await resolve(guid).at("results[0].rootRecordName")?.text == "root")
+    }
+
     @Test func `a share has its type by one spelling alone`() async throws {
         let server = try await server()
         #expect(try await share(server, type: "cloudKit.share").at("records[0].serverErrorCode")?.text == "BAD_REQUEST")

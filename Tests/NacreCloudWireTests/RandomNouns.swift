@@ -128,7 +128,7 @@ extension SeededRandom {
         let parent: RecordChange.ParentChange = [.keep, .clear, .set(link())].randomElement(using: &self) ?? .keep
         return RecordChange(
             recordName: maybe { $0.text() }, recordType: maybe { $0.name() }, recordChangeTag: maybe { $0.name() }, set: set, cleared: cleared,
-            parent: parent,
+            parent: parent, wantsShortGUID: chance(4),
             sharing: chance(4)
                 ? ShareChange(
                     publicPermission: permission(), participants: maybe { $0.list(upTo: 3) { $0.participant() } },

@@ -58,9 +58,12 @@ package struct Caller: Hashable, Sendable {
         }
     }
 
+    /// The device of the server's own changes, as Apple's service names it.
+    private static let serverDevice = "iCloud"
+
     /// Returns the server as a caller, in a user's name.
     package static func server(inNameOf user: String) -> Caller {
-        var caller = Caller(.user(user), client: .framework)
+        var caller = Caller(.user(user), client: .framework, deviceID: serverDevice)
         caller.isServer = true
         return caller
     }

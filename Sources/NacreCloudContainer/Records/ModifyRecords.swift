@@ -12,6 +12,7 @@ extension Cloud {
     /// - one where a file is saved in a record for the first time;
     /// - one where the database has subscriptions;
     /// - one where the zone is another user's;
+    /// - one where it wants short GUIDs;
     /// - two where it brings many words of searched texts, to read the texts that they may replace.
     ///
     /// A decision that has to look at much is made beside the writer first (see `LongDecision`). It costs those calls
@@ -36,6 +37,7 @@ extension Cloud {
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: bounds.cascadePerTransaction, quotas: bounds.quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
+        let shortGUIDKey = try await shortGUIDKey(for: request, in: zone)
         let outcome = try await schemas.withSchema(of: key.container, key.environment) { schema in
             try await findingWords(of: modification, in: key, request.zoneID, by: schema.schema) { modification in
                 var turn = Turn.current
@@ -48,7 +50,9 @@ extension Cloud {
         report(outcome.damaged, of: key, request.zoneID)
         WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
-        return outcome.response
+        var response = outcome.response
+        if let shortGUIDKey, let address = outcome.zone { addShortGUIDs(to: &response, as: request, in: address, under: shortGUIDKey) }
+        return response
     }
 
     /// Finds the words of the texts that the request brings, before it is carried out. For long texts it also finds

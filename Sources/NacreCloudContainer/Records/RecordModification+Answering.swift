@@ -61,6 +61,6 @@ extension RecordModification {
                 }
                 return showing.saved(live, keys: wantedKeys(of: items[index].operation))
             })
-        return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
+        return Outcome(response: response, zone: row.address, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
     }
 }

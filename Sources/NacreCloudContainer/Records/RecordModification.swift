@@ -7,6 +7,8 @@ import NacreCloudWire
 struct RecordModification: Sendable {
     package struct Outcome: Sendable {
         package var response: RecordsResponse
+        /// The zone of the answered records; nil: no save has made or met one.
+        package var zone: ZoneAddress?
         /// Something was written that devices which follow the database's feed will read.
         var movedFeed: Bool
         /// Index rows that were added and removed. Each counts as much work as a record.
@@ -421,7 +423,8 @@ struct RecordModification: Sendable {
         try transaction.settleSubtrees(below: changes.moved, of: base.zone, as: &rows, by: caller, at: now)
         return .commit(
             Outcome(
-                response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
+                response: response(to: batch, with: changes.saved, showing), zone: base.zone.address, movedFeed: hasFeed, indexRows: indexRows,
+                damaged: batch.damaged))
     }
 
     private func addBase(_ base: Base, to plan: inout WritePlan) {

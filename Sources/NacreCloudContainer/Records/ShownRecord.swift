@@ -99,7 +99,7 @@ package struct ShownRecords: Sendable {
         var record = Record(
             recordName: stored.row.name, recordType: stored.row.type, recordChangeTag: ChangeTag.text(stored.row.number),
             created: stored.content.created, modified: stored.content.modified,
-            parent: stored.row.parent.map { Reference(recordName: $0, action: .none, zoneID: zoneID) }, fields: fields)
+            parent: stored.row.parent.map { Reference(recordName: $0, action: .none) }, fields: fields)
         record.zoneID = zoneID
         if let share = stored.content.shared.share {
             record.share = Reference(recordName: share, action: .none, zoneID: zoneID)

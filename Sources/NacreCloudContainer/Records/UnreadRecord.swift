@@ -73,7 +73,7 @@ extension UnreadRecord: AnsweredRecord {
     package func writeLinks(to writer: inout JSONWriter, details: Bool) {
         guard let parent = row.parent else { return }
         writer.key("parent")
-        Reference(recordName: parent, action: .none, zoneID: zone.showing.zoneID).writeLink(to: &writer, asAnswer: true)
+        Reference(recordName: parent, action: .none).writeLink(to: &writer, asAnswer: true)
     }
 }
 

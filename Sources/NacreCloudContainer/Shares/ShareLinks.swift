@@ -65,6 +65,27 @@ extension Cloud {
         return ShareLinks(zone: row.address, guids: guids, database: try await registry.databaseID(part.key), owner: key.owner)
     }
 
+    /// Returns the key for the short GUIDs that a request wants; nil if it wants none, or its records cannot be shared.
+    func shortGUIDKey(for request: RecordsModifyRequest, in zone: RequestedZone) async throws -> [UInt8]? {
+        let isWanted = request.operations.contains { operation in
+            if case .success(let operation) = operation { operation.change.wantsShortGUID } else { false }
+        }
+        guard isWanted, zone.hasFeed, !zone.database.isOthers else { return nil }
+        return try await registry.shareKey()
+    }
+
+    /// Adds the wanted short GUIDs to the saved records of an answer. The link is written with the share: until then a
+    /// short GUID leads nowhere.
+    func addShortGUIDs(to response: inout RecordsResponse, as request: RecordsModifyRequest, in zone: ZoneAddress, under key: [UInt8]) {
+        for index in response.records.indices {
+            guard case .success(let operation) = request.operations[index], operation.change.wantsShortGUID,
+                case .record(var record) = response.records[index], record.sharing == nil
+            else { continue }
+            record.shortGUID = shortGUID(of: zone, root: record.recordName, under: key)
+            response.records[index] = .record(record)
+        }
+    }
+
     /// Returns the short GUID of a zone, or of a root in it: always the same 128 bits, secret without the key.
     private func shortGUID(of zone: ZoneAddress, root: String?, under key: [UInt8]) -> String {
         var message = ByteWriter()

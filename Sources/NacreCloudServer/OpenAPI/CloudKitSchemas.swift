@@ -125,7 +125,8 @@ enum CloudKitSchemas {
         .request(
             [
                 "recordName?": .string, "recordType?": .string, "recordChangeTag?": .string, "fields?": .map(valueAsked), "parent?": referenceAsked,
-                "zoneID?": zoneIDAsked, "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean], shareExtensionAsked),
+                "zoneID?": zoneIDAsked, "createShortGUID?": .boolean,
+                "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean], shareExtensionAsked),
             ], shareMembersAsked))
 
     // MARK: Requests

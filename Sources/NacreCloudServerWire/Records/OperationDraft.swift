@@ -8,6 +8,7 @@ private struct ChangeDraft {
     var recordChangeTag: String?
     var zoneID: ZoneID?
     var parent: Reference?
+    var wantsShortGUID = false
     var fields = FieldsDraft()
     var sharing = ShareChange()
     var details = ChangeExtension()
@@ -22,6 +23,7 @@ private struct ChangeDraft {
             case "fields": fields = try FieldsDraft(from: &reader)
             case "parent": parent = try reader.optionalLink()
             case "zoneID": zoneID = try reader.optionalZoneID()
+            case "createShortGUID": wantsShortGUID = try reader.optionalBoolean() ?? false
             case "publicPermission": sharing.publicPermission = try reader.takeNull() ? nil : try reader.name(of: SharePermission.self)
             case "participants":
                 sharing.participants =
@@ -43,7 +45,8 @@ private struct ChangeDraft {
             if details.clearsParent { .clear } else if let parent = self.parent { .set(parent) } else { .keep }
         return RecordChange(
             recordName: recordName, recordType: recordType, recordChangeTag: recordChangeTag, set: set, cleared: cleared,
-            untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys, sharing: sharing.isEmpty ? nil : sharing)
+            untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys, wantsShortGUID: wantsShortGUID,
+            sharing: sharing.isEmpty ? nil : sharing)
     }
 }
 

@@ -161,6 +161,7 @@ extension Record: AnsweredRecord {
             writer.key("share")
             share.writeLink(to: &writer, asAnswer: true)
         }
+        writer.write(ifPresent: "shortGUID", shortGUID)
         sharing?.value.writeMembers(to: &writer, details: details)
     }
 }

@@ -25,6 +25,8 @@ package struct Record: Equatable, Sendable {
     package var share: Reference?
     /// The details of a share; nil for any other record.
     package var sharing: Box<ShareDetails>?
+    /// The short GUID that the record's share has, or will have; nil where the request did not ask for it.
+    package var shortGUID: String?
     package var fields: RecordFields
 
     package init(

@@ -21,12 +21,16 @@ package struct RecordChange: Equatable, Sendable {
     /// Whether the client sends every field that it has, changed or not, and counts on the server to keep none. On
     /// the wire `allKeys`.
     package var carriesAllKeys: Bool
+    /// Whether the answer names the short GUID that the record's share has, or will have. On the wire
+    /// `createShortGUID`.
+    package var wantsShortGUID: Bool
     /// The change of a share beside its fields; nil: none.
     package var sharing: Box<ShareChange>?
 
     package init(
         recordName: String?, recordType: String? = nil, recordChangeTag: String? = nil, set: RecordFields = RecordFields(),
-        cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false, sharing: ShareChange? = nil
+        cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false, wantsShortGUID: Bool = false,
+        sharing: ShareChange? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -36,6 +40,7 @@ package struct RecordChange: Equatable, Sendable {
         self.untyped = untyped
         self.parent = parent
         self.carriesAllKeys = carriesAllKeys
+        self.wantsShortGUID = wantsShortGUID
         self.sharing = sharing.map(Box.init)
     }
 }

@@ -22,6 +22,7 @@ extension RecordChange {
             writer.key("parent")
             reference.writeLink(to: &writer, asAnswer: false)
         }
+        if wantsShortGUID { writer.write("createShortGUID", true) }
         sharing?.value.writeMembers(to: &writer)
         if parent == .clear || carriesAllKeys || sharing?.value.hasExtension == true {
             writer.key("nacre")

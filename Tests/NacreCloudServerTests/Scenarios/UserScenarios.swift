@@ -24,6 +24,7 @@ extension Scenario {
             [
                 "records": .count(1), "records[0].recordName": "<<ada.name>>", "records[0].recordType": "Users",
                 "records[0].created.userRecordName": "<<ada.name>>", "records[0].modified.userRecordName": "<<ada.name>>",
+                "records[0].created.deviceID": "iCloud",
                 "records[0].deleted": false, "records[0].fields.color.value": color, "records[0].fields.roles": .absent,
                 "records[0].serverErrorCode": .absent,
             ]
