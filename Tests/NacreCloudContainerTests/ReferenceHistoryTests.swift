@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases, [true, false])
+    @Test(arguments: Engine.ofHistories, [true, false])
     func `no holder outlives its target, nothing that is held goes, and nothing goes without a cause`(
         engine: Engine, atomic: Bool
     ) async throws {

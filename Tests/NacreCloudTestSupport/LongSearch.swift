@@ -28,7 +28,10 @@ package enum LongSearch {
 }
 
 extension Engine {
-    /// The engines for tests of rules: the one with the fewest guarantees. Conformance, histories and a whole search
-    /// take every engine.
+    /// The engines for histories: the one that users run, and the one with the fewest guarantees. Conformance and a
+    /// whole search take every engine.
+    package static let ofHistories: [Engine] = LongSearch.isWhole ? allCases : [.sqlite, .sideBySide]
+
+    /// The engines for tests of rules: the one with the fewest guarantees. A whole search takes every engine.
     package static let ofRules: [Engine] = LongSearch.isWhole ? allCases : [.sideBySide]
 }

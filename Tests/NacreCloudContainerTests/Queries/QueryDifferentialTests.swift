@@ -12,7 +12,7 @@ import Testing
     /// Queries over each engine; `NACRE_QUERIES` sets another number.
     static let queries = LongSearch.rounds("NACRE_QUERIES", 250)
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofHistories)
     func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {
         let seed = HistorySeed.value
         var data = QueryData(seed: seed)
@@ -45,7 +45,7 @@ import Testing
         if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has", " and "]), "\(shapes)") }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofHistories)
     func `every random query is answered as if all records were looked at and sorted, while indexes go, come and are built`(engine: Engine)
         async throws
     {
@@ -81,7 +81,7 @@ import Testing
         #expect(pairs > 0, "indexes of two fields")
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.ofHistories)
     func `every random query tells what stays as it is once and in order, while others are saved and deleted and indexes come and go`(
         engine: Engine
     ) async throws {

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RecordShareHistoryTests {
     private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 800)
 
-    @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the shares of records say`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofHistories) func `what anybody sees, may do and hears is what the shares of records say`(engine: Engine) async throws {
         var run = try await ForestRun(engine)
         // The history goes on until it has met everything.
         func isVaried() -> Bool {

@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
     private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 1500)
 
-    @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
+    @Test(arguments: Engine.ofHistories) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)
         // The history goes on until it has met everything: a run in which the guests never or always take part finds
         // nothing.
