@@ -50,11 +50,12 @@ import Testing
 
     /// Returns the outcome of a credential at a place. `HEAD` must give the same as `GET`, and a refusal must not
     /// show stored data.
+    /// - Parameter body: the body of `POST`; nil: the table's.
     private static func given(
-        _ credential: Credential, _ place: AuthorisationTable.Place, by credentials: CredentialServer, _ router: Router
+        _ credential: Credential, _ place: AuthorisationTable.Place, by credentials: CredentialServer, _ router: Router, body: String? = nil
     ) async throws -> String {
         func ask(_ method: String) async throws -> Answer {
-            let body = method == "POST" ? AuthorisationTable.bodies[place.pattern] ?? "{}" : ""
+            let body = method == "POST" ? body ?? AuthorisationTable.bodies[place.pattern] ?? "{}" : ""
             let question = try credentials.question(credential, method, place.path, query: AuthorisationTable.queries[place.pattern] ?? [:], body)
             return Answer(await router.respond(to: question.inProcess))
         }
@@ -68,6 +69,17 @@ import Testing
             #expect(head == outcome, "HEAD \(place.path) by \(credential)")
         }
         return outcome
+    }
+
+    @Test func `a sender who may not ask hears so first, whatever is wrong with the body`() async throws {
+        let (table, server) = (AuthorisationTable.databases, try await CredentialServer())
+        for (place, row) in try table.rows() where place.method == "POST" {
+            for (column, credential) in [("stranger", Credential.nothing), ("signedOut", .endedSession), ("apiToken", .apiToken), ("key", .key)] {
+                guard let outcome = row[column], outcome == "401" || outcome == "421" else { continue }
+                let given = try await Self.given(credential, place, by: server, Self.router(table, server.server), body: "{")
+                #expect(given == outcome, "\(place.route) \(place.database) by \(credential)")
+            }
+        }
     }
 
     @Test(arguments: AuthorisationTable.all) func `each credential stands in one column of each table`(_ table: AuthorisationTable) {

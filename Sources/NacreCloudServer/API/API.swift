@@ -2,6 +2,7 @@ import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudServerWire
 import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
@@ -36,46 +37,46 @@ struct API: Sendable {
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
-        post(database + "/records/modify", to: &router, recordsModify)
-        post(database + "/records/lookup", to: &router, recordsLookup)
-        post(database + "/records/query", to: &router, recordsQuery)
-        post(database + "/records/changes", to: &router, recordsChanges)
-        post(database + "/records/resolve", to: &router, recordsResolve)
-        post(database + "/records/accept", to: &router, recordsAccept)
-        post(database + "/records/request-access", to: &router, recordsRequestAccess)
+        post(database + "/records/modify", to: &router, if: may(.write), recordsModify)
+        post(database + "/records/lookup", to: &router, if: may(.read), recordsLookup)
+        post(database + "/records/query", to: &router, if: may(.read), recordsQuery)
+        post(database + "/records/changes", to: &router, if: may(.changes), recordsChanges)
+        post(database + "/records/resolve", to: &router, if: usersVerdict, recordsResolve)
+        post(database + "/records/accept", to: &router, if: usersVerdict, recordsAccept)
+        post(database + "/records/request-access", to: &router, if: usersVerdict, recordsRequestAccess)
         get(database + "/zones/list", to: &router, zonesList)
-        post(database + "/zones/list", to: &router, zonesListPosted)
-        post(database + "/zones/lookup", to: &router, zonesLookup)
-        post(database + "/zones/modify", to: &router, zonesModify)
-        post(database + "/zones/changes", to: &router, zonesChanges)
-        post(database + "/changes/database", to: &router, changesDatabase)
-        post(database + "/changes/zone", to: &router, changesZone)
+        post(database + "/zones/list", to: &router, if: may(.read), zonesListPosted)
+        post(database + "/zones/lookup", to: &router, if: may(.read), zonesLookup)
+        post(database + "/zones/modify", to: &router, if: may(.zones), zonesModify)
+        post(database + "/zones/changes", to: &router, if: may(.changes), zonesChanges)
+        post(database + "/changes/database", to: &router, if: may(.changes), changesDatabase)
+        post(database + "/changes/zone", to: &router, if: may(.changes), changesZone)
         get(database + "/users/caller", to: &router, usersCaller)
         get(database + "/users/current", to: &router, usersCurrent)
         get(database + "/users/discover", to: &router, usersDiscoverAll)
-        post(database + "/users/discover", to: &router, usersDiscover)
-        post(database + "/users/lookup/email", to: &router, usersLookupEmail)
-        post(database + "/users/lookup/id", to: &router, usersLookupID)
+        post(database + "/users/discover", to: &router, if: usersVerdict, usersDiscover)
+        post(database + "/users/lookup/email", to: &router, if: usersVerdict, usersLookupEmail)
+        post(database + "/users/lookup/id", to: &router, if: usersVerdict, usersLookupID)
         post(database + "/users/lookup/contacts", to: &router, usersLookupContacts)
         get(database + "/users/permission", to: &router, usersPermission)
-        post(database + "/users/permission", to: &router, usersAnswerPermission)
+        post(database + "/users/permission", to: &router, if: usersVerdict, usersAnswerPermission)
         get(database + "/users/contact-key", to: &router, usersContactKey)
-        post(database + "/users/web-auth-token", to: &router, usersWebAuthToken)
-        post(database + "/assets/upload", to: &router, assetsUpload)
-        post(database + "/assets/rereference", to: &router, assetsRereference)
+        post(database + "/users/web-auth-token", to: &router, if: webAuthTokenVerdict, usersWebAuthToken)
+        post(database + "/assets/upload", to: &router, if: may(.write), assetsUpload)
+        post(database + "/assets/rereference", to: &router, if: may(.write), assetsRereference)
         get(database + "/subscriptions/list", to: &router, subscriptionsList)
         post(database + "/subscriptions/list", to: &router, subscriptionsList)
-        post(database + "/subscriptions/lookup", to: &router, subscriptionsLookup)
-        post(database + "/subscriptions/modify", to: &router, subscriptionsModify)
+        post(database + "/subscriptions/lookup", to: &router, if: may(.write), subscriptionsLookup)
+        post(database + "/subscriptions/modify", to: &router, if: may(.write), subscriptionsModify)
         // CloudKit documents these under `database`, and serves them under `device`.
         for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
-            post(root + "/tokens/create", to: &router, tokensCreate)
-            post(root + "/tokens/register", to: &router, tokensRegister)
+            post(root + "/tokens/create", to: &router, if: mayHaveDevices, tokensCreate)
+            post(root + "/tokens/register", to: &router, if: mayHaveDevices, tokensRegister)
         }
         get("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPushKey)
-        post("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPush)
+        post("/device/1/:container/:environment/tokens/web-push", to: &router, if: mayHaveDevices, tokensWebPush)
         get("/device/1/:container/:environment/notifications", to: &router, notifications)
-        post("/device/1/:container/:environment/notifications", to: &router, noteOfDevice)
+        post("/device/1/:container/:environment/notifications", to: &router, if: mayHaveDevices, noteOfDevice)
         addCourierRoute(to: &router)
         addAssetRoutes(to: &router)
     }
@@ -114,11 +115,27 @@ struct API: Sendable {
     /// A function that answers a request whose sender is known.
     typealias Handler = @Sendable (Call) async throws -> HTTPResponse
 
-    private func post<Request, Answer>(_ pattern: String, to router: inout Router, _ endpoint: Endpoint<Request, Answer>) {
-        post(pattern, to: &router) { try await answer($0, by: endpoint) }
+    /// Decides by the path and the sender alone; nil: the request may go on.
+    private typealias Verdict = @Sendable (DatabaseTarget, Caller) -> ServerError?
+
+    private func may(_ access: Access) -> Verdict {
+        { target, caller in if case .failure(let fault) = databaseVerdict(target, for: access, by: caller) { fault } else { nil } }
     }
 
-    private func post(_ pattern: String, to router: inout Router, _ handler: @escaping Handler) {
+    private var mayHaveDevices: Verdict { { _, caller in devicesVerdict(by: caller) } }
+
+    private func post<Request, Answer>(
+        _ pattern: String, to router: inout Router, if verdict: @escaping Verdict, _ endpoint: Endpoint<Request, Answer>
+    ) {
+        post(pattern, to: &router, if: verdict) { try await answer($0, by: endpoint) }
+    }
+
+    /// Adds a route whose body is read only if the verdict lets its sender ask: who must sign in hears that first.
+    private func post(_ pattern: String, to router: inout Router, if verdict: @escaping Verdict = { _, _ in nil }, _ handler: @escaping Handler) {
+        let handler: Handler = { call in
+            if let fault = verdict(call.target, call.caller) { throw fault }
+            return try await handler(call)
+        }
         router.post(pattern, bodyBytesMax: Limits.bodyBytes, route(handler, of: pattern))
     }
 

@@ -295,11 +295,9 @@ extension Cloud {
     private func subscriber(
         in container: String, _ environment: DatabaseKey.Environment, _ caller: Caller
     ) throws(ServerError) -> AppUser {
-        switch caller.identity {
-        case .world: throw caller.noUser
-        case .serverKey: throw .keyHasNoDevice
-        case .user(let user): return AppUser(container: container, environment: environment, userRecordName: user)
-        }
+        if let fault = devicesVerdict(by: caller) { throw fault }
+        guard let user = caller.userRecordName else { throw caller.noUser }
+        return AppUser(container: container, environment: environment, userRecordName: user)
     }
 
     /// Returns the device of a push token, and its owner.
@@ -358,6 +356,15 @@ package struct PushToken: Hashable, Sendable {
     /// Returns the code that is kept of the secret.
     static func code(of secret: String, _ tokens: any TokenSealing) -> [UInt8] {
         tokens.code(for: Array(secret.utf8), key: Array("push token".utf8))
+    }
+}
+
+/// Checks that a caller may have devices, which are told of changes; nil: yes.
+package func devicesVerdict(by caller: Caller) -> ServerError? {
+    switch caller.identity {
+    case .world: caller.noUser
+    case .serverKey: .keyHasNoDevice
+    case .user: nil
     }
 }
 
