@@ -47,6 +47,19 @@ import Testing
         #expect(long.header("X-Nacre-Remedy")?.count == 500)
     }
 
+    @Test func `an answer with refused items says in headers which item and field came first, and what to do`() {
+        func answer(_ items: [RefusedItem]) -> Answer {
+            var response = HTTPResponse()
+            ErrorAnswer(logger: log.logger).tell(items, in: &response, Question(method: "POST", target: "/x").inProcess)
+            return Answer(response)
+        }
+        let other = RefusedItem(name: "a", error: ServerError(.atomicError, "another failed", remedy: "Mend the other."))
+        let told = answer([other, RefusedItem(name: "b", error: ServerError(.badRequest, "said", field: "f", remedy: "Mend it."))])
+        #expect(told.header("X-Nacre-Remedy") == "b: field 'f': Mend it." && told.header("X-Nacre-Help") == "/errors#BAD_REQUEST")
+        #expect(answer([other]).header("X-Nacre-Remedy") == "a: Mend the other.")
+        #expect(answer([]).header("X-Nacre-Remedy") == nil && answer([]).header("X-Nacre-Help") == nil)
+    }
+
     @Test func `a busy HTTP server says when to come again, once`() {
         let answer = answer(HTTPError(.serviceUnavailable, "busy", headers: ["Retry-After": "7"]))
         #expect(answer.json?["retryAfter"] == .number(7))

@@ -19,6 +19,8 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     let ask: Ask<Answer>
     /// Whether `ask` needs a slot among pages.
     let isPage: Bool
+    /// The items that an answer refuses: the first is logged, and the answer's headers say what to do about it.
+    let refused: @Sendable (Answer) -> [RefusedItem]
     let encode: @Sendable (consuming Answer, AnswerForm, RequestLedger) async throws -> HTTPResponse
 }
 
@@ -26,10 +28,10 @@ extension Endpoint where Answer: WritableAnswer {
     /// Creates an endpoint with short answers, which wait for no slot.
     init(
         form: @escaping Form = { AnswerForm(details: $0.extension.wantsDetails) }, cost: @escaping Cost = { _, _ in RequestCost() },
-        ask: @escaping Ask<Answer>
+        ask: @escaping Ask<Answer>, refused: @escaping @Sendable (Answer) -> [RefusedItem] = { _ in [] }
     ) {
         self.init(
-            form: form, cost: cost, first: nil, ask: ask, isPage: false, encode: { answer, form, _ in .json(answer.json(form)) })
+            form: form, cost: cost, first: nil, ask: ask, isPage: false, refused: refused, encode: { answer, form, _ in .json(answer.json(form)) })
     }
 }
 
@@ -38,9 +40,9 @@ extension Endpoint where Answer: RecordAnswerMessage {
     /// unread answers. Long JSON is encoded on another thread.
     init(
         form: @escaping Form = { AnswerForm(details: $0.extension.wantsDetails) }, cost: @escaping Cost = { _, _ in RequestCost() },
-        first: Ask<Answer?>? = nil, page: @escaping Ask<Answer>
+        first: Ask<Answer?>? = nil, page: @escaping Ask<Answer>, refused: @escaping @Sendable (Answer) -> [RefusedItem] = { _ in [] }
     ) {
-        self.init(form: form, cost: cost, first: first, ask: page, isPage: true, encode: API.encoded)
+        self.init(form: form, cost: cost, first: first, ask: page, isPage: true, refused: refused, encode: API.encoded)
     }
 }
 
@@ -84,8 +86,10 @@ extension API {
         var turn = Turn.current
         (turn.rows, turn.bytes, turn.kind) = (cost.rows, cost.bytes, cost.kind)
         func response(_ answer: consuming Answer) async throws -> (response: HTTPResponse, kept: Kept) {
-            let kept = keeping(answer)
-            return (try await endpoint.encode(answer, form, call.request.ledger), kept)
+            let (kept, refused) = (keeping(answer), endpoint.refused(answer))
+            var response = try await endpoint.encode(answer, form, call.request.ledger)
+            errors.tell(refused, in: &response, call.request)
+            return (response, kept)
         }
         do {
             return try await Turn.$current.withValue(turn) {

@@ -74,12 +74,16 @@ struct ErrorAnswer: Sendable {
         logRefusal("A request was refused", error, request)
     }
 
-    /// Logs why items of a request were refused although its answer has status 200: the first refusal, and their
-    /// number.
-    func logRefusals(_ items: [ServerError], _ request: HTTPRequest) {
+    /// Tells why items of a request were refused although its answer has status 200. The log has the first refusal and
+    /// their number. The answer's headers have the item and the field at fault, and the remedy.
+    func tell(_ items: [RefusedItem], in response: inout HTTPResponse, _ request: HTTPRequest) {
         // Skip ATOMIC_ERROR: it only repeats that another item failed.
-        guard let first = items.first(where: { $0.code != .atomicError }) ?? items.first else { return }
-        logRefusal("Items of a request were refused", first, request, count: items.count)
+        guard let first = items.first(where: { $0.error.code != .atomicError }) ?? items.first else { return }
+        logRefusal("Items of a request were refused", first.error, request, count: items.count)
+        response.headers["X-Nacre-Help"] = ErrorsPage.place(of: first.error.code)
+        let told = [first.error.field.map { "field '\($0)'" }, first.error.remedy].compactMap(\.self)
+        guard !told.isEmpty else { return }
+        response.headers["X-Nacre-Remedy"] = Self.onOneLine(([first.name].compactMap(\.self) + told).joined(separator: ": "))
     }
 
     /// Logs at `notice` in development, where the developer reads along, and at `info` elsewhere.

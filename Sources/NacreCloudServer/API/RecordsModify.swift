@@ -19,16 +19,12 @@ extension API {
                     return nil
                 }
             },
-            page: { request, call in try await modified(request, at: .snapshot, call) })
+            page: { request, call in try await modified(request, at: .snapshot, call) }, refused: \.refused)
     }
 
     private func modified(_ request: RecordsModifyRequest, at place: DecisionStage, _ call: Call) async throws -> RecordsResponse {
         var answer = try await cloud.modifyRecords(
             request, in: call.target, by: call.caller, digest: digest(of: call, request.extension), age: try age(of: call.request), at: place)
-        let refused = answer.records.compactMap { result -> ServerError? in
-            if case .failure(_, let error) = result { error } else { nil }
-        }
-        errors.logRefusals(refused, call.request)
         // A successful save is reported even if the token cannot be read.
         answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
         return answer

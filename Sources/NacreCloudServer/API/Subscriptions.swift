@@ -26,6 +26,6 @@ extension API {
             ask: { request, call in
                 try await cloud.modifySubscriptions(
                     request, in: call.target, by: call.caller, digest: digest(of: call, request.extension), age: try age(of: call.request))
-            })
+            }, refused: \.refused)
     }
 }

@@ -12,6 +12,6 @@ extension API {
             ask: { request, call in
                 try await cloud.modifyZones(
                     request, in: call.target, by: call.caller, digest: digest(of: call, request.extension), age: try age(of: call.request))
-            })
+            }, refused: \.refused)
     }
 }
