@@ -32,7 +32,7 @@ package struct SentAssets: Hashable, Sendable {
 
 /// The field in which an asset is to be saved, and its sender.
 struct AssetUse: Hashable, Sendable {
-    /// nil: the server makes the name now, and no upload can have been for it.
+    /// nil: the server makes the name now, and no upload can have named it.
     package var recordName: String?
     package var recordType: String
     package var fieldName: String
@@ -85,11 +85,9 @@ enum AssetVerdict: Equatable, Sendable {
             return .failure(.receiptForAnother(use.fieldName))
         }
         guard let stored = assets.stored[receipt.asset] else { return .failure(.receiptExpired(use.fieldName)) }
-        let destination = stored.destination
-        let isFor =
-            destination.isOpen
-            || destination.recordName == use.recordName && destination.recordType == use.recordType && destination.fieldName == use.fieldName
-        guard isFor, destination.sender == use.sender else { return .failure(.receiptForAnother(use.fieldName)) }
+        guard stored.destination.includes(use), stored.destination.sender == use.sender else {
+            return .failure(.receiptForAnother(use.fieldName))
+        }
         guard asset.fileChecksum == stored.fileChecksum, asset.size == stored.size else {
             return .failure(.receiptOfOtherBytes(use.fieldName))
         }
@@ -171,8 +169,8 @@ extension ServerError {
     static func receiptForAnother(_ field: String) -> ServerError {
         ServerError(
             .badRequest, "receipt is for another field", internalCode: 2006, field: field,
-            remedy: "A receipt is for the zone, record, record type, field and user that assets/upload was asked for. Save the record under the "
-                + "recordName that it answered.")
+            remedy: "A file is for the zone, type, field and user that assets/upload was asked for, and for the record that this named, or "
+                + "else the first that was saved with the file. For another one ask assets/rereference, and save the dictionary that it answers.")
     }
 
     static func receiptExpired(_ field: String) -> ServerError {

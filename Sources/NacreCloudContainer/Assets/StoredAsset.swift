@@ -47,9 +47,13 @@ package struct StoredAsset: Hashable, Sendable {
         /// The user record name of the asset's sender.
         package var sender: String
 
-        /// The asset fits any field of its zone, until a save puts it into one. `assets/rereference` makes assets like
-        /// this.
-        package var isOpen: Bool { recordName.isEmpty }
+        /// Whether the field is the one that the asset is for. An empty name stands for any, until a save puts the
+        /// asset into a field: `assets/rereference` leaves all names open, and `assets/upload` that of a record which
+        /// its client has not named.
+        func includes(_ field: AssetUse) -> Bool {
+            (recordName.isEmpty || recordName == field.recordName) && (recordType.isEmpty || recordType == field.recordType)
+                && (fieldName.isEmpty || fieldName == field.fieldName)
+        }
     }
 
     package var id: AssetID

@@ -21,7 +21,7 @@ extension Cloud {
         var tokens: [AssetsUploadResponse.Token] = []
         for (index, item) in request.tokens.enumerated() {
             let destination = StoredAsset.Destination(
-                zoneName: request.zoneID.zoneName, recordName: item.recordName ?? uuid(), recordType: item.recordType,
+                zoneName: request.zoneID.zoneName, recordName: item.recordName ?? "", recordType: item.recordType,
                 fieldName: item.fieldName, sender: sender)
             var permit = UploadPermit(
                 database: database.key, credential: credential, zone: zone.address.zone, destination: destination,
@@ -36,7 +36,7 @@ extension Cloud {
             }
             tokens.append(
                 AssetsUploadResponse.Token(
-                    recordName: destination.recordName, fieldName: destination.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
+                    recordName: item.recordName ?? uuid(), fieldName: destination.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
         }
         return AssetsUploadResponse(tokens: tokens)
     }

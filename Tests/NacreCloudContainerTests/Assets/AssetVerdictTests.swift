@@ -54,6 +54,20 @@ struct AssetVerdictTests {
         #expect(elsewhere(Self.assets(stored: nil)) == .refuse(.receiptExpired("f")))
     }
 
+    @Test func `a file whose upload named no record is for any record, of its type and field alone`() {
+        var open = Self.stored
+        open.destination.recordName = ""
+        func verdict(_ change: (inout AssetUse) -> Void) -> AssetVerdict {
+            var use = Self.use
+            change(&use)
+            return AssetVerdict(.asset(Self.sent), over: nil, for: use, in: Self.assets(stored: open))
+        }
+        #expect(verdict { $0.recordName = "other" } == .keep(.asset(open.kept)) && verdict { $0.recordName = nil } == .keep(.asset(open.kept)))
+        #expect(verdict { $0.recordType = "other" } == .refuse(.receiptForAnother("f")))
+        #expect(verdict { $0.fieldName = "g" } == .refuse(.receiptForAnother("g")))
+        #expect(verdict { $0.sender = "_bob" } == .refuse(.receiptForAnother("f")))
+    }
+
     @Test func `a receipt is refused beside the checksum or the size of another file`() {
         for change in [{ $0.size = 6 }, { $0.fileChecksum = "x" }] as [(inout Asset) -> Void] {
             var asset = Self.sent

@@ -74,16 +74,20 @@ import Testing
         #expect(try await checksum("bob", "a") != first)
     }
 
-    @Test func `a record is named where none is, and saved under that name`() async throws {
+    @Test func `a file whose upload named no record is for the first that is saved with it, and copied for others`() async throws {
         let scene = try await AssetScene()
         let asked = try await scene.ask(
             "assets/upload", #"{"tokens":[{"recordType":"Photo","fieldName":"image"},{"recordType":"Photo","fieldName":"image"}]}"#)
-        let names = [0, 1].compactMap { asked.json?.at("tokens[\($0)].recordName")?.text }
-        #expect(Set(names).count == 2, "\(asked.text)")
-        let sent = try await scene.send([1, 2, 3], to: try #require(asked.json?.at("tokens[1].url")?.text))
+        #expect(Set([0, 1].compactMap { asked.json?.at("tokens[\($0)].recordName")?.text }).count == 2, "\(asked.text)")
+        let sent = try await scene.send([1, 2, 3], to: try #require(asked.json?.at("tokens[0].url")?.text))
         let file = String(sent.text.dropFirst(#"{"singleFile":"#.count).dropLast())
-        #expect(try await scene.save(file, of: names[0]).text.contains("receipt is for another field"))
-        #expect(try await scene.save(file, of: names[1]).json?.at("records[0].fields.image.value.size") == .number(3))
+        #expect(try await scene.save(file, of: "own").json?.at("records[0].fields.image.value.size") == .number(3))
+        let refused = try await scene.save(file, of: "second")
+        #expect(refused.text.contains("receipt is for another field"), "\(refused.text)")
+        #expect(refused.header("X-Nacre-Remedy")?.contains("ask assets/rereference") == true)
+        let copied = try await scene.ask("assets/rereference", #"{"assets":[{"recordName":"own","fieldName":"image"}]}"#)
+        let copy = String(copied.text.dropFirst(#"{"assets":["#.count).dropLast(2))
+        #expect(try await scene.save(copy, of: "second").json?.at("records[0].fields.image.value.size") == .number(3))
     }
 
     @Test func `ranges, conditions and HEAD are answered as of a file`() async throws {
