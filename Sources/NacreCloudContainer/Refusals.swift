@@ -177,6 +177,10 @@ extension ServerError {
             remedy: "Save the parent before or together with its child.")
     }
 
+    static let parentRing = ServerError(
+        .badRequest, "the record would be above its own parent", native: .referenceViolation, field: "parent",
+        remedy: "Give the record a parent that does not hang on it.")
+
     /// See `docs/decisions/records-references.md`.
     static func targetNotFound(_ field: String) -> ServerError {
         ServerError(

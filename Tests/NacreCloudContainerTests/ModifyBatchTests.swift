@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the rules that connect the operations of a batch: parents, and atomicity.
 @Suite struct ModifyBatchTests {
-    enum Fate: Hashable { case saved, deleted, nothing, noParent, hasChildren, refused, fell }
+    enum Fate: Hashable { case saved, deleted, nothing, noParent, ring, hasChildren, refused, fell }
 
     private func settled(
         _ operations: [RecordOperation], over stored: [StoredRecord] = [], parentsOutside: Set<String> = [], atomic: Bool = false
@@ -32,6 +32,7 @@ import Testing
         case .refuse(let error):
             switch error.reason {
             case ServerError.parentNotFound("").reason: .noParent
+            case ServerError.parentRing.reason: .ring
             case _ where error.reason.hasPrefix("Record delete would violate validating reference"): .hasChildren
             case ServerError.atomicFailure.reason: .fell
             default: .refused
@@ -104,9 +105,12 @@ import Testing
         #expect(part == Array(repeating: .hasChildren, count: 11) + Array(repeating: .deleted, count: 39))
     }
 
-    @Test func `a cycle of parents ends the settling too, and can be deleted whole`() {
-        #expect(settled([.create("a", parent: "b"), .create("b", parent: "a")]) == [.saved, .saved])
-        #expect(settled([.create("a", parent: "a")]) == [.saved])
+    @Test func `a ring of parents is refused, but for members that were in it before, and one that is stored can be deleted whole`() {
+        #expect(settled([.create("a", parent: "b"), .create("b", parent: "a")]) == [.ring, .ring])
+        #expect(settled([.create("a", parent: "a")]) == [.ring])
+        #expect(settled([.create("x", parent: "a"), .create("a", parent: "b"), .create("b", parent: "a")]) == [.noParent, .ring, .ring])
+        let moved = RecordOperation.make(.forceUpdate, "a", parent: .set(Reference(recordName: "b", action: .none)))
+        #expect(settled([.update("b"), moved], over: [child("a", of: nil), child("b", of: "a")]) == [.saved, .ring])
         let stored = [child("a", of: "b"), child("b", of: "a")]
         #expect(settled([.delete("a"), .delete("b")], over: stored) == [.deleted, .deleted])
         #expect(settled([.delete("a"), .make(.delete, "b", type: nil, tag: "zz")], over: stored) == [.hasChildren, .refused])

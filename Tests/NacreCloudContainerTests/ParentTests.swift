@@ -65,4 +65,23 @@ import Testing
         #expect(try await ann.modify([.delete("p"), away]).map(\.error?.code) == [.validatingReferenceError, .conflict])
         #expect(try await ann.lookup(["p", "c"]).allSatisfy { $0.record != nil })
     }
+
+    @Test(arguments: ["Z", "_defaultZone"]) func `a record is never moved below itself, in a batch or over several, and other moves stand`(
+        zone: String
+    ) async throws {
+        let ann = try await TestCloud(.memory).user("_ann")
+        if zone == "Z" { try await ann.makeZone(zone) }
+        func move(_ name: String, below parent: String) -> RecordOperation {
+            .make(.forceUpdate, name, parent: .set(Reference(recordName: parent, action: .none)))
+        }
+        func errors(_ operations: RecordOperation...) async throws -> [ServerError?] {
+            try await ann.modify(operations, zone: zone, atomic: false).map(\.error)
+        }
+        #expect(try await errors(.create("a"), .create("b", parent: "a"), .create("c", parent: "b")) == [nil, nil, nil])
+        #expect(try await errors(move("a", below: "c")) == [.parentRing], "through records of earlier requests")
+        #expect(try await errors(move("a", below: "d"), .create("d", parent: "b"), .create("e", parent: "b")) == [.parentRing, nil, nil])
+        #expect(try await errors(.create("x", parent: "y"), .create("y", parent: "x")) == [.parentRing, .parentRing])
+        #expect(try await errors(move("b", below: "e"), move("e", below: "a")) == [nil, nil], "the ring that was there is resolved")
+        #expect(try await ann.lookup(["a", "b"], zone: zone).map { $0.record?.parent?.recordName } == [nil, "e"])
+    }
 }

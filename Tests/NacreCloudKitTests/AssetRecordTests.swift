@@ -65,7 +65,7 @@ struct AssetRecordTests {
         let record = Self.record(["photo": .asset(Self.known), "list": .assetList([Self.known])])
         #expect((record["photo"] as? CKAsset).map { $0.fileURL == nil } == true && (record["list"] as? [CKAsset])?.count == 1)
         let own = record.snapshot.change(policy: .ifServerRecordUnchanged)
-        #expect(own.set.isEmpty && ModifyPlan.Save(record, policy: .ifServerRecordUnchanged).assets.isEmpty)
+        #expect(own.set.isEmpty && ModifyPlan.Save(record, record.snapshot, policy: .ifServerRecordUnchanged).assets.isEmpty)
         let all = record.snapshot.change(policy: .allKeys)
         #expect(all.set["photo"] == .asset(Asset(fileChecksum: "one", size: 3)), "as it was read, and not where it can be had")
     }
@@ -89,7 +89,7 @@ struct AssetRecordTests {
     @Test func `after a save an asset is the server's, and its file still the app's`() {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r"))
         record["photo"] = CKAsset(fileURL: file)
-        let save = ModifyPlan.Save(record, policy: .ifServerRecordUnchanged)
+        let save = ModifyPlan.Save(record, record.snapshot, policy: .ifServerRecordUnchanged)
         record.adopt(
             Self.fetched(["photo": .asset(Self.known), "theirs": .asset(Asset(fileChecksum: "two", size: 1))]), sent: save.change, assets: save.assets
         )
@@ -101,7 +101,7 @@ struct AssetRecordTests {
     @Test func `another file set during a save stays a change`() {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r"))
         record["photo"] = CKAsset(fileURL: file)
-        var save = ModifyPlan.Save(record, policy: .ifServerRecordUnchanged)
+        var save = ModifyPlan.Save(record, record.snapshot, policy: .ifServerRecordUnchanged)
         save.change.set["photo"] = .asset(Asset(fileChecksum: "one", size: 3, receipt: "receipt"))
         record["photo"] = CKAsset(fileURL: other)
         record.adopt(Self.fetched(["photo": .asset(Self.known)]), sent: save.change, assets: save.assets)
@@ -112,7 +112,7 @@ struct AssetRecordTests {
     @Test func `a text set in its place during a save stays a change`() {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r"))
         record["photo"] = CKAsset(fileURL: file)
-        var save = ModifyPlan.Save(record, policy: .ifServerRecordUnchanged)
+        var save = ModifyPlan.Save(record, record.snapshot, policy: .ifServerRecordUnchanged)
         save.change.set["photo"] = .asset(Asset(fileChecksum: "one", size: 3, receipt: "receipt"))
         record["photo"] = "none"
         record.adopt(Self.fetched(["photo": .asset(Self.known)]), sent: save.change, assets: save.assets)

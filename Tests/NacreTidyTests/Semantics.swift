@@ -6,7 +6,7 @@ enum Semantics {
     /// How many rules each section has. What nobody has seen for certain is in none (22, 23); the last is section 6 of
     /// the Web Services.
     static let sections = [
-        1: 9, 2: 12, 3: 11, 4: 10, 5: 20, 6: 7, 7: 5, 8: 6, 9: 9, 10: 9, 11: 2, 12: 10, 13: 9, 14: 5, 15: 29, 16: 2, 17: 8, 18: 10, 19: 7, 20: 2,
+        1: 9, 2: 12, 3: 11, 4: 10, 5: 20, 6: 9, 7: 5, 8: 6, 9: 9, 10: 10, 11: 2, 12: 10, 13: 9, 14: 5, 15: 29, 16: 2, 17: 8, 18: 10, 19: 7, 20: 2,
         21: 14, 24: 13, 25: 18,
     ]
 

@@ -9,8 +9,7 @@ struct ModifyPlan {
         /// The app's objects for the assets in the fields that are sent.
         let assets: [String: [CKAsset]]
 
-        init(_ record: CKRecord, policy: SavePolicy) {
-            let state = record.snapshot
+        init(_ record: CKRecord, _ state: RecordState, policy: SavePolicy) {
             let change = state.change(policy: policy)
             self.record = record
             self.change = change
@@ -63,7 +62,10 @@ struct ModifyPlan {
         guard Set(records.map(\.recordID) + recordIDs).count == count else {
             throw .malformed("An operation can save or delete a record only once")
         }
-        let faults = Faults(records, recordIDs)
+        // Other threads may change the records: what is checked is what is sent.
+        let states = records.map(\.snapshot)
+        if let fault = states.faultAsList { throw fault }
+        let faults = Faults(states, recordIDs)
         var places: [CKRecordZone.ID: Int] = [:]
         func batch(_ zoneID: CKRecordZone.ID) -> Int {
             if let place = places[zoneID] { return place }
@@ -71,11 +73,11 @@ struct ModifyPlan {
             places[zoneID] = batches.count - 1
             return batches.count - 1
         }
-        for record in records {
+        for (record, state) in zip(records, states) {
             if let error = faults.error(for: record.recordID, isAtomic: isAtomic) {
                 refusals.append(.save(record, error))
             } else {
-                batches[batch(record.recordID.zoneID)].saves.append(Save(record, policy: policy))
+                batches[batch(record.recordID.zoneID)].saves.append(Save(record, state, policy: policy))
             }
         }
         for recordID in recordIDs {
@@ -95,8 +97,8 @@ struct ModifyPlan {
         private var own: [CKRecord.ID: CKError] = [:]
         private var zones: Set<CKRecordZone.ID> = []
 
-        init(_ records: [CKRecord], _ recordIDs: [CKRecord.ID]) {
-            for record in records { own[record.recordID] = record.snapshot.fault.map(CKError.init) }
+        init(_ states: [RecordState], _ recordIDs: [CKRecord.ID]) {
+            for state in states { own[state.recordID] = state.fault.map(CKError.init) }
             for recordID in recordIDs { own[recordID] = recordID.fault.map(CKError.init) }
             zones = Set(own.keys.map(\.zoneID))
         }

@@ -30,7 +30,7 @@ extension CKSyncEngine {
                 case .deleteRecord(let recordID): recordIDsToDelete.append(recordID)
                 case .saveRecord(let recordID):
                     guard let record = await recordProvider(recordID) else { continue }
-                    bytes += ModifyPlan.Save(record, policy: .ifServerRecordUnchanged).change.set.byteCount
+                    bytes += record.snapshot.change(policy: .ifServerRecordUnchanged).set.byteCount
                     // A record that alone exceeds the size is sent alone, and fails alone.
                     guard bytes <= Limits.nativeRequestBytes || count == 0 else { return }
                     recordsToSave.append(record)

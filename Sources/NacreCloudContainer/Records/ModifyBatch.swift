@@ -150,6 +150,7 @@ package struct ModifyBatch {
     /// Deletions come first: if a batch deletes a parent and gives it a child, the child stays, whatever their order.
     package mutating func settle(within reach: CascadeReach) {
         self.reach = reach
+        refuseParentRings()
         repeat {
             settleDeletions()
         } while settleSaves()
@@ -202,6 +203,27 @@ package struct ModifyBatch {
     /// creator.
     package func creator(of save: RecordVerdict.Save) -> String {
         save.over.flatMap { $0.isLive ? $0.creator : nil } ?? caller
+    }
+
+    /// Refuses saves by which records of this batch would be above themselves. A member of the ring that keeps its
+    /// parent is not at fault. `settleShares` finds rings that pass through other records.
+    private mutating func refuseParentRings() {
+        var seen: Set<String> = []
+        for index in linking {
+            var path: [(name: String, index: Int)] = []
+            var next: String? = items[index].name
+            while let name = next, seen.insert(name).inserted {
+                guard let index = places[name], case .save(let save) = verdicts[index] else { break }
+                path.append((name, index))
+                next = save.parent
+            }
+            guard let start = path.firstIndex(where: { $0.name == next }) else { continue }
+            for (_, index) in path[start...] {
+                if case .save(let save) = verdicts[index], save.over?.isLive != true || save.over?.row.parent != save.parent {
+                    verdicts[index] = .refuse(.parentRing)
+                }
+            }
+        }
     }
 
     /// Refuses saves whose parent or target is missing. CloudKit: a parent must exist or be saved in the same batch, in

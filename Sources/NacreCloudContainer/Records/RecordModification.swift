@@ -206,9 +206,10 @@ struct RecordModification: Sendable {
         try patience.take(reach.bytes)
         repeat {
             batch.settle(within: reach)
-            guard hasFeed else { return }
-            batch.findShares()
-            try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
+            if hasFeed {
+                batch.findShares()
+                try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
+            }
         } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared))
     }
 

@@ -13,9 +13,9 @@ struct SharedSurroundings: Sendable {
     /// Records above a shared root.
     var aboveRoots: Set<String> = []
     /// Records of the batch that would be above themselves.
-    var inCircles: Set<String> = []
-    /// Records of the batch whose new parents have more than `Limits.parentLevels` levels above. They may be above
-    /// themselves.
+    var inRings: Set<String> = []
+    /// Records of the batch, in a view, whose new parents have more than `Limits.parentLevels` levels above. They may be
+    /// above themselves.
     package var tooDeep: Set<String> = []
     /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
     package var leaving: Set<String> = []
@@ -28,7 +28,7 @@ extension ModifyBatch {
     package func position(of name: String) -> ViewAssignment { position(of: name, depth: 0) }
 
     private func position(of name: String, depth: Int) -> ViewAssignment {
-        // A cycle of parents is in no view.
+        // A ring of parents is in no view.
         guard depth <= items.count else { return .hidden }
         if let index = places[name], case .save(let save) = verdicts[index] {
             if let state = save.sharing { return ViewAssignment(view: state.view) }
@@ -128,13 +128,13 @@ extension ModifyBatch {
         } + newShares.keys
     }
 
-    /// Live records that get another parent, with that parent. They are in a view before or after the batch.
-    fileprivate var reparented: [(name: String, parent: String)] {
+    /// Live records that get another parent, with that parent, and whether they are in a view before or after the batch.
+    fileprivate var reparented: [(name: String, parent: String, isShared: Bool)] {
         linking.compactMap { index in
-            guard case .save(let save) = verdicts[index], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent,
-                position(of: items[index].name).view != nil || live.content.shared.view != nil
+            guard case .save(let save) = verdicts[index], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent
             else { return nil }
-            return (items[index].name, parent)
+            let name = items[index].name
+            return (name, parent, position(of: name).view != nil || live.content.shared.view != nil)
         }
     }
 
@@ -179,7 +179,7 @@ extension ModifyBatch {
             }
     }
 
-    /// Refuses operations that break the rules of shares of records.
+    /// Refuses operations that break the rules of shares of records, or would put a record above itself.
     /// - Returns: whether one was refused, so that everything must be asked again.
     mutating func settleShares(_ around: SharedSurroundings) -> Bool {
         var fell = false
@@ -221,7 +221,7 @@ extension ModifyBatch {
     }
 
     private func faultOfPlace(of name: String, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
-        if around.inCircles.contains(name) { return .parentCycle }
+        if around.inRings.contains(name) { return .parentRing }
         if around.tooDeep.contains(name) { return .parentTooDeep }
         if around.leaving.contains(name) { return .recordIsLeaving }
         if !isSharing, !isGuest { return nil }
@@ -248,8 +248,8 @@ extension ReadTransaction {
         let roots = arriving.isEmpty ? [] : around.shares.map(\.root)
         let (above, unended) = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone)
         for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
-        around.inCircles = Set(reparented.filter { $0.name == $0.parent || above[$0.parent]?.contains($0.name) == true }.map(\.name))
-        around.tooDeep = Set(reparented.filter { unended.contains($0.parent) }.map(\.name))
+        around.inRings = Set(reparented.filter { above[$0.parent]?.contains($0.name) == true }.map(\.name))
+        around.tooDeep = Set(reparented.filter { $0.isShared && unended.contains($0.parent) }.map(\.name))
         let taken = batch.takenByGuest
         if !taken.isEmpty { try look(whether: taken, areLeavingIn: zone, &around) }
         return around

@@ -426,10 +426,6 @@ extension ServerError {
         .tryAgainLater, "the record is on its way out of its share", internalCode: 2022, field: "parent",
         remedy: "Send the request again: the record will be with you or not be found.", retryAfter: 1)
 
-    static let parentCycle = ServerError(
-        .badRequest, "the record would be above its own parent", native: .referenceViolation, field: "parent",
-        remedy: "Give the record a parent that does not hang on it.")
-
     static let parentTooDeep = ServerError(
         .badRequest, "the record would have more records above it than may be where records are shared", native: .limitExceeded, internalCode: 2023,
         field: "parent", remedy: "Give the record a parent with at most \(Limits.parentLevels) records above it.")

@@ -194,7 +194,7 @@ import Testing
             parent = "z\(number)"
         }
         #expect(try await tree.move("day", below: parent, by: ben) == .parentTooDeep)
-        #expect(try await tree.move("day", below: "z3", by: ben) == .parentCycle)
+        #expect(try await tree.move("day", below: "z3", by: ben) == .parentRing)
         #expect(try await tree.move("day", below: "night", by: ben) == nil)
         try await tree.ada.modify([.delete("S")], zone: Self.zone)
         try await tree.scene.world.runAllTasks()
@@ -238,8 +238,8 @@ import Testing
         #expect(try await tree.share("S", as: "D")?.error == .rootNotFound, "a share is not shared")
         #expect(try await tree.share("other", as: "O")?.error == nil)
         #expect(try await tree.move("other", below: "night") == .alreadyShared)
-        #expect(try await tree.move("above", below: "night") == .parentCycle)
-        #expect(try await tree.move("day", below: "stop") == .parentCycle)
+        #expect(try await tree.move("above", below: "night") == .parentRing)
+        #expect(try await tree.move("day", below: "stop") == .parentRing)
         #expect(try await tree.scene.share(SharePermission.none)?.error == .zoneHasShares)
         let root = try await tree.ada.lookup(["S"], zone: Self.zone).first?.record
         let moved = RecordOperation.share(.update, ShareChange(forRecord: "other"), tag: root?.recordChangeTag, name: "S")
