@@ -134,7 +134,7 @@ private struct ArchiveMaker {
         #expect(record.recordChangeTag == nil && record.creatorUserRecordID == nil && record.creationDate == nil && record.parent == nil)
     }
 
-    @Test func `a whole record of which anything cannot be read is an error, and never a record without its values`() throws {
+    @Test func `a whole record with an unreadable value is an error, and never a record without its values`() throws {
         func decode(_ members: (inout ArchiveMaker) -> [String: Any]) throws -> CKRecord? {
             var maker = ArchiveMaker()
             let root = maker.object("CKRecord", maker.systemFields().merging(members(&maker)) { first, _ in first })
@@ -158,11 +158,19 @@ private struct ArchiveMaker {
         }
         let again = try NSKeyedArchiver.archivedData(withRootObject: try #require(none), requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: again)?["title"] as? String == "Ulm")
-        // The same without an object around it, where nothing can be thrown.
-        var maker = ArchiveMaker()
-        let store = maker.values(maker.object("CKEncryptedString", ["EncryptedData": maker.plain(Data([9]))]))
-        let data = try maker.data(top: maker.systemFields().merging(["ValueStore": store]) { first, _ in first })
-        #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: data)) == nil)
+    }
+
+    @Test(arguments: ["CKEncryptedString", "CKUnheardOf"])
+    func `a whole record that is no object of its archive is nil if anything in it cannot be read`(valueClass: String) throws {
+        for key in ["ValueStore", "EncryptedValueStore"] {
+            var maker = ArchiveMaker()
+            let bad = maker.values(maker.object(valueClass, ["EncryptedData": maker.plain(Data([9]))]))
+            var stores = ["ValueStore": maker.values()]
+            stores[key] = bad
+            let unarchiver = try NSKeyedUnarchiver(forReadingFrom: maker.data(top: maker.systemFields().merging(stores) { first, _ in first }))
+            unarchiver.decodingFailurePolicy = .setErrorAndReturn
+            #expect(CKRecord(coder: unarchiver) == nil)
+        }
     }
 
     @Test func `a token of Apple's is decoded, and has expired when it is used`() async throws {

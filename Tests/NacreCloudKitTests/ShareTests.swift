@@ -93,7 +93,7 @@ struct ShareTests {
         #expect(copy.participants.count == 2 && share.participants.last?.permission == .readOnly)
     }
 
-    @Test func `the owner and the current user are participants, and what is set in one shows in all, in copies and archives`() throws {
+    @Test func `the owner and the current user are participants, and a change to one shows in all, in copies and archives`() throws {
         let share = CKShare(rootRecord: CKRecord(recordType: "Trip", recordID: CKRecord.ID(zoneID: Self.zoneID)))
         share.publicPermission = .readOnly
         share.currentUserParticipant?.permission = .readOnly

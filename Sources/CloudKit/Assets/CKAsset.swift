@@ -76,7 +76,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     /// Decodes an asset. An archive of Apple's systems gives one without a file, which is on another machine.
     public required init?(coder: NSCoder) {
-        let archived = coder.decode(ArchivedValue.File.self, forKey: ArchivedValue.File.key)
+        let archived = coder.decode(ArchivedValue.File.self, fromPropertyListForKey: ArchivedValue.File.key)
         guard archived != nil || !coder.containsValue(forKey: ArchivedValue.File.key) else { return nil }
         file = archived?.location
         known = archived?.known
@@ -85,7 +85,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     }
 
     open func encode(with coder: NSCoder) {
-        coder.encode(ArchivedValue.File(known ?? .unsent, self), forKey: ArchivedValue.File.key)
+        coder.encode(asPropertyList: ArchivedValue.File(known ?? .unsent, self), forKey: ArchivedValue.File.key)
     }
 }
 

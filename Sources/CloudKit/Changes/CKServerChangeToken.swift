@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// Archive one for each database and one for each zone; they are not interchangeable. Compares by value. Apple: iOS 8.
 ///
-/// On this server: a token that was archived on Apple's platforms is decoded, and its first use is `changeTokenExpired`.
+/// On this server: a token that was archived on Apple's platforms is decoded, and has expired when it is used.
 open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: its one property is a `let` of a value type.
 
@@ -45,7 +45,7 @@ open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked 
         coder.encode(NSString(string: wire), forKey: Self.key)
     }
 
-    /// The token as a request sends it. A token of another service is `changeTokenExpired`, so that the app begins anew.
+    /// The token as a request sends it. A token of another service has expired, so that the app begins anew.
     var sent: String {
         get throws(CKError) {
             guard !wire.isEmpty else { throw .tokenOfAnotherService }

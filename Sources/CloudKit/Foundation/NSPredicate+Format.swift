@@ -15,7 +15,7 @@ extension __NSPredicateFormatting where Self == NSPredicate {
     /// Never traps. A query with an invalid format fails with `CKError.invalidArguments`, which names the part and its
     /// position. `evaluate(with:)` takes records, dictionaries and record values.
     ///
-    /// Placeholders are `%@`, `%K`, `%s`, and those of `printf` for numbers. A position, as in `%2$@`, names an argument.
+    /// Placeholders are `%@`, `%K`, `%s`, and those of `printf` for numbers. A position names an argument: `%2$@`.
     /// Flags, widths and precisions do not change an argument: `%.2f` compares with the whole number.
     public init(format predicateFormat: String, _ args: Any?...) {
         self = FormatPredicate(PredicateParser.tree(predicateFormat, args.map(PredicateOperand.init(argument:))))

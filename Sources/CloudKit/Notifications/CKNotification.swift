@@ -25,7 +25,7 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
 
     /// The kind of subscription that sent the notification. Apple: iOS 8.
     ///
-    /// Apple's enumeration comes from Objective-C and has no name for 0, which `@unknown default` matches in a `switch`.
+    /// Apple's enumeration comes from Objective-C and has no name for 0, which `@unknown default` matches.
     public enum NotificationType: Int, Sendable {
         /// CloudKit's dictionary describes no change.
         case unknown = 0

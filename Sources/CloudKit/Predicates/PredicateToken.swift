@@ -196,8 +196,8 @@ struct PredicateTokens {
 
     // MARK: Arguments
 
-    /// Parses a placeholder: `%@`, `%K`, `%s` or a conversion of `printf` for numbers, with the position of its argument
-    /// if it has one. Characters are not supported.
+    /// Parses a placeholder: `%@`, `%K`, `%s` or a conversion of `printf` for numbers, behind the position of its
+    /// argument if it has one. Characters are not supported.
     private mutating func argument() throws(PredicateFault) -> PredicateToken.Kind {
         let start = next
         next += 1

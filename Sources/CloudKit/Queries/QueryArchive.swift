@@ -23,12 +23,14 @@ struct ArchivedQuery: Codable {
 
     /// Decodes a query; nil if the archive holds none, or one of a later version.
     init?(coder: NSCoder) {
-        guard let archived = coder.decode(ArchivedQuery.self, forKey: Self.key), archived.version <= Self.currentVersion else { return nil }
+        guard let archived = coder.decode(ArchivedQuery.self, fromPropertyListForKey: Self.key), archived.version <= Self.currentVersion else {
+            return nil
+        }
         self = archived
     }
 
     func encode(with coder: NSCoder) {
-        coder.encode(self, forKey: Self.key)
+        coder.encode(asPropertyList: self, forKey: Self.key)
     }
 }
 

@@ -39,8 +39,8 @@ extension RecordState {
         static let encrypted = "EncryptedValueStore"
     }
 
-    /// Decodes an archive of Apple's `CKRecord`; nil if it is another archive, or a whole record of which a value cannot
-    /// be read.
+    /// Decodes an archive of Apple's `CKRecord`; nil if it is another archive, or a whole record with an unreadable
+    /// value.
     init?(appleCoder coder: NSCoder) {
         guard let recordType = coder.strings(forKeys: AppleKey.recordType)?[0],
             let recordID = coder.object(of: CKRecordID.self, forKey: AppleKey.recordID)
@@ -64,7 +64,7 @@ extension RecordState {
         for (key, value) in values { set(value, forKey: key) }
         changed = store.changedKeys.filter { fields[$0] != nil || fetchedFields[$0] != nil }
         for field in fields.entries where !changed.contains(field.name) { fetchedFields[field.name] = field.value }
-        guard faults.isEmpty else { return nil }
+        guard faults.isEmpty, coder.error == nil else { return nil }
     }
 
     private static func stamp(_ coder: NSCoder, _ dateKey: String, _ userKey: String, device: String?) -> Record.Stamp? {

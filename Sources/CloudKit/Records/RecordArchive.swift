@@ -61,7 +61,7 @@ extension RecordState {
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
             share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
             changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(), sharing: sharing.map(ArchivedShare.init))
-        coder.encode(archived, forKey: ArchivedRecord.key)
+        coder.encode(asPropertyList: archived, forKey: ArchivedRecord.key)
     }
 
     /// - Parameter coder: an archive of this framework or of Apple's systems.
@@ -71,7 +71,9 @@ extension RecordState {
             self.init(appleCoder: coder)
             return
         }
-        guard let archived = coder.decode(ArchivedRecord.self, forKey: key), archived.version <= ArchivedRecord.currentVersion else { return nil }
+        guard let archived = coder.decode(ArchivedRecord.self, fromPropertyListForKey: key), archived.version <= ArchivedRecord.currentVersion else {
+            return nil
+        }
         let zoneID = CKRecordZone.ID(zoneName: archived.zoneName, ownerName: archived.zoneOwner)
         self.init(recordType: archived.recordType, recordID: CKRecord.ID(recordName: archived.recordName, zoneID: zoneID))
         recordChangeTag = archived.recordChangeTag
@@ -92,7 +94,7 @@ extension RecordState {
 
 extension NSCoder {
     /// Encodes a value as one property list, which can be decoded without class names.
-    func encode(_ value: some Encodable, forKey key: String) {
+    func encode(asPropertyList value: some Encodable, forKey key: String) {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         // Encoding does not fail: every part is a property list type. An archive without the key decodes as no value.
@@ -100,8 +102,9 @@ extension NSCoder {
         encode(NSData(data: data), forKey: key)
     }
 
-    /// Decodes what `encode` has encoded; nil if the archive holds nothing under the key, or something else.
-    func decode<Value: Decodable>(_ type: Value.Type, forKey key: String) -> Value? {
+    /// Decodes a value that is encoded as a property list; nil if the archive holds nothing under the key, or something
+    /// else.
+    func decode<Value: Decodable>(_ type: Value.Type, fromPropertyListForKey key: String) -> Value? {
         object(of: NSData.self, forKey: key).flatMap { try? PropertyListDecoder().decode(type, from: Data(referencing: $0)) }
     }
 }
