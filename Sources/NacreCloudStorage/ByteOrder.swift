@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// The order of names and keys everywhere on the server: by their bytes. Comparing copies nothing.
 ///
@@ -31,8 +31,6 @@ package enum ByteOrder {
         return ascending ? order < 0 : order > 0
     }
 
-    // `@inlinable`: names in a record's body are compared in other modules, some dozens for each record.
-    @inlinable
     package static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
         let common = min(left.count, right.count)
         guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
