@@ -144,6 +144,28 @@ import Testing
         #expect(try await schema(there) == schema(here))
     }
 
+    @Test(arguments: Engine.ofRules) func `the first share brings its type, which production has by a deployment`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let (dev, live) = (test.user("_ann"), test.user("_ann", environment: .production))
+        let container = TestCloud.container
+        _ = try await test.cloud.registry.createContainer(container)
+        for user in [dev, live] { try await user.makeZone("Z") }
+        let note = RecordOperation.create("a", ["f": .string("x")])
+        let batch = [note, .share(.create, ShareChange(forRecord: "a"), ["app": .int64(1)], name: "s")]
+        try await dev.modify([note], zone: "Z")
+        _ = try await test.cloud.schemas.deploySchema(of: container, isDryRun: false)
+        let refused = try await live.modify(batch, zone: "Z", atomic: true)
+        #expect(refused.map(\.error?.code) == [.atomicError, .badRequest])
+        #expect(refused[1].error?.reason == "Cannot create new type cloudkit.share in production schema")
+        #expect(reasons(try await live.modify([note], zone: "Z")) == [nil], "a record alone needs no type of shares")
+
+        #expect(reasons(try await dev.modify([batch[1]], zone: "Z")) == [nil])
+        #expect(SchemaText(try await schema(dev)).text.contains("RECORD TYPE \"cloudkit.share\" ("))
+        let gains = try await test.cloud.schemas.deploySchema(of: container, isDryRun: false).gains
+        #expect(gains.map(\.recordType) == Array(repeating: "cloudkit.share", count: 5), "the type, CloudKit's three fields, and the app's")
+        #expect(reasons(try await live.modify([batch[1]], zone: "Z")) == [nil])
+    }
+
     @Test(arguments: Engine.ofRules) func `production takes what was deployed, and nothing else`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (dev, live) = (test.user("_ann"), test.user("_ann", environment: .production))

@@ -65,6 +65,25 @@ import Testing
         #expect(refused == .refuse(.typeNotFound("Other")) && ServerError.typeNotFound("Other").code == .notFound)
     }
 
+    @Test func `any client's share makes its type in development, and production has no type of shares and no field of Users by itself`() {
+        for client in [Caller.Client.framework, .web] {
+            let share = RecordChange(recordName: nil, set: ["cloudkit.title": .string("Trip")])
+            var schema = Schema()
+            #expect(schema.verdict(on: share, of: "cloudkit.share", in: .development, by: client) == .adds(share.set))
+            let production = schema.verdict(on: share, of: "cloudkit.share", in: .production, by: client)
+            #expect(reason(production) == "Cannot create new type cloudkit.share in production schema")
+            if let lacking = schema.lacking(of: "cloudkit.share", with: share.set) { schema.add(lacking) }
+            #expect(schema.types["cloudkit.share"] == ShareType.definition)
+            for environment in DatabaseKey.Environment.allCases {
+                #expect(schema.verdict(on: share, of: "cloudkit.share", in: environment, by: client) == .fits(share.set))
+            }
+            let nick = RecordChange(recordName: nil, set: ["nick": .string("a")])
+            #expect(schema.verdict(on: RecordChange(recordName: nil), of: "Users", in: .production, by: client) == .fits([:]))
+            let field = schema.verdict(on: nick, of: "Users", in: .production, by: client)
+            #expect(reason(field) == "Cannot create or modify field 'nick' in record 'Users' in production schema")
+        }
+    }
+
     private func reason(_ verdict: SchemaVerdict) -> String? {
         if case .refuse(let error) = verdict { error.reason } else { nil }
     }

@@ -36,11 +36,6 @@ package struct Schema: Hashable, Sendable {
         guard type == UserRecord.type else { return types[type] }
         return types[type] ?? UserRecord.definition
     }
-
-    /// Returns a type for saves. CloudKit's own fields of shares exist even if no text declares them.
-    func savedDefinition(of type: String) -> RecordTypeDefinition? {
-        definition(of: type) ?? (type == ShareType.name ? ShareType.definition : nil)
-    }
 }
 
 /// The clients whose saves may add types and fields that a development schema lacks.
@@ -69,6 +64,11 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     package init(name: String, fields: [String: FieldDefinition] = [:]) {
         self.name = name
         self.fields = fields
+    }
+
+    /// Returns the beginning of a type that a schema lacks. CloudKit: the type of shares has fields of its own.
+    static func new(_ name: String) -> RecordTypeDefinition {
+        name == ShareType.name ? ShareType.definition : RecordTypeDefinition(name: name)
     }
 
     /// The permissions of the security roles for its records in the public database.

@@ -37,10 +37,11 @@ package struct SchemaAdditions: Hashable, Sendable {
 extension Schema {
     /// Returns the type and fields that the schema lacks for a record, up to its limits; nil if it lacks nothing.
     package func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
-        let known = savedDefinition(of: type)
-        let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
+        let known = definition(of: type)
+        let fieldsBefore = (known ?? .new(type)).fields
+        let room = Limits.fieldsPerRecordType - fieldsBefore.count
         var shapes: [String: FieldShape] = [:]
-        for field in fields.entries where shapes.count < room && known?.fields[field.name] == nil {
+        for field in fields.entries where shapes.count < room && fieldsBefore[field.name] == nil {
             shapes[field.name] = FieldShape(of: field.value)
         }
         if known != nil, shapes.isEmpty { return nil }
@@ -54,9 +55,9 @@ extension Schema {
     package mutating func add(_ additions: SchemaAdditions) {
         for (type, kinds) in additions.subscribed { types[type]?.subscribed.formUnion(kinds) }
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
-            let known = savedDefinition(of: type)
+            let known = definition(of: type)
             if known == nil, types.count >= Limits.recordTypesPerSchema { continue }
-            var definition = known ?? RecordTypeDefinition(name: type)
+            var definition = known ?? .new(type)
             for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {
                 if definition.fields.count >= Limits.fieldsPerRecordType { break }
                 var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)

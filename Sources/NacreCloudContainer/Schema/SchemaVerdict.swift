@@ -17,13 +17,9 @@ extension Schema {
     package func verdict(
         on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
     ) -> SchemaVerdict {
-        let known = savedDefinition(of: type)
-        if known == nil {
-            if environment == .production { return .refuse(.noTypeInProduction(type)) }
-            if !extends(by: client) { return .refuse(.typeNotFound(type)) }
-            if types.count >= Limits.recordTypesPerSchema { return .refuse(.tooManyTypes) }
-        }
-        let definition = known ?? RecordTypeDefinition(name: type)
+        let known = definition(of: type)
+        if known == nil, let fault = faultOfNewType(type, in: environment, by: client) { return .refuse(fault) }
+        let definition = known ?? .new(type)
         let fields = change.set
         var fitted = fields
         var newFields = 0
@@ -52,6 +48,14 @@ extension Schema {
             return .refuse(.tooManyFieldsInAll)
         }
         return known == nil || newFields > 0 ? .adds(fitted) : .fits(fitted)
+    }
+
+    /// Returns the error of a save whose type the schema lacks, if the save may not make it. Any client's share makes
+    /// the type of shares, which is CloudKit's own and the same everywhere.
+    private func faultOfNewType(_ type: String, in environment: DatabaseKey.Environment, by client: Caller.Client) -> ServerError? {
+        if environment == .production { return .noTypeInProduction(type) }
+        if type != ShareType.name, !extends(by: client) { return .typeNotFound(type) }
+        return types.count >= Limits.recordTypesPerSchema ? .tooManyTypes : nil
     }
 
     /// Whether saves of a client add missing parts to the schema of development.

@@ -82,7 +82,7 @@ extension Schema {
             guard fieldType != nil else { throw .noSuchType(type) }
             if let fault = Names.recordTypeFault(type) { throw fault }
             if types.count >= Limits.recordTypesPerSchema { throw .tooManyTypes }
-            definition = RecordTypeDefinition(name: type)
+            definition = .new(type)
         }
         var (field, next, isNewField) = (name, FieldDefinition(type: fieldType ?? .unknownList), false)
         if let known = definition.fields[name] {

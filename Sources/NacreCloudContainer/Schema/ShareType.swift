@@ -1,8 +1,7 @@
 import NacreCloudWire
 
 /// The type of shares in a schema. CloudKit: it comes with the first share saved in development, or with an import, and
-/// stays. CloudKit's own fields of it exist even if no text declares them. On this server: they exist in production
-/// too, so that a share needs no deployment.
+/// stays. Production gets it by a deployment.
 enum ShareType {
     package static let name = ShareNames.recordType
 
