@@ -59,7 +59,7 @@ import Testing
         #expect(reasons(results) == [text, nil, text])
         #expect(results[0].error?.code == .badRequest && results[0].error?.field == "f" && results[0].error?.internalCode == 2006)
         #expect(try await ann.lookup(["a", "b", "c"]).map(\.record?.fields["f"]) == [.string("x"), nil, .string("y")])
-        #expect(reasons(try await ann.modify([.create("d", ["g": .emptyList])])) == ["an empty list cannot define field 'g' in record 'Note'"])
+        #expect(reasons(try await ann.modify([.create("d", ["g": .emptyList])])) == [ServerError.emptyListDefinesNothing("g", in: "Note").reason])
         #expect(try await schema(ann).types["Note"]?.fields.count == 1)
     }
 

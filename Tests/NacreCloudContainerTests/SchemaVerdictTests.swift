@@ -131,11 +131,23 @@ import Testing
         #expect(FieldValue.emptyList.fitted(to: FieldShape(type, isEncrypted: true)) == nil)
     }
 
-    @Test func `an empty list defines no field`() {
+    @Test(arguments: FieldType.allCases.filter(\.isList)) func `an empty list defines no field, whether or not it tells its type`(type: FieldType)
+        throws
+    {
+        let empty = type == .unknownList ? FieldValue.emptyList : try #require(FieldValue.emptyList.fitted(to: FieldShape(type)))
         for schema in [Schema(), schema([:])] {
-            let verdict = schema.verdict(on: ["f": .emptyList], of: "Note", in: .development)
-            #expect(reason(verdict) == "an empty list cannot define field 'f' in record 'Note'")
+            guard case .refuse(let error) = schema.verdict(on: ["f": empty], of: "Note", in: .development) else {
+                Issue.record("\(empty) defined a field")
+                continue
+            }
+            #expect(
+                error.reason == "cannot use an empty list to initialize a new field (field 'f' in record type 'Note' should be more precise)")
+            #expect(error.nativeCode == NativeErrorCode.invalidArguments.rawValue && error.internalCode == 2006 && error.field == "f")
         }
+        #expect(verdict(empty, into: FieldShape(type)) == .fits(["f": empty]))
+    }
+
+    @Test func `an encrypted list whose type is not told defines no field`() {
         let sealed = FieldValue.sealed(SealedValue(type: .unknownList, keyID: "k", bytes: []))
         #expect(reason(schema([:]).verdict(on: ["f": sealed], of: "Note", in: .development)) != nil)
     }

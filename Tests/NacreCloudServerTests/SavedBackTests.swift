@@ -3,6 +3,7 @@ import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudTasks
 import NacreCloudTestSupport
+import NacreCloudWire
 import Testing
 
 @testable import NacreCloudServer
@@ -107,6 +108,9 @@ import Testing
             _ = try await teller.post(
                 "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Work"}}}]}"#, isDevice: true)
         }
+        // An empty list makes no field.
+        _ = try await teller.server.cloud.schemas.setIndexes(
+            nil, of: "Everything", field: "strings", as: .stringList, in: TestServer.container)
         let target = #"{"operationType":"create","record":{"recordName":"target","recordType":"Target","fields":{}}}"#
         let made = #"{"operationType":"create","record":{\#(Self.record(&random, in: place))}}"#
         let first = try await teller.post(

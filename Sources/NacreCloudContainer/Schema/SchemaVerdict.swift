@@ -37,7 +37,8 @@ extension Schema {
                 if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
                 if !extends(by: client) { return .refuse(.fieldNotFound(name, in: definition.name)) }
                 if client == .web, change.untyped.contains(name) { return .refuse(.newFieldNeedsType(name)) }
-                if FieldShape(of: fields.entries[index].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
+                let value = fields.entries[index].value
+                if value.isEmptyList || FieldShape(of: value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
                 newFields += 1
             }
         }
@@ -118,10 +119,13 @@ extension ServerError {
             internalCode: 2006, field: field, remedy: "A field keeps the type of its first value: save this one under another name.")
     }
 
+    /// The text is CloudKit's.
     static func emptyListDefinesNothing(_ field: String, in type: String) -> ServerError {
         ServerError(
-            .badRequest, "an empty list cannot define field '\(field)' in record '\(type)'", internalCode: 2006, field: field,
-            remedy: "Save a list with an element first, or say the list's type.")
+            .badRequest,
+            "cannot use an empty list to initialize a new field (field '\(field)' in record type '\(type)' should be more precise)",
+            internalCode: 2006, field: field,
+            remedy: "Leave the field out until its list has an element, or prepare it: nacre schema index TYPE FIELD --type 'LIST<STRING>'.")
     }
 
     static let tooManyTypes = ServerError(

@@ -40,14 +40,13 @@ struct ValueTests {
             record["texts"] = Self.texts
             record["datas"] = Self.bytes
             record["places"] = Self.places
-            record["empty"] = [String]()
             record["link"] = CKRecord.Reference(recordID: Device.recordID("other"), action: .none)
             try await a.database.save(record)
             let seen = try await b.database.record(for: record.recordID)
             try check(seen)
             let followed = try #require(try await b.changes().records[record.recordID])
             try check(followed)
-            #expect(Set(seen.allKeys()).subtracting(["empty"]) == Set(record.allKeys()).subtracting(["empty"]))
+            #expect(Set(seen.allKeys()) == Set(record.allKeys()))
         }
     }
 
@@ -78,6 +77,21 @@ struct ValueTests {
         #expect(record["datas"] as? [Data] == Self.bytes)
         #expect((record["places"] as? [CLLocation])?.map(\.coordinate.latitude) == Self.places.map(\.coordinate.latitude))
         #expect((record["link"] as? CKRecord.Reference)?.recordID == Device.recordID("other"))
+    }
+
+    @Test func `an empty list makes no field, and is a value of a field that exists`() async throws {
+        try await Device.pair { a, b, _ in
+            let record = Device.note("list", "bread")
+            record["tags"] = [String]()
+            let error = await #expect(throws: CKError.self) { try await a.database.save(record) }
+            #expect(error?.code == .invalidArguments)
+            #expect(error.map { "\($0)" }?.contains("cannot use an empty list to initialize a new field (field 'tags'") == true)
+            record["tags"] = ["rye"]
+            try await a.database.save(record)
+            record["tags"] = [String]()
+            try await a.database.save(record)
+            #expect(try await b.database.record(for: record.recordID)["tags"] as? [String] == [])
+        }
     }
 
     @Test func `a field set to nil is gone on the other device, and what no record can hold fails by its key`() async throws {
