@@ -30,7 +30,7 @@ import Testing
         schema(["f": shape]).verdict(on: ["f": value], of: "Note", in: environment)
     }
 
-    @Test func `only the framework's saves bring types and fields, or everybody's who says the types where that is allowed`() {
+    @Test func `only the framework's saves bring types and fields, and all clients' where that is allowed`() {
         struct Row {
             var client: Caller.Client
             var choice: JustInTime
@@ -40,14 +40,13 @@ import Testing
         }
         let noType = "Did not find record type: Other"
         let noField = "Field g not found in Note"
-        let untyped = "a new field needs a type"
         let rows = [
             Row(client: .framework, choice: .native, isTyped: true), Row(client: .framework, choice: .native, isTyped: false),
             Row(client: .framework, choice: .all, isTyped: true), Row(client: .framework, choice: .all, isTyped: false),
             Row(client: .web, choice: .native, isTyped: true, onNewType: noType, onNewField: noField),
             Row(client: .web, choice: .native, isTyped: false, onNewType: noType, onNewField: noField),
             Row(client: .web, choice: .all, isTyped: true),
-            Row(client: .web, choice: .all, isTyped: false, onNewType: untyped, onNewField: untyped),
+            Row(client: .web, choice: .all, isTyped: false),
         ]
         for row in rows {
             var schema = schema(["f": FieldShape(.int64)])
@@ -109,6 +108,17 @@ import Testing
                 #expect(error.nativeCode == NativeErrorCode.invalidArguments.rawValue && error.internalCode == 2006)
             }
         }
+    }
+
+    @Test func `a value whose type was inferred does not fit another type, and the remedy names the type to send`() {
+        let schema = schema(["at": FieldShape(.timestamp), "sealed": FieldShape(.string, isEncrypted: true)])
+        func remedy(_ field: String, _ value: FieldValue, untyped: [String]) -> String? {
+            let change = RecordChange(recordName: nil, set: RecordFields([.init(field, value)]), untyped: untyped)
+            return if case .refuse(let error) = schema.verdict(on: change, of: "Note", in: .production, by: .web) { error.remedy } else { nil }
+        }
+        #expect(remedy("at", .int64(1000), untyped: ["at"])?.contains(#"{"value": …, "type": "TIMESTAMP"}"#) == true)
+        #expect(remedy("at", .int64(1000), untyped: ["other"])?.contains("another name") == true)
+        #expect(remedy("sealed", .string("x"), untyped: ["sealed"])?.contains("another name") == true, "no type makes a plain value fit")
     }
 
     @Test func `numbers become what the field takes where nothing is lost that the field could hold`() {

@@ -44,7 +44,7 @@ package struct Schema: Hashable, Sendable {
 package enum JustInTime: String, Hashable, Sendable, Codable, CaseIterable {
     /// Clients of the framework, which knows the type of every value.
     case native
-    /// All clients, if a value tells its type.
+    /// All clients. A web client's value that does not say its type has the one that its JSON shows.
     case all
 }
 

@@ -30,13 +30,13 @@ extension Schema {
                 if fields.entries[index].value.type == known.type, !known.isEncrypted, !fields.entries[index].value.isSealed { continue }
                 let given = fields.entries[index].value
                 guard let value = given.fitted(to: known.shape) else {
-                    return .refuse(.wrongType(given, for: name, in: definition.name, definedAs: known.shape))
+                    let isTyped = !change.untyped.contains(name)
+                    return .refuse(.wrongType(given, isTyped: isTyped, for: name, in: definition.name, definedAs: known.shape))
                 }
                 fitted[name] = value
             } else {
                 if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
                 if !extends(by: client) { return .refuse(.fieldNotFound(name, in: definition.name)) }
-                if client == .web, change.untyped.contains(name) { return .refuse(.newFieldNeedsType(name)) }
                 let value = fields.entries[index].value
                 if value.isEmptyList || FieldShape(of: value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
                 newFields += 1
@@ -99,13 +99,11 @@ extension ServerError {
                 + "nacre container change NAME --just-in-time all lets web clients make fields.")
     }
 
-    static func newFieldNeedsType(_ field: String) -> ServerError {
-        ServerError(
-            .badRequest, "a new field needs a type", internalCode: 2006, field: field,
-            remedy: "Give the value its type, as in {\"value\": 1, \"type\": \"TIMESTAMP\"}: a field keeps the type of its first value.")
-    }
-
-    static func wrongType(_ value: FieldValue, for field: String, in type: String, definedAs shape: FieldShape) -> ServerError {
+    /// - Parameter isTyped: Whether the client said the value's type. CloudKit: a type that is not said is inferred
+    ///   from the value alone, whatever the field's type is.
+    static func wrongType(
+        _ value: FieldValue, isTyped: Bool, for field: String, in type: String, definedAs shape: FieldShape
+    ) -> ServerError {
         if case .sealed = value, !shape.isEncrypted {
             return ServerError(
                 .badRequest, "Attempt to save encrypted data in non encrypted field type", internalCode: 2006, field: field,
@@ -116,7 +114,10 @@ extension ServerError {
         return ServerError(
             .badRequest,
             "invalid attempt to set value type \(sealed.name) for field '\(field)' for type '\(type)', defined to be: \(shape.name)",
-            internalCode: 2006, field: field, remedy: "A field keeps the type of its first value: save this one under another name.")
+            internalCode: 2006, field: field,
+            remedy: isTyped || shape.isEncrypted
+                ? "A field keeps the type of its first value: save this one under another name."
+                : "Say the value's type, which is inferred from the value alone: {\"value\": …, \"type\": \"\(shape.name)\"}.")
     }
 
     /// The text is CloudKit's.

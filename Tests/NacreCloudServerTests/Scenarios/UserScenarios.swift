@@ -144,6 +144,10 @@ extension Scenario {
         Body.modify("create", #""recordName":"\#(name)","recordType":"\#(type)","fields":{\#(fields)}"#)
     }
 
+    private static let shown =
+        #""text":{"value":"x"},"whole":{"value":1},"half":{"value":0.5},"place":{"value":{"latitude":1,"longitude":2}},"#
+        + #""link":{"value":{"recordName":"x","action":"NONE"}},"list":{"value":["x"]}"#
+
     private static let typesOfWebClients: [Scenario] = [
         Scenario(
             "web clients make no types and no fields", preparesTypes: false,
@@ -161,11 +165,20 @@ extension Scenario {
                 200, ["records[0].serverErrorCode": .absent, "records[0].fields.m": .absent]),
             .post("private/records/lookup", .ada, Body.lookup("c")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         Scenario(
-            "where web clients may make types, a new value says its own", preparesTypes: false,
-            .justInTime(.all),
-            refuses("private/records/modify", .ada, save("a", "Note", #""at":{"value":1000}"#), "BAD_REQUEST", "a new field needs a type"),
-            .post("private/records/modify", .ada, save("a", "Note", #""at":{"value":1000,"type":"TIMESTAMP"}"#)).gives(
-                200, ["records[0].fields.at.type": "TIMESTAMP"]),
+            "where web clients may make types, a new field has the type that its value says or shows, and the answer tells it",
+            preparesTypes: false, .justInTime(.all),
+            .post("private/records/modify", .ada, save("a", "Note", #""at":{"value":1000,"type":"TIMESTAMP"},\#(shown)"#)).gives(
+                200,
+                [
+                    "records[0].fields.at.type": "TIMESTAMP", "records[0].fields.text.type": "STRING", "records[0].fields.whole.type": "INT64",
+                    "records[0].fields.half.type": "DOUBLE", "records[0].fields.place.type": "LOCATION", "records[0].fields.link.type": "REFERENCE",
+                    "records[0].fields.list.type": "STRING_LIST",
+                ]),
+            .post("private/records/modify", .ada, save("z", "Note", #""at":{"value":2000}"#)).gives(
+                200,
+                [
+                    "records[0].reason": "invalid attempt to set value type INT64 for field 'at' for type 'Note', defined to be: TIMESTAMP"
+                ]),
             // An existing type needs no permission.
             .post("private/records/modify", .ada, save("b", "Note", "")).gives(200, ["records[0].serverErrorCode": .absent]),
             .justInTime(.native),

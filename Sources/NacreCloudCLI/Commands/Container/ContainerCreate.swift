@@ -10,7 +10,7 @@ enum ContainerCommands {
     private static let justInTimeName = "just-in-time"
     private static let choices = ["native", "all"]
     private static let justInTimeHelp =
-        "Whose saves bring types and fields in development: the framework's alone, or those of web clients too, where a value says its type."
+        "Whose saves bring types and fields in development: the framework's alone, or those of web clients too."
     fileprivate static let justInTime = Option.value(justInTimeName, "who", oneOf: choices, fallback: "native", justInTimeHelp)
     fileprivate static let newJustInTime = Option.required(justInTimeName, "who", oneOf: choices, justInTimeHelp)
 }
