@@ -34,14 +34,21 @@ package enum Names {
         return ServerError(.badRequest, "invalid name", field: field, remedy: nameRemedy)
     }
 
+    /// Returns the fault of a record type that a client names. The type of shares is CloudKit's own, with a dot.
     package static func recordTypeFault(_ type: String) -> ServerError? {
-        isIdentifier(type) ? nil : ServerError(.badRequest, "invalid record type", field: "recordType", remedy: recordTypeRemedy)
+        if isIdentifier(type) || type == ShareNames.recordType { return nil }
+        return ServerError(.badRequest, "invalid record type", field: "recordType", remedy: recordTypeRemedy)
     }
 
     /// Returns the fault of a field name. A leading underscore is CloudKit's own here too.
     package static func fieldNameFault(_ name: String) -> ServerError? {
         if isIdentifier(name) { return nil }
-        return ServerError(.badRequest, "invalid field name", field: String(name.prefix(Limits.nameCharacters)), remedy: fieldRemedy)
+        return ServerError(.badRequest, "invalid field name", field: shown(name), remedy: fieldRemedy)
+    }
+
+    /// Returns a name that a client gave as an error shows it: as many bytes at most as a name may have.
+    package static func shown(_ name: String) -> String {
+        name.utf8.count <= Limits.nameCharacters ? name : String(decoding: name.utf8.prefix(Limits.nameCharacters), as: UTF8.self)
     }
 
     /// Returns the fault of a container ID, which is `iCloud.` and reverse DNS. CloudKit: "Designing with CloudKit".

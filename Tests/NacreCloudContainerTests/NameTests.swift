@@ -19,11 +19,11 @@ import Testing
         #expect(fault.code == .badRequest && fault.field == "zoneName")
     }
 
-    @Test(arguments: ["a", "Z", "Note", "note_2", "N0", longest]) func `a type begins with a letter`(type: String) {
+    @Test(arguments: ["a", "Z", "Note", "note_2", "N0", longest, "cloudkit.share"]) func `a type begins with a letter`(type: String) {
         #expect(Names.recordTypeFault(type) == nil)
     }
 
-    @Test(arguments: ["", "_Note", "2Note", "No te", "No-te", "No.te", "é", "\u{212A}", "[", "`", "{", "@", longest + "n"])
+    @Test(arguments: ["", "_Note", "2Note", "No te", "No-te", "No.te", "cloudKit.share", "é", "\u{212A}", "[", "`", "{", "@", longest + "n"])
     func `and goes on with letters, digits and underscores alone`(type: String) {
         #expect(Names.recordTypeFault(type)?.field == "recordType")
     }

@@ -64,6 +64,21 @@ import Testing
         #expect(refused == .refuse(.typeNotFound("Other")) && ServerError.typeNotFound("Other").code == .notFound)
     }
 
+    @Test func `a type that no schema could have is unknown to clients that make no types, and badly named to those that do`() {
+        let long = String(repeating: "é", count: 200)
+        for name in ["1x", "cloudKit.share", "No te", "", long] {
+            for (client, choice, environment, expected) in [
+                (.web, .native, .development, "Did not find record type: "), (.web, .all, .development, "invalid record type"),
+                (.framework, .native, .development, "invalid record type"), (.web, .native, .production, "Cannot create new type "),
+            ] as [(Caller.Client, JustInTime, DatabaseKey.Environment, String)] {
+                var schema = Schema()
+                schema.justInTime = choice
+                let reason = reason(schema.verdict(on: RecordChange(recordName: nil), of: name, in: environment, by: client))
+                #expect(reason?.hasPrefix(expected) == true && (reason?.utf8.count ?? 0) < 310, "\(name), \(client), \(choice), \(environment)")
+            }
+        }
+    }
+
     @Test func `any client's share makes its type in development, and production has no type of shares and no field of Users by itself`() {
         for client in [Caller.Client.framework, .web] {
             let share = RecordChange(recordName: nil, set: ["cloudkit.title": .string("Trip")])

@@ -7,7 +7,7 @@ extension ServerError {
     /// development too: a type exists once a record was saved.
     static func unknownRecordType(_ type: String) -> ServerError {
         ServerError(
-            .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",
+            .notFound, "Did not find record type: \(Names.shown(type))", internalCode: 2003, field: "recordType",
             remedy: "Save a record of the type first, or deploy the schema to this environment.")
     }
 
@@ -21,7 +21,9 @@ extension ServerError {
         "Can't query system types", "recordType", "Look users up by name; queries find records of the app's own types.")
 
     static func unknownField(_ name: String) -> ServerError {
-        refusal("Unknown field '\(name)'", name, "Fields are case-sensitive; one exists once a record was saved with it, or the schema was deployed.")
+        refusal(
+            "Unknown field '\(Names.shown(name))'", Names.shown(name),
+            "Fields are case-sensitive; one exists once a record was saved with it, or the schema was deployed.")
     }
 
     /// - Parameter option: queryable, sortable or searchable. The command in the remedy also names the field's other

@@ -288,9 +288,7 @@ extension RecordVerdict {
 
     private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         if let live { return type == live.row.type ? nil : .typeChanged }
-        if type == UserRecord.type { return setting.caller.isServer ? nil : .createNotPermitted }
-        if type == ShareNames.recordType { return nil }
-        return Names.recordTypeFault(type)
+        return type != UserRecord.type || setting.caller.isServer ? nil : .createNotPermitted
     }
 
     private static func faultOfFields(_ change: RecordChange, of type: String, _ setting: RecordSetting) -> ServerError? {

@@ -67,7 +67,7 @@ private struct SchemaReader {
         if Grants.builtInRoles.contains(name.text) {
             throw .schemaSyntax("Role '\(name.text)' is CloudKit's own", at: name.position, remedy: "Every schema has it: leave its CREATE ROLE out.")
         }
-        if Names.recordTypeFault(name.text) != nil {
+        if !Names.isIdentifier(name.text) {
             throw .schemaSyntax(
                 "invalid role name", at: name.position,
                 remedy: "Begin with a letter, and go on with letters, digits and underscores, at most \(Limits.nameCharacters).")

@@ -79,7 +79,7 @@ package struct SchemaText {
     ]
 
     private static func quoted(_ name: String) -> String {
-        let isBare = Names.recordTypeFault(name) == nil && !keywords.contains(name.uppercased())
+        let isBare = Names.isIdentifier(name) && !keywords.contains(name.uppercased())
         return isBare ? name : "\"\(name)\""
     }
 

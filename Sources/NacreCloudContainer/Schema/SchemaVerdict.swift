@@ -56,6 +56,7 @@ extension Schema {
     private func faultOfNewType(_ type: String, in environment: DatabaseKey.Environment, by client: Caller.Client) -> ServerError? {
         if environment == .production { return .noTypeInProduction(type) }
         if type != ShareType.name, !extends(by: client) { return .typeNotFound(type) }
+        if let fault = Names.recordTypeFault(type) { return fault }
         return types.count >= Limits.recordTypesPerSchema ? .tooManyTypes : nil
     }
 
@@ -74,7 +75,7 @@ extension FieldValue {
 extension ServerError {
     static func noTypeInProduction(_ type: String) -> ServerError {
         ServerError(
-            .badRequest, "Cannot create new type \(type) in production schema", internalCode: 2006, field: "recordType",
+            .badRequest, "Cannot create new type \(Names.shown(type)) in production schema", internalCode: 2006, field: "recordType",
             remedy: "Save a record of the type in development, then deploy the schema: nacre schema deploy.")
     }
 
@@ -87,7 +88,7 @@ extension ServerError {
     /// See `docs/decisions/schemas.md`.
     static func typeNotFound(_ type: String) -> ServerError {
         ServerError(
-            .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",
+            .notFound, "Did not find record type: \(Names.shown(type))", internalCode: 2003, field: "recordType",
             remedy: "Save a record of the type through the framework, or prepare its fields: nacre schema index TYPE FIELD --type TYPE. "
                 + "nacre container change NAME --just-in-time all lets web clients make types.")
     }

@@ -29,7 +29,7 @@ struct FieldsDraft {
                 }
             } catch {
                 guard case .value(let problem) = error.problem else { throw error }
-                note(ServerError(.badRequest, problem.reason, field: String(name.prefix(Limits.nameCharacters))))
+                note(ServerError(.badRequest, problem.reason, field: Names.shown(name)))
                 reader.restore(place)
                 try reader.skip()
             }

@@ -60,7 +60,8 @@ extension Scenario {
             "a record's type changed", Body.modify("forceUpdate", #""recordName":"a","recordType":"Task""#), "BAD_REQUEST",
             "record type cannot be changed", after: .makeNote("a")),
         refusal(
-            "a type that begins with a digit", Body.modify("create", #""recordName":"a","recordType":"1x""#), "BAD_REQUEST", "invalid record type"),
+            "a type that begins with a digit", Body.modify("create", #""recordName":"a","recordType":"1x""#), "NOT_FOUND",
+            "Did not find record type: 1x"),
         refusal(
             "a user made by a user", Body.modify("create", #""recordName":"a","recordType":"Users""#), "ACCESS_DENIED",
             "CREATE operation not permitted"),
