@@ -130,7 +130,8 @@ struct API: Sendable {
         post(pattern, to: &router, if: verdict) { try await answer($0, by: endpoint) }
     }
 
-    /// Adds a route whose body is read only if the verdict lets its sender ask: who must sign in hears that first.
+    /// Adds a route. The body is read only if the verdict lets the sender ask. A sender without a user therefore hears
+    /// first that it must sign in.
     private func post(_ pattern: String, to router: inout Router, if verdict: @escaping Verdict = { _, _ in nil }, _ handler: @escaping Handler) {
         let handler: Handler = { call in
             if let fault = verdict(call.target, call.caller) { throw fault }

@@ -1,5 +1,5 @@
 /// The fault of a form that is not one file. The raw value is a static sentence that the client may read.
-package enum FileFormFault: String, Error, CaseIterable {
+package enum FileFormFault: String, Error {
     case notFormData = "the multipart body is not multipart/form-data"
     case noBoundary = "the form's boundary is missing or malformed"
     case malformed = "the form is malformed"
@@ -27,6 +27,7 @@ package struct FileForm: Sendable {
     private var place = Place.head
     /// The bytes whose meaning depends on those to come.
     private var kept: [UInt8] = []
+    /// Bytes of the form so far that are not the file's.
     private var envelopeBytes = 0
 
     /// Creates the reader of a body with this content type; nil if the type is not multipart.
@@ -80,7 +81,7 @@ package struct FileForm: Sendable {
     /// its bytes are the file's.
     private static func check(_ head: [UInt8]) throws(FileFormFault) {
         let lines = String(decoding: head, as: UTF8.self).split(separator: Character("\r\n"), omittingEmptySubsequences: false)
-        guard lines.first.map(trimmingSpaces)?.isEmpty != false else { throw .malformed }
+        guard trimmingSpaces(lines[0]).isEmpty else { throw .malformed }
         var (isFormData, isFile) = (false, false)
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex, line[..<colon].utf8.allSatisfy(isTokenByte),
