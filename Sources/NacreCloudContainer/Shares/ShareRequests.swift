@@ -110,7 +110,7 @@ extension ServerError {
 
     static let requestNeedsContact = ServerError(
         .accessDenied, "who asks for access does so with an address that the account has verified", native: .participantMayNeedVerification,
-        field: "shortGUIDs", remedy: "Verify the account's e-mail address or phone number, then ask again.")
+        field: "shortGUIDs", remedy: verification(sendsMail: false))
 
     static let tooManyAccessRequests = ServerError(
         .badRequest, "as many as may have asked for access and wait", native: .limitExceeded, internalCode: 2023, field: "shortGUIDs",

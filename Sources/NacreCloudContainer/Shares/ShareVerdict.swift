@@ -359,7 +359,7 @@ extension ServerError {
 
     /// CloudKit: accepting a private share without being invited. On this server also where there is no share: a user
     /// who is not invited does not learn of one.
-    static let notInvited = ServerError(
+    package static let notInvited = ServerError(
         .accessDenied, "there is no such share for this user", internalCode: 2007, field: "shortGUIDs",
         remedy: "Ask the owner for an invitation and for the share's URL as it is now.")
 
@@ -368,7 +368,25 @@ extension ServerError {
 
     package static let participantMayNeedVerification = ServerError(
         .accessDenied, "an invitation is for an address that the account has not verified", native: .participantMayNeedVerification,
-        field: "shortGUIDs", remedy: "Verify the account's e-mail address, then open the share's URL again.")
+        field: "shortGUIDs", remedy: verification(sendsMail: false))
+
+    /// Whether an account has to verify its address first.
+    package var asksForVerification: Bool { nativeCode == NativeErrorCode.participantMayNeedVerification.rawValue }
+
+    /// The error with the way to a verified address that is open on a server. The errors of the rules name that of a
+    /// server without mail.
+    func namingVerification(sendsMail: Bool) -> ServerError {
+        guard asksForVerification else { return self }
+        var error = self
+        error.remedy = Self.verification(sendsMail: sendsMail)
+        return error
+    }
+
+    static func verification(sendsMail: Bool) -> String {
+        sendsMail
+            ? "Ask for the mail that verifies the account's address (POST /account/1/verify-email), follow its link, and do this again."
+            : "This server sends no mail: have its administrator vouch for the account's address (nacre user verify), and do this again."
+    }
 
     static let shareIsItsOwners = ServerError(
         .accessDenied, "a share is changed by its owner and its administrators", internalCode: 2007, field: "recordName",

@@ -367,6 +367,16 @@ import Testing
         }
     }
 
+    @Test func `an error about an address that is not verified names the way that is open on the server, and other errors stay`() {
+        for error in [ServerError.participantMayNeedVerification, .requestNeedsContact] {
+            #expect(error.namingVerification(sendsMail: false).remedy?.contains("nacre user verify") == true)
+            let mailed = error.namingVerification(sendsMail: true)
+            #expect(mailed.remedy?.contains("/account/1/verify-email") == true && mailed.remedy?.contains("nacre user verify") == false)
+            #expect(mailed.nativeCode == error.nativeCode && mailed.reason == error.reason)
+        }
+        #expect(ServerError.notInvited.namingVerification(sendsMail: true) == .notInvited)
+    }
+
     @Test func `who is invited by two of their addresses is told which, and nobody is told of another's`() {
         let state = Self.state(.none, [Self.mailed, Self.texted, Self.once])
         func matches(_ contact: ShareContact?, _ secret: String? = nil, in state: ShareState) -> [String] {

@@ -103,6 +103,7 @@ struct HelpTests {
         Documented("task retry", "all data server token-file json"),
         Documented("user create", "password-stdin given-name family-name data server token-file json"),
         Documented("user change-email", "email new-email data server token-file json"),
+        Documented("user verify", "data server token-file json"),
         Documented("user change-name", "email given-name family-name data server token-file json"),
         Documented("user state", "email state data server token-file json"),
         Documented(

@@ -68,6 +68,20 @@ import Testing
         }
     }
 
+    @Test func `an administrator vouches for the address of a user who signed up`() async throws {
+        try await RunningServer.with(["--open-sign-up"]) { server in
+            let administrator = Administrator(server: server)
+            #expect(try await post("sign-up", ["email": Administrator.email, "password": Administrator.password], server) == 200)
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\naddress unverified\n"))
+            for _ in 0..<2 {
+                let verified = try await administrator.run(["user", "verify", Administrator.email])
+                #expect(verified.status == 0 && verified.messages.contains("is verified now"), "\(verified.messages)")
+            }
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\naddress verified\n"))
+            #expect(try await administrator.run(["user", "verify", "eve@example.com"]).messages.contains("no such account"))
+        }
+    }
+
     @Test func `names are given with the account, changed and shown`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

@@ -20,7 +20,7 @@ enum UserChangeEmail {
         "change-email", "Give an account another address.",
         discussion: """
             For a user who cannot read the old one's mail any more: passwords, passkeys, sessions and data stay. Where the server sends mail the old address is \
-            told. You vouch for the new one, which counts as verified; so does the account's own, where you give it again. The user may do the same by POST /account/1/change-email.
+            told. You vouch for the new one, which counts as verified. The user may do the same by POST /account/1/change-email.
             """,
         options: [SessionCommands.email, new] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -29,6 +29,26 @@ enum UserChangeEmail {
         if call.has(SharedOptions.json) { return try Output.json(user) }
         try Output.data(user.id)
         Output.message("\(old) is \(user.email) now.")
+    }
+}
+
+/// `nacre user verify`
+enum UserVerify {
+    private static let email = Argument("email", "The address of the account.")
+
+    static let command = Command(
+        "verify", "Vouch for the address of an account, so that its user is found and invited by it.",
+        discussion: """
+            For a user who signed up on a server without mail, or whose mail does not arrive: make sure that the address is theirs. An address of \
+            nacre user create or nacre user change-email needs no more. nacre user show tells whether an address is verified.
+            """,
+        arguments: [email], options: AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let address = try call.require(email)
+        let user = try await AdminClient.connect(call).changeEmail(AdminMessages.NewEmail(email: address, newEmail: address))
+        if call.has(SharedOptions.json) { return try Output.json(user) }
+        try Output.data(user.id)
+        Output.message("The address \(user.email) is verified now.")
     }
 }
 

@@ -5,9 +5,8 @@ enum UserCommands {
     static let command = Command(
         "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
         subcommands: [
-            UserCreate.command, UserChangeName.command, UserChangeEmail.command, UserState.command, UserList.command, UserShow.command,
-            UserSignIn.command,
-            UserResetPassword.command, UserPasskeys.command, UserRemovePasskey.command, UserDelete.command,
+            UserCreate.command, UserChangeName.command, UserChangeEmail.command, UserVerify.command, UserState.command, UserList.command,
+            UserShow.command, UserSignIn.command, UserResetPassword.command, UserPasskeys.command, UserRemovePasskey.command, UserDelete.command,
         ])
 }
 
@@ -17,7 +16,11 @@ enum UserCreate {
 
     static let command = Command(
         "create", "Make an account.",
-        discussion: "Prints the account's ID.\n\n  printf '%s' \"$PASSWORD\" | nacre user create ada@example.com --password-stdin",
+        discussion: """
+            Prints the account's ID. You vouch for the address, which counts as verified.
+
+              printf '%s' "$PASSWORD" | nacre user create ada@example.com --password-stdin
+            """,
         arguments: [email],
         options: [SharedOptions.passwordFromInput, UserNames.given, UserNames.family] + AdminServer.options + [SharedOptions.json]
     ) { call in
