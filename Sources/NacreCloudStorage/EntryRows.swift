@@ -71,6 +71,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case shareLink = 49
     /// The key of the server with which the URLs of shares are made.
     case shareKey = 50
+    /// The icon of a container's app.
+    case appIcon = 75
     /// A request of an account for access to a share.
     case shareRequest = 59
     /// A token for changing the schema of one container over the admin API.

@@ -152,6 +152,8 @@ extension Limits {
         Limit("emailCharacters", emailCharacters, .server),
         Limit("bodyBytes", bodyBytes, .server),
         Limit("accountBodyBytes", accountBodyBytes, .server),
+        Limit("iconBytes", iconBytes, .server),
+        Limit("iconPixels", iconPixels, .server),
         Limit("schemaBodyBytes", schemaBodyBytes, .server),
         Limit("passwordCharacters", passwordCharacters, .server),
         Limit("passwordBytes", passwordBytes, .server),

@@ -287,6 +287,10 @@ extension Limits {
     /// Bytes of a body about accounts, or of an administrator's. On this server: several times an address, a password
     /// and a few names.
     package static let accountBodyBytes = 16 * 1024
+    /// Bytes of an app's icon. On this server: 128 by 128 pixels with room to spare; it is in each page that shows it.
+    package static let iconBytes = 32 * 1024
+    /// Pixels of an app's icon, in each direction. On this server: a browser has to decode it.
+    package static let iconPixels = 1024
     /// Bytes of an administrator's body with a schema's text. On this server: the most types and fields, a line each.
     package static let schemaBodyBytes = 16 * 1024 * 1024
     /// The fewest characters of a password. On this server: NIST SP 800-63B, 5.1.1.1, "at least 8 characters in

@@ -5,6 +5,7 @@ import NacreCloudStorage
 import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreCrypto
 import Testing
 
 @testable import NacreCloudServer
@@ -76,6 +77,32 @@ import Testing
             #expect(await state(server, "eve@example.com", sends: true).json?["isSent"] == .bool(false))
             try await deliver(server)
             #expect(sink.mails.count == 1)
+        }
+    }
+
+    @Test func `a share for an address that is not verified leads to the mail, and the mail to the share`() async throws {
+        try await withMail { server, sink, browser in
+            try await server.ask("ada", "private/zones/modify", Body.zones("create", "Trip"))
+            let invited =
+                #"{"type":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"emailAddress":"eve@example.com"}}}"#
+            let shared = try await server.ask(
+                "ada", "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","#
+                    + #""participants":[\#(invited)]}}],"zoneID":{"zoneName":"Trip"}}"#)
+            let guid = try #require(shared.at("records[0].shortGUID")?.text)
+            _ = try await server.cloud.registry.createAccount(
+                email: "eve@example.com", passwordHash: try await PasswordHasher(cost: .least).hash(TestServer.password))
+            await browser.go("/sign-in?share=\(guid)")
+            let refused = await browser.signIn("eve@example.com")
+            #expect(refused.status == 403 && refused.text.contains("Send me the mail") && !refused.text.contains("people who run it"))
+            #expect(await browser.send(["step": "mail"]).text.contains("Look into your mail"))
+            try await deliver(server)
+            let link = try #require(sink.mails.first?.link)
+            await browser.go("/verify-address" + link)
+            let done = await browser.post(browser.hidden.merging(["password": TestServer.password]) { $1 }, path: "/verify-address")
+            #expect(done.text.contains("The address is verified"))
+            await browser.go("/sign-in?share=\(guid)")
+            #expect(await browser.signIn("eve@example.com").text.contains("Accept"))
         }
     }
 

@@ -24,10 +24,27 @@ import Testing
         let server = try await TestServer()
         let page = await server.respond(Question(method: "GET", target: "/errors"))
         #expect(page.status == 200)
-        for code in ServerErrorCode.allCases { #expect(page.text.contains("<section id=\"\(code.rawValue)\">")) }
+        for code in ServerErrorCode.allCases {
+            #expect(page.text.contains("<section id=\"\(code.rawValue)\">") && page.text.contains("<a href=\"#\(code.rawValue)\">"))
+        }
         let refusal = await server.respond(Question(method: "GET", target: "/nothing"))
         #expect(refusal.header("X-Nacre-Help") == "/errors#NOT_FOUND")
         #expect(refusal.header("X-Nacre-Remedy") == "Check the path and its version.")
+    }
+
+    @Test func `a browser's wrong path is a page, and that of a program or an app stays JSON`() async throws {
+        let server = try await TestServer()
+        func ask(_ path: String, _ accept: String) async -> Answer {
+            await server.respond(Question(method: "GET", target: path, headers: ["Host": "localhost", "Accept": accept]))
+        }
+        let page = await ask("/shares/nothing", "text/html,*/*;q=0.8")
+        #expect(page.status == 404 && page.header("Content-Type") == "text/html; charset=utf-8" && page.text.contains("There is no such page"))
+        #expect(
+            page.text.contains("<link rel=\"icon\" href=\"data:image/svg+xml,")
+                && page.header("Content-Security-Policy")?.contains("img-src data:") == true)
+        for (path, accept) in [("/shares/nothing", "*/*"), ("/database/1/nothing", "text/html"), ("/account/1/nothing", "text/html")] {
+            #expect(await ask(path, accept).json?.at("serverErrorCode")?.text == "NOT_FOUND", "\(path)")
+        }
     }
 
     @Test func `codes are found by their name in any case of letters and by the framework's number, and every one says what to do`() {

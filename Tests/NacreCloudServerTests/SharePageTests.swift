@@ -12,6 +12,9 @@ import Testing
 /// Tests of a share's URL in a browser: sign-in, the share's page, accepting and declining.
 @Suite(.timeLimit(.minutes(5))) struct SharePageTests {
     private static let title = "Our <trip> & more"
+    /// A PNG of one pixel.
+    private static let icon =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
     /// Shares Ada's zone.
     /// - Returns: The share's name in its URL.
@@ -49,7 +52,7 @@ import Testing
         answer.text.replacing(/nonce="[^"]*"/, with: "").replacing(/share=[^"]*"/, with: "").replacing(/<figure>[\s\S]*<\/figure>/, with: "")
     }
 
-    @Test func `the page of a share is the same whatever its URL names, and looks at nothing`() async throws {
+    @Test func `the page of a share is the same whatever its URL names, and tells nothing`() async throws {
         let server = try await TestServer()
         let guid = try await share(on: server, publicPermission: "READ_WRITE")
         var texts: Set<String> = []
@@ -77,14 +80,19 @@ import Testing
         let server = try await TestServer(publicURL: "https://nacre.example")
         let guid = try await share(on: server, inviting: "\"userRecordName\":\"\(server.names["bob.name"] ?? "")\"")
         _ = try await server.cloud.registry.setShareApp(
-            ShareApp(app: "com.example.trips://open?from=web", fallback: "https://trips.example/get"), of: TestServer.container)
+            ShareApp(app: "com.example.trips://open?from=web", fallback: "https://trips.example/get", name: "Trips & <co>"),
+            icon: try AppIcon(base64: Self.icon), of: TestServer.container)
         var browser = TestBrowser(server, host: "nacre.example", scheme: "https")
         let question = try await opened(guid, by: "bob@example.com", &browser)
         #expect(question.status == 200)
-        for text in ["Our &lt;trip&gt; &amp; more", TestServer.container, "development", "see and change it", "bob@example.com"] {
+        for text in [
+            "Our &lt;trip&gt; &amp; more", "Trips &amp; &lt;co&gt;", "data:image/png;base64,\(Self.icon)", "test version", "see and change it",
+            "<dt>You are</dt><dd>bob@example.com", "shows no name",
+        ] {
             #expect(question.text.contains(text), "\(text)")
         }
-        #expect(!question.text.contains("ada@example.com") && !question.text.contains(server.names["ada.name"] ?? "-"))
+        #expect(!question.text.contains("ada@example.com") && !question.text.contains(TestServer.container))
+        #expect(!question.text.contains(server.names["ada.name"] ?? "-"))
         #expect(try await zones(of: "bob", on: server) == 0)
 
         let done = await browser.send(["step": "accept"])
@@ -92,7 +100,8 @@ import Testing
         #expect(done.text.contains("You take part"))
         let app = "com.example.trips://open?from=web&amp;share=https%3A%2F%2Fnacre.example%2Fshare%2F\(guid)"
         #expect(done.text.contains("href=\"\(app)\""), "\(done.text)")
-        #expect(done.text.contains("href=\"https://trips.example/get\""))
+        #expect(done.text.contains("href=\"https://trips.example/get?shortGUID=\(guid)\""))
+        #expect(done.text.contains("signed in as <strong>bob@example.com</strong>"))
         #expect(try await zones(of: "bob", on: server) == 1)
 
         var again = TestBrowser(server, host: "nacre.example", scheme: "https")
@@ -189,14 +198,19 @@ import Testing
         let server = try await TestServer(opensSignUp: true)
         let guid = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"")
         var browser = TestBrowser(server)
-        await browser.open(more: "&form=sign-up")
-        await browser.send(["email": "carol@example.com", "password": TestServer.password])
+        #expect(await browser.open(more: "&form=sign-up").text.contains("First name"))
+        await browser.send(["email": "carol@example.com", "password": TestServer.password, "givenName": "Carol", "familyName": "Example"])
         let unverified = try await opened(guid, by: "carol@example.com", &browser)
-        #expect(unverified.status == 403 && unverified.text.contains("user verify"))
+        #expect(unverified.status == 403 && unverified.text.contains("Confirm your address"))
+        #expect(unverified.text.contains("Ask the people who run it") && !unverified.text.contains("nacre user"))
+        #expect(!unverified.text.contains("Send me the mail"))
         let account = try #require(try await server.cloud.registry.account(email: "carol@example.com"))
         #expect(try await server.cloud.registry.verifyEmail("carol@example.com", of: account.id))
-        #expect(try await opened(guid, by: "carol@example.com", &browser).text.contains("see and change it"))
-        #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
+        let question = try await opened(guid, by: "carol@example.com", &browser)
+        #expect(question.text.contains("see and change it") && question.text.contains("<dt>Invited</dt><dd>carol@example.com</dd>"))
+        #expect(question.text.contains("<dt>You are</dt><dd>Carol Example, carol@example.com</dd>"))
+        let done = await browser.send(["step": "accept"])
+        #expect(done.text.contains("You take part") && done.text.contains("<code id=\"link\">http://localhost/share/\(guid)</code>"))
     }
 
     @Test func `a one-time URL lets in who comes first, and to everybody after that it is the page of a share that is not there`() async throws {
@@ -246,7 +260,7 @@ import Testing
         #expect(page.status == 200 && page.text.contains("Ask for access") && page.text.contains("carol@example.com"))
         #expect(!page.text.contains("trip") && !page.text.contains(TestServer.container))
         let refused = await browser.send(["step": "request"])
-        #expect(refused.status == 403 && refused.text.contains("user verify"))
+        #expect(refused.status == 403 && refused.text.contains("Confirm your address"))
         let account = try #require(try await server.cloud.registry.account(email: "carol@example.com"))
         #expect(try await server.cloud.registry.verifyEmail("carol@example.com", of: account.id))
         _ = try await opened(guid, by: "carol@example.com", &browser)
@@ -310,10 +324,62 @@ import Testing
     @Test func `where shares lead stays until it is said anew, and an empty text takes it away`() async throws {
         let registry = try await TestServer().cloud.registry
         let whole = ShareApp(app: "https://trips.example/open", fallback: "https://trips.example/get")
-        #expect(try await registry.setShareApp(whole, of: TestServer.container) == whole)
-        #expect(try await registry.setShareApp(ShareApp(app: nil, fallback: nil), of: TestServer.container) == whole)
+        #expect(try await registry.setShareApp(whole, of: TestServer.container).app == whole)
+        #expect(try await registry.setShareApp(ShareApp(), of: TestServer.container).app == whole)
         let rest = ShareApp(app: nil, fallback: "https://trips.example/get")
-        #expect(try await registry.setShareApp(ShareApp(app: "", fallback: nil), of: TestServer.container) == rest)
+        #expect(try await registry.setShareApp(ShareApp(app: "", fallback: nil), of: TestServer.container).app == rest)
+        let icon = try AppIcon(base64: Self.icon)
+        #expect(try await registry.setShareApp(ShareApp(), icon: icon, of: TestServer.container).hasIcon)
+        #expect(try await registry.setShareApp(ShareApp(name: "Trips"), of: TestServer.container).hasIcon)
+        #expect(try await registry.shownApp(of: TestServer.container).icon == icon)
+        #expect(try await registry.setShareApp(ShareApp(), icon: .some(nil), of: TestServer.container).hasIcon == false)
         await #expect(throws: ServerError.noContainer) { _ = try await registry.setShareApp(whole, of: "iCloud.no.such") }
+    }
+
+    @Test func `the URL of a share leads to the fallback at once where its container says so, and other URLs to their page`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"")
+        let registry = server.cloud.registry
+        func go(_ guid: String) async -> Answer {
+            await server.respond(Question(method: "GET", target: "/share/\(guid)?fallback=https://evil.example", headers: ["Host": "localhost"]))
+        }
+        let door = await go(guid)
+        #expect(door.status == 200 && door.header("Location") == nil)
+        for fallback in [nil, "http://trips.example/get"] {
+            let plain = ShareApp(fallback: fallback, redirects: true)
+            await #expect(throws: ServerError.self) { try await registry.setShareApp(plain, of: TestServer.container) }
+            #expect(plain.redirect(of: guid) == nil)
+        }
+        _ = try await registry.setShareApp(ShareApp(fallback: "https://trips.example/get?from=web", redirects: true), of: TestServer.container)
+        for secret in ["", "~123e4567-e89b-42d3-a456-426614174000"] {
+            let sent = await go(guid + secret)
+            #expect(sent.status == 303 && sent.header("Location") == "https://trips.example/get?from=web&shortGUID=\(guid)\(secret)")
+        }
+        let unknown = await go("AAAAAAAAAAAAAAAAAAAAAA")
+        #expect(unknown.status == 200 && told(unknown) == told(door))
+        #expect(await go("abc").status == 404)
+        _ = try await registry.setShareApp(ShareApp(redirects: false), of: TestServer.container)
+        #expect(await go(guid).status == 200)
+    }
+
+    @Test(
+        arguments: [
+            ("https://trips.example/get", "https://trips.example/get?shortGUID=AB~1"), ("https://trips.example/", "https://trips.example/AB~1"),
+            ("https://trips.example", "https://trips.example?shortGUID=AB~1"), ("https://trips.example/get?id=", "https://trips.example/get?id=AB~1"),
+            ("com.example.trips://open", nil),
+        ] as [(String, String?)])
+    func `a short GUID is appended to a fallback, never to its host`(fallback: String, page: String?) {
+        #expect(ShareApp(fallback: fallback).page(of: "AB~1") == page)
+    }
+
+    @Test func `an icon is a PNG within its bounds, and nothing else`() throws {
+        #expect(try AppIcon(base64: Self.icon).base64 == Self.icon)
+        let png = try #require(Data(base64Encoded: Self.icon))
+        var wide = png
+        wide.replaceSubrange(16..<20, with: [0, 0, 4, 1])
+        for bytes in [Data(), png.prefix(20), Data("<svg onload='alert(1)'/>".utf8) + png, wide, png + Data(count: Limits.iconBytes)] {
+            #expect(throws: ServerError.self) { try AppIcon(base64: bytes.base64EncodedString()) }
+        }
+        #expect(throws: ServerError.self) { try AppIcon(base64: "\"><script>") }
     }
 }

@@ -18,6 +18,18 @@ package struct ContainerEntry: RegistryEntry {
     package var shareApp: String?
     /// The URL of a page about the app, for users who do not have it; nil: none.
     package var shareFallback: String?
+    /// The app's name as people know it; nil: none.
+    package var appName: String?
+    /// Whether a browser goes to the fallback at once; nil: no.
+    package var redirectsShares: Bool?
+}
+
+/// The icon of a container's app, a PNG in Base64. The key is the container's name.
+package struct AppIconEntry: RegistryEntry {
+    package static let kind = EntryKind.appIcon
+    package var base64: String
+
+    package init(base64: String) { self.base64 = base64 }
 }
 
 /// An API token. Its holder may use one container in one environment as the world, and sign users in.

@@ -5,8 +5,10 @@ package import NacreCloudWire
 /// A share as a signed-in user sees it who opens its URL in a browser.
 package struct OpenedShare: Sendable {
     package var metadata: ShareMetadata
-    /// The URLs of the container's app.
-    package var app: ShareApp
+    package var app: ShownApp
+    /// The address or number that was invited, where the user has not accepted yet; nil: the user comes by name, by the
+    /// URL alone, or takes part.
+    package var invited: String?
 }
 
 /// The short GUID of a share's URL, with container and environment. A page finds it once for all its requests.
@@ -22,27 +24,44 @@ extension Cloud {
     /// Returns the share link to which a short GUID leads. An unknown one takes as long, and leads to a database
     /// without shares. Costs two calls of the store for each container of the server.
     package func shareLink(_ guid: String) async throws -> ShareLink {
-        var found: DatabaseTarget?
+        let found = try await find(guid) { _ in true }
+        let nowhere = DatabaseTarget(container: "-", environment: .development, scope: .public)
+        return ShareLink(guid: guid, target: found?.target ?? nowhere)
+    }
+
+    /// Returns the page to which a browser goes at once that opens a share; nil: it sees the share's own page. Looks into
+    /// the containers alone whose administrator has asked for it, so that other shares stay unseen.
+    package func shareRedirect(_ guid: String) async throws -> String? {
+        try await find(guid) { $0.shares.redirect(of: guid) != nil }?.container.shares.redirect(of: guid)
+    }
+
+    /// Looks for a short GUID in containers, in all of them whether or not one has it.
+    private func find(
+        _ guid: String, in isAsked: (ContainerEntry) -> Bool
+    ) async throws -> (container: ContainerEntry, target: DatabaseTarget)? {
+        var found: (container: ContainerEntry, target: DatabaseTarget)?
         var next: String?
         repeat {
             let (page, after) = try await registry.containers(after: next)
-            for container in page {
+            for container in page where isAsked(container) {
                 for environment in DatabaseKey.Environment.allCases {
                     let target = DatabaseTarget(container: container.name, environment: environment, scope: .public)
-                    if try await zoneOfShare(guid, in: target) != nil { found = target }
+                    if try await zoneOfShare(guid, in: target) != nil { found = (container, target) }
                 }
             }
             WorkMeter.current?.add(rows: page.count)
             next = after
         } while next != nil
-        return ShareLink(guid: guid, target: found ?? DatabaseTarget(container: "-", environment: .development, scope: .public))
+        return found
     }
 
     /// - Throws: `ServerError.notInvited` for every reason why the account has no part, after as many reads.
     package func openShare(_ link: ShareLink, for account: AccountEntry) async throws -> OpenedShare {
         if let refusal = account.accountState.refusal { throw refusal }
         let caller = try await caller(account, at: link)
-        return try await opened(try await resolveShares(link.request, in: link.target, by: caller), at: link)
+        var share = try await opened(try await resolveShares(link.request, in: link.target, by: caller), at: link)
+        if case .invited(let participant, _)? = try await relation(to: link, of: caller)?.standing { share.invited = participant.invitation?.address }
+        return share
     }
 
     /// Makes the account a participant, and a user of the container. A refused account becomes neither.
@@ -56,11 +75,17 @@ extension Cloud {
     /// Whether an account may ask to take part in a share that is not for it. Costs as many reads for every share.
     package func takesRequests(_ link: ShareLink, of account: AccountEntry) async throws -> Bool {
         let caller = try await caller(account, at: link)
+        guard let user = caller.userRecordName, let (standing, state) = try await relation(to: link, of: caller) else { return false }
+        return standing == .stranger && state.takesRequests(of: user)
+    }
+
+    /// Returns what a share is to a user; nil: there is none.
+    private func relation(to link: ShareLink, of caller: Caller) async throws -> (standing: ShareRelation, state: ShareState)? {
         let contact = try await contact(of: caller)
-        guard let user = caller.userRecordName, let found = try await foundShare(link.guid, in: link.target, by: caller) else { return false }
+        guard let user = caller.userRecordName, let found = try await foundShare(link.guid, in: link.target, by: caller) else { return nil }
         let standing = ShareRelation(
             of: user, contact: contact, secret: ShareKey(link.guid).secret, in: found.share.state, owner: found.database.key.owner)
-        return standing == .stranger && found.share.state.takesRequests(of: user)
+        return (standing, found.share.state)
     }
 
     /// Asks for access to a share. The account becomes a user of the container, unless it is refused.
@@ -84,10 +109,19 @@ extension Cloud {
     private func opened(_ answer: SharesResponse, at link: ShareLink) async throws -> OpenedShare {
         switch answer.results.first {
         case .share(let metadata)?:
-            let app = try await registry.container(link.target.container)?.shares
-            return OpenedShare(metadata: metadata, app: app ?? ShareApp(app: nil, fallback: nil))
+            return OpenedShare(metadata: metadata, app: try await registry.shownApp(of: link.target.container))
         case .failure(_, let error)?: throw error
         case nil: throw ServerError.notInvited
+        }
+    }
+}
+
+extension UserLookupInfo {
+    /// The address or number as people write it; nil for a name or a digest.
+    fileprivate var address: String? {
+        switch self {
+        case .emailAddress(let text), .phoneNumber(let text): text
+        case .userRecordName, .contactHash: nil
         }
     }
 }

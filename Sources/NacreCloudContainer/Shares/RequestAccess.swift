@@ -32,7 +32,7 @@ extension Cloud {
                 try await ask(for: found, user, contact, as: caller, ShareKey(item.value))
                 results.append(AccessRequestsResponse.Result(shortGUID: item.value, error: nil))
             } catch let error as ServerError {
-                results.append(AccessRequestsResponse.Result(shortGUID: item.value, error: error.namingVerification(sendsMail: mail != nil)))
+                results.append(AccessRequestsResponse.Result(shortGUID: item.value, error: error.namingVerification(sendsMail: senders.mail != nil)))
             }
         }
         return AccessRequestsResponse(results: results)

@@ -52,7 +52,7 @@ extension Cloud {
                 if room < 0 { throw ServerError.answerTooLarge }
                 results.append(.share(metadata))
             } catch let error as ServerError {
-                results.append(.failure(shortGUID: item.value, error.namingVerification(sendsMail: mail != nil)))
+                results.append(.failure(shortGUID: item.value, error.namingVerification(sendsMail: senders.mail != nil)))
             }
         }
         return SharesResponse(results: results)

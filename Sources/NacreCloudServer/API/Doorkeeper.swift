@@ -47,7 +47,7 @@ struct Doorkeeper: Sendable {
             log(request, response, cost: meter.cost, took: ContinuousClock.now - start)
             return response
         }
-        router.onError = { error, request in errors.response(to: error, request) }
+        router.onError = { error, request in missingPage(error, request) ?? errors.response(to: error, request) }
         router.onOptions = { request, methods in preflight(request, methods) }
     }
 
@@ -108,6 +108,14 @@ struct Doorkeeper: Sendable {
         let isSettled = response.headers["Vary"]?.contains("Origin") == true
         if !isSettled { response.headers["Access-Control-Allow-Origin"] = "*" }
         if response.headers["Access-Control-Allow-Origin"] != nil { response.headers["Access-Control-Expose-Headers"] = Self.exposed }
+    }
+
+    /// The page for a browser's path that leads nowhere, outside the paths of apps; nil for other errors and clients.
+    private func missingPage(_ error: any Error, _ request: HTTPRequest) -> HTTPResponse? {
+        guard (error as? HTTPError)?.status == .notFound, request.header("Accept")?.contains("text/html") == true, !isForApps(request) else {
+            return nil
+        }
+        return try? SignInAnswer.page(.notFound, SignInViews.missing)
     }
 
     private func preflight(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {

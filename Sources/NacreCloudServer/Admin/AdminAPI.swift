@@ -68,7 +68,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
-        router.post("/admin/1/containers/sharing", bodyBytesMax: Limits.accountBodyBytes, setShareApp)
+        router.post("/admin/1/containers/sharing", bodyBytesMax: Self.sharingBodyBytes, setShareApp)
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
         router.get("/admin/1/tokens", listTokens)
         router.post("/admin/1/tokens/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeToken)
@@ -203,11 +203,19 @@ package struct AdminAPI: Sendable {
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
     }
 
+    /// Bytes of a body with an app's icon in Base64.
+    private static let sharingBodyBytes = Limits.accountBodyBytes + Limits.iconBytes * 4 / 3
+
     /// `POST /admin/1/containers/sharing`
     @Sendable private func setShareApp(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let asked = try await body(AdminMessages.NewContainerSharing.self, of: request)
-        let held = try await cloud.registry.setShareApp(ShareApp(app: asked.app, fallback: asked.fallback), of: asked.name)
-        return try answer(AdminMessages.ContainerSharing(name: asked.name, app: held.app, fallback: held.fallback))
+        let asked = try await body(AdminMessages.NewContainerSharing.self, of: request, bytesMax: Self.sharingBodyBytes)
+        let icon = try asked.icon.map { $0.isEmpty ? nil : try AppIcon(base64: $0) }
+        let change = ShareApp(app: asked.app, fallback: asked.fallback, name: asked.appName, redirects: asked.redirects)
+        let held = try await cloud.registry.setShareApp(change, icon: icon, of: asked.name)
+        return try answer(
+            AdminMessages.ContainerSharing(
+                name: asked.name, app: held.app.app, fallback: held.app.fallback, redirects: held.app.redirects ?? false, appName: held.app.name,
+                hasIcon: held.hasIcon))
     }
 
     // MARK: JSON

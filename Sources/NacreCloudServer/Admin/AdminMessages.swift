@@ -84,11 +84,19 @@ package enum AdminMessages {
         package var app: String?
         /// The URL of a page about the app; nil and empty text as in `app`.
         package var fallback: String?
+        /// Whether a browser goes to the fallback, an `https` URL, at once; nil leaves it as it is.
+        package var redirects: Bool?
+        /// The app's name; nil and empty text as in `app`.
+        package var appName: String?
+        /// The app's icon, a PNG in Base64; nil and empty text as in `app`.
+        package var icon: String?
 
-        package init(name: String, app: String? = nil, fallback: String? = nil) {
+        package init(
+            name: String, app: String? = nil, fallback: String? = nil, redirects: Bool? = nil, appName: String? = nil, icon: String? = nil
+        ) {
             self.name = name
-            self.app = app
-            self.fallback = fallback
+            (self.app, self.fallback, self.redirects) = (app, fallback, redirects)
+            (self.appName, self.icon) = (appName, icon)
         }
     }
 
@@ -97,6 +105,9 @@ package enum AdminMessages {
         package var name: String
         package var app: String?
         package var fallback: String?
+        package var redirects: Bool
+        package var appName: String?
+        package var hasIcon: Bool
     }
 
     /// `POST /admin/1/tokens`

@@ -11,13 +11,17 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.AddressQuestion.self, of: request)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let isSent = asked.sends == true && !account.isEmailVerified
-        if isSent {
-            guard cloud.senders.mail != nil else { throw ServerError.sendsNoMail }
-            guard Letter.isMailable(account.email) else { throw ServerError.unmailable }
-            try countLetter(to: account.email, request)
-            try await cloud.registry.post(Letter(.verifyAddress, to: account.email, at: clock.now()))
-        }
+        if isSent { try await mailVerification(of: account, request) }
         return try answer(AccountMessages.AddressState(email: account.email, isVerified: account.isEmailVerified, isSent: isSent))
+    }
+
+    /// Sends the link that verifies the address of an account whose user is known. A waiting link is replaced.
+    /// - Throws: `ServerError` if the server sends no mail, or none to the address, or too many were asked for.
+    func mailVerification(of account: AccountEntry, _ request: HTTPRequest) async throws {
+        guard cloud.senders.mail != nil else { throw ServerError.sendsNoMail }
+        guard Letter.isMailable(account.email) else { throw ServerError.unmailable }
+        try countLetter(to: account.email, request)
+        try await cloud.registry.post(Letter(.verifyAddress, to: account.email, at: clock.now()))
     }
 
     /// Puts a verification letter for an address into the outbox. It does so whether or not the address is new, so that

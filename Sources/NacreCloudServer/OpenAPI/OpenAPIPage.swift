@@ -46,7 +46,7 @@ struct OpenAPIPage: Sendable {
         var response = HTTPResponse(.ok, headers: SignInAnswer.headers, body: .bytes(Array(OpenAPIView.page(nonce).text.utf8)))
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         response.headers["Content-Security-Policy"] =
-            "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; connect-src 'self'; form-action 'none'; "
+            "default-src 'none'; img-src data:; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; connect-src 'self'; form-action 'none'; "
             + "base-uri 'none'; frame-ancestors 'none'"
         return response
     }

@@ -13,6 +13,10 @@ enum OpenAPIScript {
                 return element;
               };
               common.addEventListener('submit', event => event.preventDefault());
+              find('reveal').checked = false;
+              find('reveal').addEventListener('change', event => {
+                for (const secret of common.querySelectorAll('.secret')) secret.type = event.target.checked ? 'text' : 'password';
+              });
               let api;
               try {
                 const answer = await fetch('openapi.json', { credentials: 'omit' });
@@ -67,8 +71,10 @@ enum OpenAPIScript {
                   const text = await answer.text();
                   let pretty = text;
                   try { pretty = JSON.stringify(JSON.parse(text), null, 2); } catch { }
+                  const remedy = answer.headers.get('X-Nacre-Remedy'), help = answer.headers.get('X-Nacre-Help');
                   output.replaceChildren(make('span', { className: answer.ok ? 'answer-status' : 'answer-status bad',
-                    textContent: answer.status + (answer.ok ? '' : ' ' + answer.statusText) }), '\\n' + pretty);
+                    textContent: answer.status + (answer.ok ? '' : ' ' + answer.statusText) }), ...(remedy ? ['\\nWhat to do: ' + remedy] : []),
+                    ...(help ? ['\\n', make('a', { href: help.slice(1), textContent: 'About ' + help.split('#').pop() })] : []), '\\n' + pretty);
                 } catch (error) {
                   output.textContent = 'No answer: ' + error.message;
                 }
@@ -111,8 +117,9 @@ enum OpenAPIScript {
                 for (const [method, endpoint] of Object.entries(methods)) {
                   const group = endpoint.tags[0];
                   if (!groups.has(group)) {
-                    const section = make('section', {}, make('h2', { textContent: group }));
+                    const section = make('section', { id: 'group-' + (groups.size + 1) }, make('h2', { textContent: group }));
                     list.append(section);
+                    find('contents').append(make('a', { href: '#' + section.id, textContent: group }));
                     groups.set(group, section);
                   }
                   const holder = make('div'), entry = make('details', {}, make('summary', {}, make('span', { className: 'method', textContent: method.toUpperCase() }),

@@ -3,15 +3,7 @@
 enum OpenAPIView {
     static func page(_ nonce: String) -> HTML {
         """
-        <!doctype html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <title>What this server can be asked</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <style nonce="\(nonce)">\(SignInStyle.text)\(style)</style>
-        </head>
+        \(SignInViews.head(title: "What this server can be asked", style: style, nonce))
         <body>
         <main>
         <div class="shell" aria-hidden="true"></div>
@@ -21,18 +13,20 @@ enum OpenAPIView {
         <form id="common">
         <fieldset><legend>For every call</legend>
         <div class="fields">
-        <label>Container <input name="container" autocomplete="off" spellcheck="false" placeholder="iCloud.com.example.Notes"></label>
+        <label>Container <input name="container" autocomplete="off" spellcheck="false" placeholder="e.g. iCloud.com.example.Notes"></label>
         <label>Environment <select name="environment"><option>development</option><option>production</option></select></label>
         <label>Database <select name="database"><option>private</option><option>public</option><option>shared</option></select></label>
-        <label>API token <input name="ckAPIToken" autocomplete="off" spellcheck="false"></label>
-        <label>Web auth token <input name="ckWebAuthToken" autocomplete="off" spellcheck="false"></label>
-        <label>Account token <input name="bearer" autocomplete="off" spellcheck="false"></label>
+        <label>API token <input name="ckAPIToken" type="password" class="secret" autocomplete="off" spellcheck="false"></label>
+        <label>Web auth token <input name="ckWebAuthToken" type="password" class="secret" autocomplete="off" spellcheck="false"></label>
+        <label>Account token <input name="bearer" type="password" class="secret" autocomplete="off" spellcheck="false"></label>
         </div>
+        <p class="check"><input type="checkbox" id="reveal"> <label for="reveal">Show tokens</label></p>
         <p class="hint">Tokens stay on this page, and go to this server alone. An account token goes without the other two.</p>
         </fieldset>
-        <label>Search <input id="search" type="search" autocomplete="off" placeholder="records"></label>
+        <label>Search <input id="search" type="search" autocomplete="off" placeholder="e.g. records"></label>
         </form>
         <p id="state" role="status">Reading openapi.json …</p>
+        <nav id="contents" aria-label="Contents"></nav>
         <div id="endpoints"></div>
         </main>
         <script nonce="\(nonce)">\(OpenAPIScript.text)</script>
@@ -56,7 +50,9 @@ enum OpenAPIView {
             color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: .5rem }
             textarea, pre, code { font-family: ui-monospace, monospace; font-size: .875rem }
             textarea { min-height: 11rem; resize: vertical }
-            label input, label select, label textarea { font-weight: 400 }
+            ::placeholder { color: var(--quiet); opacity: 1; font-style: italic }
+            nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem }
+            label input:not([type=checkbox]), label select, label textarea { font-weight: 400 }
             summary::before { content: '▸' }
             [open] > summary::before { content: '▾' }
             pre { overflow: auto; max-height: 30rem; padding: .75rem; margin: .5rem 0; border-radius: .5rem; background: var(--page);

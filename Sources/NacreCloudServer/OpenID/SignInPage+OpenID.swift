@@ -173,11 +173,11 @@ extension ServerError {
 
     static let openIDRefused = ServerError(
         .authenticationFailed, "signing in with your team's account did not work",
-        remedy: "Begin anew; if it fails again, ask the administrator, whose log says why.")
+        remedy: "Begin anew; if it fails again, ask the people who run this server.")
 
     static let openIDNotLetIn = ServerError(
         .authenticationFailed, "your team's account has no account on this server",
-        remedy: "Ask the administrator of this server.")
+        remedy: "Ask the people who run this server.")
 
     static let openIDWithoutAddress = ServerError(
         .authenticationFailed, "your team's account has no verified e-mail address",

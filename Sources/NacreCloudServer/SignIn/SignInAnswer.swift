@@ -19,7 +19,7 @@ enum SignInAnswer {
         var response = HTTPResponse(status, headers: headers, body: .bytes(Array(view(nonce).text.utf8)))
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         response.headers["Content-Security-Policy"] =
-            "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; form-action 'self'\(formTarget(delivery)); "
+            "default-src 'none'; img-src data:; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; form-action 'self'\(formTarget(delivery)); "
             + "base-uri 'none'; frame-ancestors 'none'"
         if let retryAfter { response.headers["Retry-After"] = String(retryAfter) }
         // The page contains text that the client sent beside secrets.

@@ -17,6 +17,8 @@ struct SignInForm {
     /// The query that opens the other form.
     var query: [(name: String, value: String)]
     var email: String
+    /// The names that were typed into the form for an account.
+    var names: NameComponents
     var isKept: Bool
     var opensSignUp: Bool
     /// The name by which users know the issuer of their team's accounts; nil: there is none.
@@ -43,6 +45,7 @@ struct SignInForm {
             <form method="post" action="sign-in">
             <input type="hidden" name="flow" value="\(sealed)">
             <input type="hidden" name="step" value="\(kind == .signIn ? "sign-in" : "sign-up")">
+            \(kind == .signUp ? nameFields : nil)
             <label for="email">E-mail address</label>
             <input id="email" name="email" type="email" autocomplete="username\(kind == .signIn && party != nil ? " webauthn" : nil as HTML?)" required maxlength="\(Limits.emailCharacters)" value="\(email)"\(wrong)\(email.isEmpty ? focus : nil)>
             \(password)
@@ -60,7 +63,11 @@ struct SignInForm {
     private var summary: HTML {
         switch asked {
         case .app(let app): SignInViews.summary(app)
-        case .share: "<p>Something is shared by a link. Who signs in sees what it is, if it is for them.</p>"
+        case .share:
+            """
+            <p>Somebody has sent you a link to something in an app. \(kind == .signIn ? "Sign in" : "Create an account, and sign in," as HTML) to see what \
+            it is.</p>
+            """
         }
     }
 
@@ -84,6 +91,18 @@ struct SignInForm {
     private var noscript: HTML? {
         guard case .app(let app) = asked, case .message = app.delivery else { return nil }
         return "<noscript><p class=\"problem\">To tell the app that you are signed in, this page needs JavaScript. Turn it on first.</p></noscript>"
+    }
+
+    private var nameFields: HTML {
+        """
+        <div class="pair">
+        <div><label for="givenName">First name</label>
+        <input id="givenName" name="givenName" autocomplete="given-name" maxlength="\(Limits.personNameBytes)" value="\(names.givenName ?? "")" aria-describedby="names"\(email.isEmpty ? focus : nil)></div>
+        <div><label for="familyName">Last name</label>
+        <input id="familyName" name="familyName" autocomplete="family-name" maxlength="\(Limits.personNameBytes)" value="\(names.familyName ?? "")" aria-describedby="names"></div>
+        </div>
+        <p class="hint" id="names">For the people with whom you share, where you allow it. You may leave it out.</p>
+        """
     }
 
     private var password: HTML {
@@ -142,13 +161,13 @@ struct SignInForm {
 
     private var forgotten: HTML {
         if sendsMail { return "<p><a href=\"forgotten-password\">Forgotten your password?</a></p>" }
-        return "<p class=\"hint\">Forgotten your password? Ask the administrator of this server.</p>"
+        return "<p class=\"hint\">Forgotten your password? Ask the people who run this server.</p>"
     }
 
     /// The link to the other form.
     private var other: HTML {
         if kind == .signUp { return "<p>You have an account? <a href=\"sign-in\(SignInAddress.query(query))\">Sign in</a></p>" }
-        guard opensSignUp else { return "<p class=\"hint\">Accounts are made by the administrator of this server.</p>" }
+        guard opensSignUp else { return "<p class=\"hint\">You have no account? Ask the people who run this server for one.</p>" }
         return "<p>You have no account? <a href=\"sign-in\(SignInAddress.query(query + [("form", "sign-up")]))\">Create one</a></p>"
     }
 }

@@ -69,18 +69,20 @@ struct SignInPage: Sendable {
         case .app(let apiToken, let origin, let state):
             guard let entry = try await authenticator.apiTokenEntry(apiToken) else { throw ServerError.unknownApp }
             return .app(
-                SignInAsked.App(apiToken: apiToken, state: state, entry: entry, delivery: try TokenDelivery(entry, asking: origin)))
+                SignInAsked.App(
+                    apiToken: apiToken, state: state, entry: entry, shown: try await accounts.cloud.registry.shownApp(of: entry.container),
+                    delivery: try TokenDelivery(entry, asking: origin)))
         }
     }
 
     func form(
         _ kind: SignInForm.Kind, _ asked: SignInAsked, _ flow: SignInFlow, _ browser: SignInBrowser, _ request: HTTPRequest, email: String = "",
-        isKept: Bool = false, problem: ServerError? = nil, isSignedUp: Bool = false
+        names: NameComponents = NameComponents(), isKept: Bool = false, problem: ServerError? = nil, isSignedUp: Bool = false
     ) throws -> HTTPResponse {
         let form = SignInForm(
             kind: kind, asked: asked, sealed: try sealer.seal(encoding: flow, for: .signIn, binding: browser.id), query: flow.purpose.query,
-            email: email,
-            isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, sendsMail: sendsMail, party: relyingParty(request),
+            email: email, names: names, isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, sendsMail: sendsMail,
+            party: relyingParty(request),
             challenge: flow.challenge,
             problem: problem,
             isSignedUp: isSignedUp)
@@ -109,7 +111,8 @@ struct SignInPage: Sendable {
         case "deny": return try await deny(fields, browser)
         case "accept": return try await acceptShare(fields, browser, request)
         case "request": return try await requestShare(fields, browser, request)
-        case "decline": return try await declineShare(fields, browser)
+        case "mail": return try await mailShareAddress(fields, browser, request)
+        case "decline": return try await declineShare(fields, browser, request)
         default: throw ServerError.unknownStep
         }
     }
@@ -161,11 +164,12 @@ struct SignInPage: Sendable {
         let flow = try flow(fields, browser)
         let asked = try await asked(flow)
         let email = fields["email"] ?? ""
+        let names = NameComponents(givenName: fields["givenName"], familyName: fields["familyName"])
         do {
-            let address = try await accounts.signUp(email: email, password: fields["password"] ?? "", request)
+            let address = try await accounts.signUp(email: email, password: fields["password"] ?? "", names: names, request)
             return try form(.signIn, asked, flow, browser, request, email: address, isSignedUp: true)
         } catch let error as ServerError where error.code == .badRequest || error.code == .tryAgainLater {
-            return try form(.signUp, asked, flow, browser, request, email: email, problem: errors.heard(error, request))
+            return try form(.signUp, asked, flow, browser, request, email: email, names: names, problem: errors.heard(error, request))
         }
     }
 
@@ -215,6 +219,7 @@ enum SignInAsked: Sendable {
         var apiToken: String
         var state: String?
         var entry: APITokenEntry
+        var shown: ShownApp
         var delivery: TokenDelivery
     }
 
@@ -229,7 +234,7 @@ extension ServerError {
 
     fileprivate static let unknownApp = ServerError(
         .authenticationFailed, "the app that asks for this sign-in is not known here", field: "ckAPIToken",
-        remedy: "Ask the people who make the app: its API token may have been revoked.")
+        remedy: "Ask the people who make the app: it may have lost its access to this server.")
 
     fileprivate static let stateTooLong = ServerError(
         .badRequest, "state is too long", field: "state", remedy: "Give at most \(Limits.signInStateBytes) bytes.")
@@ -239,8 +244,8 @@ extension ServerError {
 
     static let otherBrowser = ServerError(
         .accessDenied, "the form was made for another browser, or is too old",
-        remedy: "Allow cookies, and begin anew in the app that you want to use.")
+        remedy: "Allow cookies, and begin anew: open the app or the link again.")
 
     static let unknownStep = ServerError(
-        .badRequest, "the form is unknown", field: "step", remedy: "Begin anew in the app that you want to use.")
+        .badRequest, "the form is unknown", field: "step", remedy: "Begin anew: open the app or the link again.")
 }

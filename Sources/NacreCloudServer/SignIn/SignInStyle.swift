@@ -22,6 +22,10 @@ enum SignInStyle {
             dd { margin: 0; font-weight: 600; min-width: 0 }
             .mark { font-weight: 400; font-size: .8125rem; border: 1px solid var(--line); border-radius: .375rem; padding: 0 .375rem; white-space: nowrap }
             label { display: block; margin-top: .75rem; font-weight: 600 }
+            .pair { display: flex; gap: .75rem }
+            .pair div { flex: 1 1 0; min-width: 0 }
+            .pair + .hint { margin-top: .25rem }
+            .icon { width: 1.75rem; height: 1.75rem; border-radius: .375rem; vertical-align: -.5rem; margin-right: .25rem }
             input:not([type=checkbox]) { display: block; width: 100%; min-height: 2.75rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit;
             color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: .5rem }
             input[aria-invalid] { border: 2px solid var(--bad) }

@@ -15,7 +15,7 @@ enum SignInViews {
             <h1 tabindex="-1" data-focus>Allow access?</h1>
             <p>You are signed in as <strong>\(email)</strong>.</p>
             \(summary(asked))
-            <p>If you allow it, the app can read and change what you keep in this container, until \(end) or you sign out.</p>
+            <p>If you allow it, the app can read and change what you keep with it, until \(end) or you sign out.</p>
             <form method="post" action="sign-in">
             <input type="hidden" name="consent" value="\(sealed)">
             <div class="buttons">
@@ -62,22 +62,25 @@ enum SignInViews {
     static func summary(_ asked: SignInAsked.App) -> HTML {
         """
         <dl>
-        <div><dt>App</dt><dd>\(app(asked.entry.container, asked.entry.environment))</dd></div>
+        <div><dt>App</dt><dd>\(app(asked.shown, asked.entry.environment))</dd></div>
         <div><dt>Access for</dt><dd>\(asked.delivery.place)</dd></div>
         </dl>
         """
     }
 
-    /// A container as people read it.
-    static func app(_ container: String, _ environment: String) -> HTML {
+    /// A container's app as people know it: icon, and name with a link to a page about it.
+    static func app(_ shown: ShownApp, _ environment: String) -> HTML {
+        let icon = shown.icon.map { icon -> HTML in "<img class=\"icon\" alt=\"\" src=\"data:image/png;base64,\(icon.base64)\">" }
+        let name = shown.links.fallback.map { url -> HTML in "<a rel=\"noreferrer\" href=\"\(url)\">\(shown.name)</a>" } ?? "\(shown.name)"
         let isDevelopment = environment == DatabaseKey.Environment.development.rawValue
-        let development: HTML = " <span class=\"mark\">development</span>"
-        return "\(container)\(isDevelopment ? development : nil)"
+        let development: HTML = " <span class=\"mark\">test version</span>"
+        return "\(icon)\(name)\(isDevelopment ? development : nil)"
     }
 
-    /// An error as people read it: the fault and the remedy.
+    /// An error as people read it: the fault and the remedy. Remedies that name commands have other words here.
     static func sentence(_ error: ServerError) -> HTML {
         if error == .wrongPassword { return "Wrong e-mail address or password. Check both, and try again." }
+        if error == .signUpClosed { return "Accounts are made by the people who run this server. Ask them for one." }
         if let seconds = error.retryAfter { return "Too many people or attempts at this moment. Try again in \(seconds) s." }
         return "\(error.reason.prefix(1).uppercased() + error.reason.dropFirst()). \(error.remedy ?? "")"
     }
@@ -86,16 +89,7 @@ enum SignInViews {
     static func page(title: HTML, isProblem: Bool = false, style: HTML? = nil, _ body: HTML) -> View {
         { nonce in
             """
-            <!doctype html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <title>\(isProblem ? "Error: " : nil as HTML?)\(title)</title>
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <meta name="robots" content="noindex">
-            <style nonce="\(nonce)">\(SignInStyle.text)\(style)</style>
-            </head>
+            \(head(title: "\(isProblem ? "Error: " : nil as HTML?)\(title)", style: style, nonce))
             <body>
             <main>
             <div class="shell" aria-hidden="true"></div>
@@ -107,5 +101,39 @@ enum SignInViews {
 
             """
         }
+    }
+
+    /// The beginning of each page of this server.
+    /// - Parameter style: added to the sign-in's style.
+    static func head(title: HTML, style: HTML?, _ nonce: String) -> HTML {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <title>\(title)</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <meta name="robots" content="noindex">
+        <link rel="icon" href="\(icon)">
+        <style nonce="\(nonce)">\(SignInStyle.text)\(style)</style>
+        </head>
+        """
+    }
+
+    /// The shell of each page, as the browser's icon. In the page itself: a path would miss the prefix of a public URL.
+    private static let icon = HTML(
+        trusted: "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3ClinearGradient id='g' x2='1' y2='1'%3E"
+            + "%3Cstop stop-color='%239fd8d2'/%3E%3Cstop offset='.5' stop-color='%23b9b4f0'/%3E%3Cstop offset='1' stop-color='%23f0b8d4'/%3E"
+            + "%3C/linearGradient%3E%3Cpath fill='url(%23g)' d='M16 2a14 14 0 1 1 0 28H5a3 3 0 0 1-3-3V16A14 14 0 0 1 16 2z'/%3E%3C/svg%3E")
+
+    /// The page of a path that leads nowhere.
+    static var missing: View {
+        page(
+            title: "There is no such page", isProblem: true,
+            """
+            <h1>There is no such page</h1>
+            <p>The address may be cut off or misspelled. Open the link again that brought you here, or ask who sent it.</p>
+            """)
     }
 }

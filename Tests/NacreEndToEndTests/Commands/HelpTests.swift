@@ -39,6 +39,7 @@ struct HelpTests {
         Documented("backup restore", "data replace without-assets json"),
         Documented("migrate", "data dry-run no-migration-backup json"),
         Documented("demo", "data server token-file json"),
+        Documented("container sharing", "name icon app fallback redirect data server token-file json"),
         Documented("container create", "just-in-time data server token-file json"),
         Documented("container list", "data server token-file json"),
         Documented("container change", "just-in-time data server token-file json"),

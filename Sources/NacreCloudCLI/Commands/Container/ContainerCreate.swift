@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudServer
 
 /// `nacre container`
@@ -52,19 +53,39 @@ enum ContainerChange {
 /// `nacre container sharing`
 enum ContainerSharing {
     static let command = Command(
-        "sharing", "Say where a browser goes on that has opened a container's share.",
+        "sharing", "Say what users see of a container's app, and where a browser goes on that has opened a share.",
         discussion: "Prints what holds. Without an option nothing changes. An option with an empty text takes away what there is.",
-        arguments: [ContainerCommands.name], options: [app, fallback] + AdminServer.options + [SharedOptions.json]
+        arguments: [ContainerCommands.name], options: [appName, icon, app, fallback, redirect] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
         let held = try await admin.setSharing(
-            AdminMessages.NewContainerSharing(name: try call.require(ContainerCommands.name), app: call.value(app), fallback: call.value(fallback)))
+            AdminMessages.NewContainerSharing(
+                name: try call.require(ContainerCommands.name), app: call.value(app), fallback: call.value(fallback),
+                redirects: call.value(redirect).map { $0 == "yes" }, appName: call.value(appName), icon: try call.value(icon).map(Self.picture)))
         if call.has(SharedOptions.json) { return try Output.json(held) }
-        try Output.data("\(held.name) app \(held.app ?? "none") fallback \(held.fallback ?? "none")")
+        try Output.data("\(held.name) app \(held.app ?? "none") fallback \(held.fallback ?? "none") redirect \(held.redirects ? "yes" : "no")")
+        try Output.data("name \(held.appName ?? "none")")
+        try Output.data("icon \(held.hasIcon ? "yes" : "none")")
     }
 
+    private static let appName = Option.value("name", "text", "The app's name, as people know it.")
+    private static let icon = Option.value("icon", "file", "A PNG of the app's icon, of 32 KB at most.")
     private static let app = Option.value(
         "app", "url",
         "What opens a share in the app: an https URL that is the app's, or one of its own scheme. The share's URL comes behind its query.")
-    private static let fallback = Option.value("fallback", "url", "A page about the app, for who has it not.")
+    private static let fallback = Option.value(
+        "fallback", "url",
+        "The URL of a page about the app, for who has it not. The share's short GUID comes behind a final / or =, or as shortGUID in its query."
+    )
+    private static let redirect = Option.value(
+        "redirect", "choice", oneOf: ["yes", "no"], "Whether a browser goes to the fallback, an https URL, at once, without a sign-in here.")
+
+    /// Reads an icon's file as Base64; an empty path is an empty text.
+    private static func picture(_ path: String) throws -> String {
+        if path.isEmpty { return "" }
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.")
+        }
+        return bytes.base64EncodedString()
+    }
 }
