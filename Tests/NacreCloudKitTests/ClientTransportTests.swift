@@ -45,6 +45,11 @@ struct ClientTransportTests {
         #expect((error.userInfo["CKErrorRemedy"] as? String)?.contains("CLOUDKIT_CA_FILE") == true)
     }
 
+    @Test func `a server that does not speak TLS says how its URL begins`() {
+        let error = CKError(TransportFailure(Failure(.tls(.handshake), mayHaveArrived: false)))
+        #expect((error.userInfo["CKErrorRemedy"] as? String)?.contains("http:// instead of https://") == true)
+    }
+
     @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, 1e300, 0])
     func `no number of seconds that an app sets stops it`(seconds: Double) async throws {
         let url = try #require(URL(string: "http://127.0.0.1:1/"))

@@ -43,6 +43,42 @@ import Testing
         #expect(CKError.unreadable(status: status, retryAfter: nil).code == code)
     }
 
+    @Test func `another web server's answer says what was found, and at which URL`() throws {
+        let server = try #require(URL(string: "http://user:secret@www.example.com:8080/?token=secret"))
+        let headers = ["content-type": "text/html", "server": "nginx"]
+        let found = CKError.unreadable(status: 404, retryAfter: nil, headers: headers, at: server)
+        let remedy = try #require(found.userInfo["CKErrorRemedy"] as? String)
+        for text in ["404", "text/html", "nginx", "http://www.example.com:8080/", "CLOUDKIT_SERVER_URL"] { #expect(remedy.contains(text), "\(text)") }
+        #expect(!remedy.contains("secret"))
+        let gateway = CKError.unreadable(status: 503, retryAfter: 1, headers: headers, at: server)
+        #expect((gateway.userInfo["CKErrorRemedy"] as? String)?.contains("CLOUDKIT_SERVER_URL") == false)
+    }
+
+    @Test func `a request that a server of another version does not know says both versions`() {
+        func remedy(_ code: CKError.Code, _ version: String?) -> String {
+            CKError(code, text: "why", details: [.remedy: "Do this."]).naming(version: version).userInfo["CKErrorRemedy"] as? String ?? ""
+        }
+        #expect(
+            remedy(.serverRejectedRequest, "0.0.1").hasPrefix(
+                "Do this. The server is of version 0.0.1 and this framework of \(ServerVersion.current)"))
+        #expect(remedy(.internalError, "0.0.1").contains("0.0.1"))
+        for (code, version) in [(.serverRejectedRequest, ServerVersion.current), (.serverRejectedRequest, nil), (.zoneNotFound, "0.0.1")]
+            as [(CKError.Code, String?)]
+        {
+            #expect(remedy(code, version) == "Do this.")
+        }
+    }
+
+    @Test(arguments: ["https://www.icloud.com/share/0abc#Trip", "https://icloud.com/share/0abc"])
+    func `a share of iCloud is told as one, and asked of no server`(text: String) throws {
+        let url = try #require(URL(string: text))
+        #expect(ShareURL.shortGUID(in: url) == nil)
+        let error = CKError.notShareURL(url)
+        #expect(error.code == .invalidArguments && error.localizedDescription.contains("iCloud"))
+        #expect((error.userInfo["CKErrorRemedy"] as? String)?.contains("icloud.com/share/0abc") == true)
+        #expect(ShareURL.shortGUID(in: try #require(URL(string: "https://noticloud.com/share/0abc"))) == "0abc")
+    }
+
     @Test func `errors can be caught by their code`() {
         func name(_ error: any Error) -> String {
             do {

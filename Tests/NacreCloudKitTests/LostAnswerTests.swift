@@ -102,6 +102,15 @@ import Testing
         #expect(await thrown { try await setting.database.allRecordZones() }?.code == .serviceUnavailable)
     }
 
+    @Test func `a server of another version that does not know a request, or is not understood, is told with both versions`() async throws {
+        let unknown = PretendCloud.refusal(ServerError(.notFound, "could not find handler for endpoint", native: .serverRejectedRequest))
+        for (status, body) in [(unknown.status, unknown.body), (200, Array("{\"zones\":[".utf8)), (404, Array("<html>".utf8))] {
+            await setting.cloud.failNext(.answer(status: status, headers: ["x-nacre-version": "0.0.1"], body: body))
+            let error = await thrown { try await setting.database.allRecordZones() }
+            #expect((error?.userInfo["CKErrorRemedy"] as? String)?.contains("version 0.0.1") == true, "\(status) \(error?.description ?? "")")
+        }
+    }
+
     @Test func `an answer that is none is an error, and not a crash`() async throws {
         await setting.cloud.failNext(.answer(status: 200, headers: [:], body: Array("{\"records\":[".utf8)))
         #expect(await thrown { try await setting.database.save(note()) }?.code == .internalError)

@@ -72,6 +72,8 @@ import Testing
             (failure { try settings() }, "CLOUDKIT_SERVER_URL"),
             (failure { try settings(environment: ["CLOUDKIT_SERVER_URL": "ftp://x"]) }, "CLOUDKIT_SERVER_URL"),
             (failure { try settings(environment: ["CLOUDKIT_SERVER_URL": "not a url"]) }, "CLOUDKIT_SERVER_URL"),
+            (failure { try settings(environment: ["CLOUDKIT_SERVER_URL": "localhost:8080"]) }, "http://localhost:8080"),
+            (failure { try settings(environment: ["CLOUDKIT_SERVER_URL": "ftp://x"]) }, "'ftp://x' was found"),
             (failure { try settings(nil, environment: url) }, "CLOUDKIT_CONTAINER"),
             (failure { try settings(environment: url.merging(["CLOUDKIT_ENVIRONMENT": "Staging"]) { $1 }) }, "CLOUDKIT_ENVIRONMENT"),
             (failure { try settings(environment: url, file: "{") }, "config.json"),

@@ -28,6 +28,9 @@ final class ServerLine: Sendable {
     /// The server's last answer to who the user is.
     let knownUser = Locked<KnownUser?>(nil)
 
+    /// The version that the last answer bore; nil: none.
+    let serverVersion = Locked<String?>(nil)
+
     let accountWatch = AccountWatch()
     /// Lets discretionary requests wait for others.
     let discretion = Discretion()

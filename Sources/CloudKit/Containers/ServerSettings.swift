@@ -11,7 +11,7 @@ enum ServerSetting: Sendable {
 
     var problem: String {
         switch self {
-        case .url: "No CloudKit server is configured, or its URL is not an HTTP URL"
+        case .url: "No CloudKit server is configured"
         case .container: "No CloudKit container is configured"
         case .environment: "The CloudKit environment is neither development nor production"
         case .apiToken: "No API token is configured"
@@ -138,9 +138,8 @@ struct ServerSettings: Equatable, Sendable {
 
     /// - Parameter layers: the settings of each source, highest precedence first.
     init(container identifier: String?, layers: [SettingsLayer]) throws(CKError) {
-        guard let first = layers.lazy.compactMap(\.url).first, let url = URL(string: first), url.scheme == "http" || url.scheme == "https",
-            url.host != nil
-        else { throw .missing(.url) }
+        guard let first = layers.lazy.compactMap(\.url).first else { throw .missing(.url) }
+        guard let url = URL(string: first), url.scheme == "http" || url.scheme == "https", url.host != nil else { throw .badServerURL(first) }
         guard let container = identifier ?? layers.lazy.compactMap(\.container).first, !container.isEmpty else { throw .missing(.container) }
         let trusted = layers.filter { $0.url == nil || $0.url == first }
         guard let environment = CloudKitServer.Environment(rawValue: trusted.lazy.compactMap(\.environment).first ?? "development") else {

@@ -78,7 +78,10 @@ extension CKError {
     }
 
     /// Makes the error for an answer that is not this server's error, but that of a proxy or of another server.
-    static func unreadable(status: Int, retryAfter: Double?) -> CKError {
+    /// - Parameters:
+    ///   - headers: those of the answer, with lower-case names.
+    ///   - server: the server's configured URL, for the remedy.
+    static func unreadable(status: Int, retryAfter: Double?, headers: [String: String] = [:], at server: URL? = nil) -> CKError {
         let code: Code =
             switch status {
             case 401, 421: .notAuthenticated
@@ -90,18 +93,41 @@ extension CKError {
             default: .internalError
             }
         let answer = NSError(domain: "HTTP", code: status, userInfo: [:])
-        return CKError(code, text: "The server's answer could not be read", retryAfter: retryAfter, underlying: answer)
+        let found = (["status \(status)"] + ["content-type", "server"].compactMap { headers[$0] }).joined(separator: ", ")
+        var remedy = "The answer (\(found)) is not a CloudKit server's"
+        if code != .serviceUnavailable, code != .requestRateLimited {
+            remedy += ": check CLOUDKIT_SERVER_URL" + (server.map { ", which is \($0.shownStart)" } ?? "")
+        }
+        return CKError(
+            code, text: "The server's answer could not be read", details: [.remedy: remedy], retryAfter: retryAfter, underlying: answer)
+    }
+
+    /// Returns the error with a remedy that names the server's version, if it is not this framework's and the server
+    /// does not understand the request, or the framework not the answer.
+    /// - Parameter version: the version that the answer bears; nil: it bears none.
+    func naming(version: String?) -> CKError {
+        guard let version, version != ServerVersion.current, code == .serverRejectedRequest || code == .internalError else { return self }
+        let key = DetailKey.remedy.rawValue
+        let old = (userInfo[key] as? String).map { $0 + " " } ?? ""
+        var userInfo = userInfo
+        userInfo[key] =
+            old + "The server is of version \(version.prefix(40)) and this framework of \(ServerVersion.current): use the same version of both."
+        return CKError(code, userInfo: userInfo)
     }
 
     // MARK: From the framework
 
     init(_ fault: ValueFault) {
-        self.init(.invalidArguments, text: "\(fault.reason.text): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])
+        self.init(
+            .invalidArguments, text: "\(fault.reason.text): '\(fault.key)'", internalCode: 1017,
+            details: [.field: fault.key, .remedy: fault.reason.remedy])
     }
 
     /// - Parameter text: the fault in the app's request.
-    static func malformed(_ text: String) -> CKError {
-        CKError(.invalidArguments, text: text, internalCode: 1017)
+    static func malformed(_ text: String, remedy: String? = nil) -> CKError {
+        var details: [DetailKey: String] = [:]
+        details[.remedy] = remedy
+        return CKError(.invalidArguments, text: text, internalCode: 1017, details: details)
     }
 
     static var cancelled: CKError {
@@ -195,6 +221,19 @@ extension CKError {
         CKError(.badContainer, text: setting.problem, details: [.remedy: setting.remedy])
     }
 
+    /// The server's URL was found, and is none.
+    static func badServerURL(_ found: String) -> CKError {
+        let shown = String(found.prefix(200))
+        let isWithoutScheme = !found.contains("://") && URL(string: "http://" + found)?.host != nil
+        return CKError(
+            .badContainer, text: "The CloudKit server's URL is not an HTTP URL",
+            details: [
+                .remedy: isWithoutScheme
+                    ? "'\(shown)' has no scheme: set CLOUDKIT_SERVER_URL to https://\(shown), or to http://\(shown) if it speaks plain HTTP"
+                    : "'\(shown)' was found: set CLOUDKIT_SERVER_URL to a URL with http:// or https:// and a host"
+            ])
+    }
+
     /// The answer is well-formed, but does not fit the request.
     static var unexpectedAnswer: CKError {
         CKError(.internalError, text: "The server's answer does not fit the request")
@@ -227,5 +266,14 @@ extension CKError.Code {
     /// Converts a wire code. Both enumerations have the same raw values, so the conversion always succeeds.
     init(_ native: NativeErrorCode) {
         self = CKError.Code(rawValue: native.rawValue) ?? .internalError
+    }
+}
+
+extension URL {
+    /// The URL for an error's text, without its query, its user and what does not fit a line.
+    var shownStart: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return "" }
+        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+        return String((parts.string ?? "").prefix(200))
     }
 }

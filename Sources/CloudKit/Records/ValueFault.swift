@@ -34,6 +34,30 @@ struct ValueFault: Error, Equatable, Sendable, Codable {
             default: rawValue
             }
         }
+
+        /// The remedy, in one line.
+        var remedy: String {
+            switch self {
+            case .unsupportedType, .unsupportedElement:
+                "Store a string, number, date, data, location, asset or reference, or a list of one of these; encode other values as Data"
+            case .mixedList: "Give each type a field of its own"
+            case .nestedList: "Encode the inner lists as Data, or store them in records of their own"
+            case .notFinite: "Leave the field out if there is no number, instead of storing NaN or an infinity"
+            case .beyondInt64: "Store the number as a string, or as Data"
+            case .invalidKey, .invalidRecordType: "Take another name, such as 'title2', and keep the shown text in a field"
+            case .assetURL: "Write the bytes into a file, and use CKAsset(fileURL:)"
+            case .encryptedAsset: "Set the asset or reference on the record itself, not on encryptedValues"
+            case .encrypted: "Set the value on the record itself, not on encryptedValues"
+            case .parentAction: "Set parent with setParent(_:), which takes the action none"
+            case .parentZone: "Save the child in the zone of its parent"
+            case .invalidRecordName, .invalidZoneName: "Take a shorter name, such as a UUID"
+            case .participantOfPublicShare: "Set publicPermission to none before adding participants"
+            case .participantNotThere: "Take the participant from the share's participants"
+            case .shareOwner: "Leave the owner as they are; to hand records over, let the other user save copies"
+            case .notShareAdministrator: "Let the owner or an administrator of the share decide"
+            case .unknownPermission: "Set publicPermission to none, readOnly or readWrite"
+            }
+        }
     }
 
     var key: String

@@ -43,7 +43,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let conversation = try userConversation()
         let (named, others) = ShareURL.sorted(shareURLs)
-        for url in others { callBack(url, .failure(.notShareURL)) }
+        for url in others { callBack(url, .failure(.notShareURL(url))) }
         var rest = named[...]
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
@@ -84,5 +84,12 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKError {
-    static var notShareURL: CKError { .malformed("A share's URL ends with /share/ and its identifier") }
+    static func notShareURL(_ url: URL) -> CKError {
+        if ShareURL.isOfICloud(url) {
+            return .malformed(
+                "The share is in iCloud, and not on this container's server",
+                remedy: "Open \(url.shownStart) on a device of Apple's, or ask for the CKShare.url of a share on this server")
+        }
+        return .malformed("A share's URL ends with /share/ and its identifier", remedy: "Pass CKShare.url as it was sent, not \(url.shownStart)")
+    }
 }

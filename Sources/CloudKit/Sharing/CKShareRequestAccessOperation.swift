@@ -37,7 +37,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let conversation = try userConversation()
         let (named, others) = ShareURL.sorted(shareURLs)
-        for url in others { callBack(url, .notShareURL) }
+        for url in others { callBack(url, .notShareURL(url)) }
         var rest = named[...]
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)

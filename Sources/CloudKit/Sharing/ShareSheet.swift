@@ -184,10 +184,17 @@ enum ShareURL {
         return parts.url ?? url
     }
 
-    /// Returns the short GUID in a share's URL; nil for any other URL. The fragment, which is the title, is ignored.
+    /// Whether a URL is of a share in iCloud, which only Apple's CloudKit opens.
+    static func isOfICloud(_ url: URL) -> Bool {
+        let host = url.host?.lowercased() ?? ""
+        return host == "icloud.com" || host.hasSuffix(".icloud.com")
+    }
+
+    /// Returns the short GUID in a share's URL; nil for any other URL, also for that of a share in iCloud. The fragment,
+    /// which is the title, is ignored.
     static func shortGUID(in url: URL) -> String? {
         let parts = url.pathComponents
-        guard parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
+        guard !isOfICloud(url), parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
         return guid
     }
 

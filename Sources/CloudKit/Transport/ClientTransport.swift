@@ -148,7 +148,7 @@
             case .tls(.wrongName): (.serverCertificateUntrusted, "The server's certificate is for another host", ServerSetting.url.remedy)
             case .tls(.expired): (.serverCertificateHasBadDate, "The server's certificate has expired, or is not valid yet", nil)
             case .tls(.authorityFile): (.secureConnectionFailed, "The file of trusted authorities cannot be read", authorityRemedy)
-            case .tls(.handshake): (.secureConnectionFailed, "No secure connection came about", nil)
+            case .tls(.handshake): (.secureConnectionFailed, "No secure connection came about", plainRemedy)
             case .timedOut: (.timedOut, "The server did not answer in time", nil)
             case .cancelled: (.cancelled, "Cancelled", nil)
             case .connectionLost: (.networkConnectionLost, "The connection was lost", nil)
@@ -162,6 +162,7 @@
             }
         }
 
+        private static let plainRemedy = "If the server speaks plain HTTP, let CLOUDKIT_SERVER_URL begin with http:// instead of https://"
         private static let authorityRemedy = "Set CLOUDKIT_CA_FILE to a PEM file with the certificate of the server's authority"
     }
 #endif

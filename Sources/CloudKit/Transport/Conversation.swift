@@ -125,7 +125,12 @@ struct Conversation: Sendable {
     func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> Answer {
-        try Self.read(await bytes(path, request, kind, since: start))
+        let bytes = try await bytes(path, request, kind, since: start)
+        do throws(CKError) {
+            return try Self.read(bytes)
+        } catch {
+            throw error.naming(version: line.serverVersion.withLock { $0 })
+        }
     }
 
     private func bytes(
@@ -249,6 +254,8 @@ struct Conversation: Sendable {
     }
 
     private static let callerPath = "users/caller"
+    /// The header in which a server tells its version, in lower case.
+    private static let versionHeader = "x-nacre-version"
 
     /// Tells the account watch what an answer about the account's own data reveals of the account.
     private func note(_ ending: Result<TransportAnswer, Failure>, _ address: ServerAddress) {
@@ -263,6 +270,7 @@ struct Conversation: Sendable {
     func answered(
         _ result: Result<TransportAnswer, TransportFailure>, by address: ServerAddress, hasMoved: Bool = false
     ) -> Result<TransportAnswer, Failure> {
+        if case .success(let answer) = result { line.serverVersion.withLock { $0 = answer.headers[Self.versionHeader] } }
         switch result {
         case .success(let answer) where (200..<300).contains(answer.status): return .success(answer)
         case .success(let answer): return .failure(refusal(answer, by: address))
@@ -281,7 +289,9 @@ struct Conversation: Sendable {
     private func refusal(_ answer: TransportAnswer, by address: ServerAddress) -> Failure {
         let retryAfter = answer.headers["retry-after"].flatMap(Double.init)
         guard var error = (try? ErrorResponse(json: answer.body))?.error else {
-            let error = CKError.unreadable(status: answer.status, retryAfter: retryAfter)
+            let error = CKError.unreadable(
+                status: answer.status, retryAfter: retryAfter, headers: answer.headers, at: address.settings.url
+            ).naming(version: answer.headers[Self.versionHeader])
             // A gateway got no answer, so it is unknown what the server did.
             if answer.status == 502 || answer.status == 504 { return Failure(ending: .answerLost, error: error) }
             return Failure(ending: error.code.saysLater ? .busy(retryAfter: retryAfter) : nil, error: error)
@@ -290,7 +300,7 @@ struct Conversation: Sendable {
         if error.code == .authenticationFailed, address.apiToken == nil {
             error.remedy = error.remedy ?? ServerSetting.apiToken.remedy
         }
-        let ckError = CKError(error)
+        let ckError = CKError(error).naming(version: answer.headers[Self.versionHeader])
         return Failure(ending: ckError.code.saysLater ? .busy(retryAfter: ckError.retryAfterSeconds) : nil, error: ckError)
     }
 }

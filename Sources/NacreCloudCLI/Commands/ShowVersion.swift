@@ -1,5 +1,6 @@
 import CNacreBuild
 import NacreCloudServer
+import NacreCloudWire
 
 /// `nacre version`
 enum ShowVersion {

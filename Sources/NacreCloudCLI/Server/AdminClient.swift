@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudServer
+import NacreCloudWire
 
 /// A client of the admin API, for a server that has proved its identity.
 struct AdminClient {

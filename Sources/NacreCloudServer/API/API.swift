@@ -170,6 +170,7 @@ struct API: Sendable {
             }
         } catch let error where !(error is CancellationError) {
             meter.add(rows: Limits.unknownCredentialCost)
+            let error = await authenticator.told(error, of: target.container)
             guard let origin = await authenticator.reader(of: request) else { throw error }
             var response = errors.response(to: error, request)
             response.letRead(by: origin)

@@ -28,7 +28,7 @@ struct Doorkeeper: Sendable {
     /// may.
     private static let exposed = [
         "X-Apple-Request-UUID", "X-Request-Id", "X-Apple-CloudKit-Web-Auth-Token", "Retry-After", "X-Nacre-Remedy", "X-Nacre-Help",
-        PartHeader.offset, PartHeader.complete, "ETag", "Content-Range",
+        "X-Nacre-Version", PartHeader.offset, PartHeader.complete, "ETag", "Content-Range",
     ].joined(separator: ", ")
     private static let allowed = [
         "Content-Type", "Authorization", SignedRequest.keyIDHeader, SignedRequest.dateHeader, SignedRequest.signatureHeader,
@@ -100,6 +100,7 @@ struct Doorkeeper: Sendable {
         let id = request.id
         response.headers["X-Apple-Request-UUID"] = id
         response.headers["X-Request-Id"] = id
+        response.headers["X-Nacre-Version"] = ServerVersion.current
         if response.headers["Referrer-Policy"] == nil { response.headers["Referrer-Policy"] = "no-referrer" }
         response.headers["X-Content-Type-Options"] = "nosniff"
         guard isForApps(request) else { return }

@@ -1,3 +1,4 @@
+import NacreCloudWire
 import NacreHTTPServer
 
 /// `/`: describes the server and links to its pages, as HTML for people and as JSON for programs.

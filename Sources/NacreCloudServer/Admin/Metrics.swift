@@ -1,6 +1,7 @@
 import Glibc
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 

@@ -1,6 +1,7 @@
 import Glibc
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreCloudWire
 import NacreHTTPServer
 
 /// The reason why a server did not start, and the remedy, for an administrator.

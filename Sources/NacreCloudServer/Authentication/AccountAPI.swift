@@ -96,7 +96,12 @@ struct AccountAPI: Sendable {
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.SignIn.self, of: request)
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
-        let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
+        let entry: APITokenEntry
+        do {
+            entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
+        } catch {
+            throw await authenticator.told(error, of: asked.container)
+        }
         try Authenticator.requireOrigin(of: request, for: entry)
         return try await readable(by: entry.origins == nil ? nil : request.header("Origin"), request) {
             let account = try await checked(email: asked.email, password: asked.password, of: request)

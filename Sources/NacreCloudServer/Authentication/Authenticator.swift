@@ -138,7 +138,12 @@ package final class Authenticator: Sendable {
         if let credential { return try await identify(credential, of: request, container: container, environment: environment) }
         let now = clock.now()
         if let text = Self.bearer(request) {
-            return Identity(caller: try await device(text, container: container, environment: environment), known: now)
+            let caller = try await device(text, container: container, environment: environment)
+            // An app whose API token is revoked has lost its access, whoever is signed in. Its origins are for pages.
+            if let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty {
+                _ = try await apiTokenEntry(apiToken, container: container, environment: environment)
+            }
+            return Identity(caller: caller, known: now)
         }
         if request.header(SignedRequest.keyIDHeader) != nil { return try await signer(request, container: container, environment: environment) }
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noCredential }
@@ -242,6 +247,16 @@ package final class Authenticator: Sendable {
         sessions.forget { $0.account == account }
         devices.forget { $0.account == account }
         accountStates.forget(EntryID(account))
+    }
+
+    /// Returns the error that a refused sender is told: that the container does not exist, if it does not.
+    func told(_ error: any Error, of container: String) async -> any Error {
+        guard (error as? ServerError)?.code == .authenticationFailed else { return error }
+        do {
+            return try await cloud.registry.container(container) == nil ? ServerError.noContainer : error
+        } catch {
+            return error
+        }
     }
 
     /// - Throws: `authenticationFailed` unless the token exists for that container and environment.

@@ -4,6 +4,7 @@ import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
+import NacreCloudWire
 import NacreCrypto
 
 /// Operations on backups and on data folders that no server uses. Every call blocks for as long as the disk takes.

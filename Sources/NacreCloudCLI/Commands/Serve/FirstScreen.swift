@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NacreCloudServer
+import NacreCloudWire
 
 /// The first output of a started server: its URLs and folder, and the next steps.
 struct FirstScreen: Encodable {
