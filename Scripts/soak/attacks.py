@@ -454,10 +454,11 @@ unsaved_files.after = at_most_the_quota
 
 
 def subscribe(server, numbers, *filters):
-    """Subscriptions of one user to records that are made in the public database."""
+    """Subscriptions of one user to records that are made in the public database; each has a price of its own besides."""
     server.publicly().ask("subscriptions/modify", {"operations": [{"operationType": "create", "subscription": {
         "subscriptionID": f"s{number}", "subscriptionType": "query", "firesOn": ["create"],
-        "query": {"recordType": "Item", "filterBy": list(filters)}}} for number in numbers]})
+        "query": {"recordType": "Item", "filterBy": [*filters, {
+            "comparator": "NOT_EQUALS", "fieldName": "price", "fieldValue": {"value": 1000 + number}}]}}} for number in numbers]})
 
 
 def public_items(server):

@@ -263,7 +263,7 @@ import Testing
         let scene = try await Scene(store)
         let (cloud, clock) = (scene.scene.cloud, scene.scene.test.clock)
         for number in 0..<Limits.firingChunk {
-            let filter = QueryFilter(.notEquals, fieldName: "open", value: .string("x"))
+            let filter = QueryFilter(.notEquals, fieldName: "open", value: .string("x\(number)"))
             try await scene.scene.subscribe(scene.device, .query("\(1000 + number)", [filter]))
         }
         let bob = try await scene.scene.signIn("bob")

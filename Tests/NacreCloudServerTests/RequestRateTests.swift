@@ -175,7 +175,9 @@ import Testing
             for round in ["a", "b"] { #expect(await save(round, as: user) == 200) }
         }
         let subscriptions = (0..<50).map {
-            #"{"operationType":"create","subscription":{"subscriptionID":"s\#($0)","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"]}}"#
+            let filter = #"{"fieldName":"text","comparator":"NOT_EQUALS","fieldValue":{"value":"\#($0)"}}"#
+            let query = #""subscriptionType":"query","query":{"recordType":"Note","filterBy":\#(filter)},"firesOn":["create"]"#
+            return #"{"operationType":"create","subscription":{"subscriptionID":"s\#($0)",\#(query)}}"#
         }
         let answer = await ask(server, "subscriptions/modify", #"{"operations":[\#(subscriptions.joined(separator: ","))]}"#)
         #expect(answer.status == 200 && !answer.text.contains("serverErrorCode"), "\(answer.text)")

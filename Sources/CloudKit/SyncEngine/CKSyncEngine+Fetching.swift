@@ -199,15 +199,15 @@ extension CKSyncEngine {
     /// Keeps a database subscription, through which the server notifies devices of changes. If it cannot be made now,
     /// the next fetch tries again.
     private func keepSubscription(_ run: SyncRun) async {
-        let kept = state.held.withLock(\.subscriptionID)
+        guard state.held.withLock(\.subscriptionID) == nil else { return }
         let wanted = activity.subscriptionID
-        guard kept == nil || (wanted != nil && wanted != kept) else { return }
         let database = database
         let found = Locked<CKSubscription.ID?>(nil)
         _ = try? await run.call { () async throws(CKError) in
             guard let all = try? await database.allSubscriptions() else { return }
             let watching = all.compactMap { $0 as? CKDatabaseSubscription }.filter { $0.recordType == nil }.map(\.subscriptionID)
-            var subscriptionID = wanted.map { wanted in watching.first { $0 == wanted } } ?? watching.first
+            // A user has one subscription to all changes of a database: the server refuses another.
+            var subscriptionID = watching.first { $0 == wanted } ?? watching.first
             if subscriptionID == nil {
                 let subscription = CKDatabaseSubscription(subscriptionID: wanted ?? "CKSyncEngine-\(database.databaseScope.wire)")
                 subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)

@@ -91,11 +91,13 @@ struct SubscriptionModification: Sendable {
         let rule = SubscriptionRule(database: key, schema: schema.schema, caller: caller)
         var (come, gone, results) = ([StoredSubscription](), [StoredSubscription](), [SubscriptionResult]())
         var open = found.values.count(where: \.term.isOpen)
+        var contents = SubscriptionContents(found.values.map(\.subscription), without: operations)
         for operation in operations {
             switch operation {
             case .create(let subscription), .update(let subscription):
                 let known = found[subscription.subscriptionID]
-                switch verdict(on: subscription, over: known, by: rule, zones, room: Limits.subscriptionsPerUser - found.count - come.count) {
+                let room = Limits.subscriptionsPerUser - found.count - come.count
+                switch verdict(on: subscription, over: known, by: rule, beside: contents, zones, room: room) {
                 case .failure(let error): results.append(.failure(subscription.subscriptionID, error))
                 case .success(let next):
                     let isOneMore = next.term.isOpen && known?.term.isOpen != true
@@ -106,6 +108,7 @@ struct SubscriptionModification: Sendable {
                     results.append(.subscription(subscription))
                     if next == known { continue }
                     if isOneMore { open += 1 }
+                    contents.replace(known?.subscription, by: subscription)
                     come.append(next)
                     if let known { gone.append(known) }
                 }
@@ -131,9 +134,10 @@ struct SubscriptionModification: Sendable {
     }
 
     private func verdict(
-        on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, _ zones: [String: ZoneAddress], room: Int
+        on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, beside contents: SubscriptionContents,
+        _ zones: [String: ZoneAddress], room: Int
     ) -> Result<StoredSubscription, ServerError> {
-        if let fault = rule.fault(of: subscription) { return .failure(fault) }
+        if let fault = rule.fault(of: subscription) ?? contents.fault(of: subscription, over: known?.subscription) { return .failure(fault) }
         if known == nil, room <= 0 { return .failure(.tooManySubscriptions) }
         switch subscription.kind {
         case .query(let subscribed):

@@ -53,7 +53,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .conflict:
             "The record on the server is not the one that the change was made from: its recordChangeTag has moved on."
         case .exists:
-            "Something of that name is there already."
+            "Something of that name, or a subscription of that content, is there already."
         case .internalError:
             "The server failed. The request changed nothing, or all that it says it changed."
         case .notFound:
@@ -86,7 +86,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .conflict:
             "Fetch the record, make the change on that version, and save it again; or use forceUpdate where the last writer may win."
         case .exists:
-            "Update it, or take another name."
+            "Update it, or take another name; reason names the subscription that is there."
         case .internalError:
             "Look for the request's UUID in the server's log; try again with the same operation."
         case .notFound:
@@ -144,7 +144,10 @@ package struct ErrorGuide: Hashable, Sendable {
                 "Merge into serverRecord of the error and save that one, or save with changedKeys or allKeys."
             )
         case .serverRejectedRequest:
-            ("The server does not take the request: the endpoint, or what it asks, is not supported.", "The error's description says what.")
+            (
+                "The server does not take the request: the endpoint or what it asks is not supported, or a subscription of equal content is there.",
+                "The error's description says what."
+            )
         case .assetFileNotFound: ("The file of a CKAsset is not there.", "Keep the file until the record is saved.")
         case .assetFileModified: ("The file of a CKAsset changed while it was sent.", "Save again when it is no longer written.")
         case .operationCancelled: ("The operation was cancelled, or one that it depends on.", "Add a new one if it is still wanted.")

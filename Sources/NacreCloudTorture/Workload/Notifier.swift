@@ -222,7 +222,7 @@ struct Notifier {
         }
         if control != nil {
             add(query("query", in: arena.toldZoneID), Topic.zoneWanted, at: home, [.own, .visitor])
-            add(subscription("\(turn)-zone", .zone(arena.toldZoneID, recordType: nil)), Topic.zone, at: home, [.own, .visitor])
+            add(subscription("\(turn)-zone", .zone(arena.toldZoneID, recordType: Self.recordType)), Topic.zone, at: home, [.own, .visitor])
             add(subscription("\(turn)-database", .database(recordType: Self.recordType)), Topic.zone, at: home, [.own, .visitor])
         }
         // Each user's subscription has the same ID.

@@ -27,7 +27,8 @@ import Testing
             for start in stride(from: 0, to: subscriptions, by: 50) {
                 let request = SubscriptionsModifyRequest(
                     operations: (start..<min(start + 50, subscriptions)).map {
-                        .create(.query("s\($0)", [QueryFilter(.greaterThan, fieldName: "count", value: .int64(0))], on: .create, info: .alert(text)))
+                        let filter = QueryFilter(.greaterThan, fieldName: "count", value: .int64(Int64(-$0)))
+                        return .create(.query("s\($0)", [filter], on: .create, info: .alert(text)))
                     })
                 _ = try await scene.cloud.modifySubscriptions(request, in: scene.target(scope), by: devices[0].caller)
             }

@@ -92,8 +92,13 @@ import Testing
                 } else {
                     let filters = Self.filters(&dice, people.compactMap { scene.names[$0] })
                     let firesOn = FiresOn(rawValue: .random(in: 1...7, using: &dice))
-                    #expect(try await scene.subscribe(device, .query(id, filters, on: firesOn), in: .public)[0].error == nil)
-                    naive.subscriptions[person, default: [:]][id] = (filters, firesOn)
+                    let isDuplicate = naive.subscriptions[person]?.contains { other in
+                        other.key != id && other.value.firesOn == firesOn && other.value.filters.count == filters.count
+                            && filters.allSatisfy(other.value.filters.contains)
+                    }
+                    let result = try await scene.subscribe(device, .query(id, filters, on: firesOn), in: .public)[0]
+                    #expect((result.error != nil) == (isDuplicate ?? false))
+                    if result.error == nil { naive.subscriptions[person, default: [:]][id] = (filters, firesOn) }
                 }
                 continue
             }

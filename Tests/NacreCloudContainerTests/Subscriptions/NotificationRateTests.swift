@@ -21,7 +21,7 @@ import Testing
     ) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (author, ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("bob"))
-        for device in [ada, bob] { try await scene.subscribe(device, .query("p"), .query("q"), in: .public) }
+        for device in [ada, bob] { try await scene.subscribe(device, .query("p"), .query("q", on: .create), in: .public) }
         func heard(of name: String) async throws -> [[String]] {
             try await scene.user(author, in: .public).modify([.create(name)])
             return [try await scene.identifiers(ada), try await scene.identifiers(bob)]
@@ -40,8 +40,8 @@ import Testing
         let store = CountingStore(try await engine.makeStore())
         let scene = try await SubscriptionScene(store)
         let (author, ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("bob"))
-        for name in ["p", "q", "r"] {
-            try await scene.subscribe(bob, .query(name, [QueryFilter(.notEquals, fieldName: "text", value: .string("x"))]), in: .public)
+        for (name, firesOn) in [("p", FiresOn.all), ("q", .create), ("r", [.create, .update])] {
+            try await scene.subscribe(bob, .query(name, [QueryFilter(.notEquals, fieldName: "text", value: .string("x"))], on: firesOn), in: .public)
         }
         try await scene.subscribe(ada, .query("all"), in: .public)
         func heard(of name: String) async throws -> [[String]] {
@@ -71,7 +71,7 @@ import Testing
         let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
         let author = try await scene.signIn("ada")
         for _ in 0..<2 { _ = try await scene.signIn("ada") }
-        try await scene.subscribe(author, .query("p"), .query("q"))
+        try await scene.subscribe(author, .query("p"), .query("q", on: .create))
         let ada = try place("ada", in: scene)
         scene.cloud.notificationRates.take(Self.minute - 5, from: ada, at: scene.test.clock.now)
         try await scene.user(author).modify([.create("a")])

@@ -70,9 +70,39 @@ import Testing
         #expect(try await modify(scene, ada, [.update(changed)], in: .public)[0].subscription == changed)
         #expect(try await list(scene, ada, in: .public) == [changed])
         #expect(try await kept(scene, in: .public) == [.subscription: 1, .subscriptionTerm: 1, .subscribed: 3])
-        // CloudKit: two that differ in their IDs alone are two.
-        #expect(try await ids(scene.subscribe(ada, .query("b", [.equals("text", .string("x"))]), in: .public)) == ["b"])
-        #expect(try await kept(scene, in: .public) == [.subscription: 2, .subscriptionTerm: 2, .subscribed: 3])
+    }
+
+    @Test func `a second subscription of one content is refused with the ID of the first, and may take its place`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
+        try await scene.user(ada).makeZone("Work")
+        let filters = [QueryFilter.equals("text", .string("x")), .equals("count", .int64(1))]
+        let first = [
+            Subscription.query("q", filters, on: [.create, .delete], zone: "Work"), .zone("z", "Work"), .database("d"), .query("other"),
+        ]
+        let owned = ZoneID(zoneName: "Work", ownerRecordName: scene.names["ada"])
+        let twins = [
+            Subscription.query("p", filters.reversed(), on: [.delete, .create], zone: "Work", info: .alert("New")),
+            Subscription(subscriptionID: "y", kind: .zone(owned, recordType: nil)), .database("c", info: .alert("New")),
+        ]
+        #expect(try await modify(scene, ada, first.map { .create($0) }).allSatisfy { $0.error == nil })
+        let refused = try await modify(scene, ada, twins.map { .create($0) }).map(\.error)
+        #expect(refused.map { $0?.reason } == ["q", "z", "d"].map { "subscription is duplicate of '\($0)'" })
+        #expect(refused.allSatisfy { $0?.nativeCode == NativeErrorCode.serverRejectedRequest.rawValue && $0?.internalCode == 2032 })
+        #expect(try await scene.subscribe(ada, .query("r", on: .create), .query("s", on: .create)).map { $0.error == nil } == [true, false])
+        #expect(try await modify(scene, ada, [.update(.query("other", on: .create))])[0].error != nil, "a change may not make one")
+        // Another user, another database, the same ID again, a new content, and a deletion in the same request.
+        #expect(try await scene.subscribe(bob, .database("d"))[0].error == nil)
+        #expect(try await scene.subscribe(ada, .database("c"), in: .shared)[0].error == nil)
+        #expect(try await modify(scene, ada, first.map { .create($0) }).allSatisfy { $0.error == nil })
+        let others = [
+            Subscription.query("a", filters, on: .create, zone: "Work"), .query("b", filters, on: [.create, .delete]),
+            .query("h", [filters[0]], on: [.create, .delete], zone: "Work"), .query("e", once: true), .zone("f", "Work", type: "Note"),
+            .database("g", type: "Note"),
+        ]
+        #expect(try await modify(scene, ada, others.map { .create($0) }).allSatisfy { $0.error == nil })
+        #expect(try await modify(scene, ada, twins.map { .create($0) } + ["q", "z", "d"].map { .delete($0) }).allSatisfy { $0.error == nil })
+        #expect(try await modify(scene, ada, [.update(.query("other", on: .update)), .create(.query("more"))]).allSatisfy { $0.error == nil })
     }
 
     @Test(arguments: Engine.ofRules) func `each item of a request is on its own, and none stands twice in it`(_ engine: Engine) async throws {
@@ -102,7 +132,7 @@ import Testing
         let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
         let ada = try await scene.signIn("ada")
         for start in stride(from: 0, to: Limits.subscriptionsPerUser, by: 100) {
-            _ = try await modify(scene, ada, (start..<start + 100).map { .create(.query("s\($0)")) })
+            _ = try await modify(scene, ada, (start..<start + 100).map { .create(.query("s\($0)", [.equals("count", .int64(Int64($0)))])) })
         }
         #expect(try await list(scene, ada).count == Limits.subscriptionsPerUser)
         #expect(try await scene.subscribe(ada, .query("more"))[0].error == .tooManySubscriptions)
@@ -116,7 +146,9 @@ import Testing
         func save(_ id: String, _ filters: [QueryFilter] = []) async throws -> ServerError? {
             try await scene.subscribe(ada, .query(id, filters), in: .public)[0].error
         }
-        for index in 0..<Limits.openSubscriptionsPerUser { #expect(try await save("s\(index)") == nil) }
+        for index in 0..<Limits.openSubscriptionsPerUser {
+            #expect(try await save("s\(index)", [QueryFilter(.notEquals, fieldName: "count", value: .int64(Int64(index)))]) == nil)
+        }
         let refused = try await save("more")
         #expect(refused?.nativeCode == NativeErrorCode.limitExceeded.rawValue, "\(String(describing: refused))")
         #expect(refused?.reason.contains("\(Limits.openSubscriptionsPerUser)") == true)

@@ -89,7 +89,10 @@ struct SyncEngineAutomaticTests {
             configuration.subscriptionID = "mine"
             let engine = CKSyncEngine(configuration)
             try await engine.fetchChanges()
-            #expect(Set(try await b.database.allSubscriptions().map(\.subscriptionID)) == ["CKSyncEngine-private", "mine"])
+            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            let another = await #expect(throws: CKError.self) { try await b.database.save(CKDatabaseSubscription(subscriptionID: "mine")) }
+            #expect(another?.code == .serverRejectedRequest)
+            #expect(another?.localizedDescription.contains("subscription is duplicate of 'CKSyncEngine-private'") == true)
         }
     }
 
