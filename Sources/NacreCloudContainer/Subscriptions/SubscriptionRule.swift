@@ -38,7 +38,7 @@ package struct SubscriptionRule {
             guard database.scope != .public else { throw .subscriptionElsewhere("database", database.scope) }
             if let recordType, let fault = Names.recordTypeFault(recordType) { throw fault }
         }
-        if let info = subscription.notificationInfo { try check(info) }
+        if let info = subscription.notificationInfo { try check(info, of: subscription.kind) }
         if subscription.keptBytes.count > Limits.subscriptionBytes { throw .subscriptionTooLarge }
     }
 
@@ -75,8 +75,13 @@ package struct SubscriptionRule {
         try QueryShape(Query(recordType: query.recordType, filters: query.filters), for: purpose, in: schema, of: database.container, by: caller)
     }
 
-    private func check(_ info: NotificationInfo) throws(ServerError) {
-        if info.additionalFields?.count ?? 0 > Limits.fieldsPerNotification {
+    private func check(_ info: NotificationInfo, of kind: Subscription.Kind) throws(ServerError) {
+        let additional = info.additionalFields?.count ?? 0
+        if additional > 0 {
+            // CloudKit: the notification of a zone or a database names no record whose fields it could carry.
+            guard case .query = kind else { throw .onlyQueriesHaveFields }
+        }
+        if additional > Limits.fieldsPerNotification {
             throw .badValue(
                 "notificationInfo.additionalFields", "too many fields in a notification",
                 remedy: "A notification carries \(Limits.fieldsPerNotification) fields at most.")
@@ -113,6 +118,11 @@ extension ServerError {
     fileprivate static let firesOnNothing = ServerError(
         .badRequest, "a query subscription fires on nothing", field: "firesOn",
         remedy: "Give at least one of create, update and delete; firesOnce stands beside them.")
+
+    /// The reason and the codes are CloudKit's (12/2006).
+    fileprivate static let onlyQueriesHaveFields = ServerError(
+        .badRequest, "cannot add additionalFields to this subscription type", internalCode: 2006, field: "notificationInfo.additionalFields",
+        remedy: "Leave them out (desiredKeys in the framework), or subscribe to a query.")
 
     /// The reason is CloudKit's text.
     fileprivate static func newSubscriptionInProduction(_ type: String, _ firesOn: FiresOn) -> ServerError {

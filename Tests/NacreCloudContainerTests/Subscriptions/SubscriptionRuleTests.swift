@@ -76,6 +76,18 @@ import Testing
         #expect(fault(.query("s", info: .alert(String(repeating: "x", count: Limits.subscriptionBytes - 300)))) == nil)
     }
 
+    @Test func `a notification of a zone or a database carries no fields`() {
+        var info = NotificationInfo()
+        info.additionalFields = ["text"]
+        for subscription in [Subscription.zone("s", "Work", info: info), .zone("s", "Work", type: "Note", info: info), .database("s", info: info)] {
+            let error = fault(subscription)
+            #expect(error?.reason == "cannot add additionalFields to this subscription type" && error?.field == "notificationInfo.additionalFields")
+            #expect(error?.nativeCode == NativeErrorCode.invalidArguments.rawValue && error?.internalCode == 2006)
+        }
+        info.additionalFields = []
+        #expect(fault(.zone("s", "Work", info: info)) == nil && fault(.database("s", info: info)) == nil)
+    }
+
     @Test func `production takes the kinds that were deployed and no others`() throws {
         var development = Self.schema
         development.types["Note"]?.subscribed = ["create", "create,delete"]

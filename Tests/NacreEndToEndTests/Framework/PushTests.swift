@@ -151,9 +151,12 @@ struct PushTests {
             let nowhere = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Nowhere"), subscriptionID: "s")
             let atlas = CKRecordZoneSubscription(zoneID: Self.zoneID, subscriptionID: "s")
             let all = CKDatabaseSubscription(subscriptionID: "s")
+            let carrying = CKRecordZoneSubscription(zoneID: Self.zoneID, subscriptionID: "s")
+            carrying.notificationInfo = CKSubscription.NotificationInfo(alertBody: "New", desiredKeys: ["words"])
             let rows: [(subscription: CKSubscription, scope: CKDatabase.Scope, code: CKError.Code, text: String)] = [
                 // A predicate that queries refuse: on the device, and by the server.
                 (Self.query("words LIKE 'x*'"), .private, .invalidArguments, "LIKE"),
+                (carrying, .private, .invalidArguments, "cannot add additionalFields to this subscription type"),
                 (Self.query("nothing == 1"), .private, .invalidArguments, "Unknown field 'nothing'"),
                 (Self.query("words == 1"), .private, .invalidArguments, "cannot be queried using filter value type INT64"),
                 (Self.query(type: "Users"), .public, .invalidArguments, "Can't query system types"),
