@@ -19,6 +19,7 @@ extension Cloud {
             try transaction.assets(request, of: database, patience)
         }
         let (ids, work) = try found.get()
+        if ids.isEmpty { return AssetsRereferenceResponse(assets: []) }
         WorkMeter.current?.add(rows: work.files + work.chunks, bytes: work.bytes)
         let (zoneName, now) = (request.zoneID.zoneName, clock())
         let copies = ids.map { ($0, AssetID(zone: $0.zone, random(), random())) }

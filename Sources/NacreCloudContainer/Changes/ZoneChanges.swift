@@ -16,7 +16,6 @@ extension Cloud {
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
         let database = try await database(target, for: .changes, by: caller)
-        if request.zones.isEmpty { throw ServerError.missing("zones") }
         if request.zones.count > Limits.zonesPerRequest {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }

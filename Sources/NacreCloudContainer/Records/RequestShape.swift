@@ -20,9 +20,10 @@ enum RequestShape {
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
     }
 
+    /// Returns the error of a list with too many items. On this server: a request with an empty list asks for nothing,
+    /// and is answered by an empty list.
     package static func fault(count: Int, field: String, by caller: Caller) -> ServerError? {
-        if count == 0 { return .missing(field) }
-        return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
+        count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
     }
 
     /// Returns the error of repeated names. On this server: a request names a thing once, and a short request has no

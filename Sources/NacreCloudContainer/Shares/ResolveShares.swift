@@ -32,7 +32,6 @@ extension Cloud {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         guard let user = caller.userRecordName else { throw caller.noUser }
         let count = request.shortGUIDs.count
-        if count == 0 { throw .missing("shortGUIDs") }
         if count > Limits.sharesPerRequest { throw .tooManyItems(count, limit: Limits.sharesPerRequest, field: "shortGUIDs") }
         if let fault = RequestShape.fault(ofNames: request.shortGUIDs.map(\.value), field: "shortGUIDs") { throw fault }
         // Guessing costs, as it does for addresses.

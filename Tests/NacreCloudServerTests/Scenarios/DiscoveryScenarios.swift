@@ -140,7 +140,6 @@ extension Scenario {
             }),
         Scenario(
             "lookup infos that are none", .post(discover, .bob).gives(400, ["serverErrorCode": "BAD_REQUEST"]),
-            .post(discover, .bob, #"{"lookupInfos":[]}"#).refuses(400, "BAD_REQUEST", "missing required field"),
             .post(discover, .bob, infos("")).gives(400, ["serverErrorCode": "BAD_REQUEST"]),
             .post(discover, .bob, infos(email("a@b.c") + #","userRecordName":"a""#)).gives(400, ["serverErrorCode": "BAD_REQUEST"]),
             .post(discover, .bob, infos(email("a@b.c"), email("a@b.c")))

@@ -6,7 +6,7 @@ import NacreCloudWire
 
 /// HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
 extension Scenario {
-    static let http: [Scenario] = methods + hosts + cors + health + storeFaults
+    static let http: [Scenario] = methods + emptyLists + hosts + cors + health + storeFaults
 
     private static func wrongMethod(_ method: String, _ path: String, allow: String) -> Step {
         .send(method, path, .ada).refuses(405, "BAD_REQUEST", "method not allowed").answers(header: "Allow", allow)
@@ -42,6 +42,33 @@ extension Scenario {
                 400, "BAD_REQUEST", "The path is malformed: it is UTF-8 with percent-encoding.")),
         Scenario("HEAD asks for the headers of GET", .send("HEAD", "private/zones/list", .ada).gives(200)),
         Scenario("OPTIONS of a path that leads nowhere", .send("OPTIONS", "/nothing", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
+    ]
+
+    private static func nothing(_ path: String, _ list: String, _ answer: String) -> Step {
+        .post(path, .ada, "{\"\(list)\":[]}").gives(200, [answer: .count(0)])
+    }
+
+    /// Every endpoint whose request has a list of items.
+    private static let emptyLists: [Scenario] = [
+        Scenario(
+            "an empty list of a request is answered by an empty list", nothing("private/records/lookup", "records", "records"),
+            nothing("private/records/modify", "operations", "records"), nothing("public/records/modify", "operations", "records"),
+            nothing("private/zones/lookup", "zones", "zones"), nothing("shared/zones/lookup", "zones", "zones"),
+            nothing("private/zones/modify", "operations", "zones"), nothing("private/changes/zone", "zones", "zones"),
+            nothing("shared/changes/zone", "zones", "zones"), nothing("public/users/discover", "lookupInfos", "users"),
+            nothing("public/users/lookup/email", "users", "users"), nothing("public/users/lookup/id", "users", "users"),
+            nothing("public/records/resolve", "shortGUIDs", "results"), nothing("public/records/accept", "shortGUIDs", "results"),
+            nothing("public/records/request-access", "shortGUIDs", "results"),
+            nothing("public/assets/upload", "tokens", "tokens"), nothing("private/assets/rereference", "assets", "assets"),
+            nothing("private/subscriptions/lookup", "subscriptions", "subscriptions"),
+            nothing("private/subscriptions/modify", "operations", "subscriptions"),
+            .get("private/zones/list", .ada).gives(200, ["zones": .count(1)])),
+        Scenario(
+            "an empty list needs its zone, its database and its user as a longer one does",
+            .post("private/records/lookup", .ada, #"{"records":[],"zoneID":{"zoneName":"Nowhere"}}"#).refuses(
+                404, "ZONE_NOT_FOUND", "Zone does not exist"),
+            .post("public/zones/modify", .ada, #"{"operations":[]}"#).gives(400, ["serverErrorCode": "BAD_REQUEST"]),
+            .post("private/subscriptions/modify", .world, #"{"operations":[]}"#).gives(421, [:])),
     ]
 
     private static func stranger(_ host: String) -> Step {

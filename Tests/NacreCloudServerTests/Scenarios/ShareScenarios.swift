@@ -124,7 +124,6 @@ extension Scenario {
                         "records[0].serverErrorCode": "BAD_REQUEST",
                         "records[0].reason": "a zone is shared as a whole, or records of it are",
                     ]),
-                .post("public/records/accept", .bob, #"{"shortGUIDs":[]}"#).gives(400),
                 .post("public/records/resolve", .bob, "{\"shortGUIDs\":[\((0...50).map { "{\"value\":\"\($0)\"}" }.joined(separator: ","))]}").gives(
                     400),
                 .post("private/records/resolve", .bob, asked("<<guid>>")).gives(400),
