@@ -25,10 +25,15 @@ extension ServerError {
             remedy: "Use the shared database for zones of other users.")
     }
 
-    package static func zoneNotFound(_ zoneID: ZoneID) -> ServerError {
-        ServerError(
-            .zoneNotFound, "Zone does not exist", internalCode: 2036, field: "zoneID",
-            remedy: "Save the zone before its records; its name is case-sensitive.")
+    /// - Parameter isPurged: its user purged the zone. CloudKit: a code of its own. On this server: the text.
+    package static func zoneNotFound(_ zoneID: ZoneID, isPurged: Bool = false) -> ServerError {
+        isPurged
+            ? ServerError(
+                .zoneNotFound, "Zone was purged by its user", native: .userDeletedZone, field: "zoneID",
+                remedy: "Remove what is kept of the zone, and ask the user before the zone is saved anew.")
+            : ServerError(
+                .zoneNotFound, "Zone does not exist", internalCode: 2036, field: "zoneID",
+                remedy: "Save the zone before its records; its name is case-sensitive.")
     }
 
     // MARK: Requests

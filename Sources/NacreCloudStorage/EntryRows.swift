@@ -64,6 +64,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case pushLog = 47
     /// A shared zone of a database.
     case zoneShare = 48
+    /// The name of a database's zone that its user purged and that was not saved anew.
+    case purgedZone = 61
     /// Record shares of a database: the share that a view of a zone stands for, and a user's acceptance of a share.
     case recordShare = 57
     case shareMembership = 58

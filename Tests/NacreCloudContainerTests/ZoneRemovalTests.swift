@@ -27,6 +27,47 @@ import Testing
         #expect(try await ann.changes("Z").records.isEmpty)
     }
 
+    @Test(arguments: Engine.ofRules) func `each request about a purged zone says so to its user, until the zone is saved anew`(engine: Engine)
+        async throws
+    {
+        let test = try await TestCloud(engine)
+        let (ann, bob) = (test.user("_ann"), test.user("_bob"))
+        let zoneID = ZoneID(zoneName: "Z")
+        let purged = ServerError.zoneNotFound(zoneID, isPurged: true)
+        #expect(purged.code == .zoneNotFound && purged.nativeCode == NativeErrorCode.userDeletedZone.rawValue)
+        try await ann.makeZone("Y", "Z")
+        let token = try await ann.changes("Z").syncToken
+        try await ann.modify([.create("a")], zone: "Z")
+        #expect(try await remove("Z", test, .purged))
+        #expect(try await remove("Y", test, .encryptedDataReset))
+        func refused() async throws {
+            await #expect(throws: purged) { try await ann.modify([.create("a")], zone: "Z") }
+            await #expect(throws: purged) { try await ann.lookup(["a"], zone: "Z") }
+            await #expect(throws: purged) { try await ann.query("Note", zone: "Z") }
+            await #expect(throws: purged) { try await ann.changes("Z", after: token) }
+            let lookup = ZonesLookupRequest(zones: [zoneID, ZoneID(zoneName: "Y"), .defaultZone])
+            #expect(
+                try await ann.cloud.lookupZones(lookup, in: ann.target, by: ann.caller).zones.map(\.error) == [purged, .zoneNotFound(zoneID), nil])
+            #expect(try await ann.deleteZone("Z").map(\.error) == [purged])
+            let subscription = Subscription(subscriptionID: "s", kind: .zone(zoneID, recordType: nil))
+            let saved = try await ann.cloud.modifySubscriptions(
+                SubscriptionsModifyRequest(operations: [.create(subscription)]), in: ann.target, by: ann.caller)
+            #expect(saved.subscriptions == [.failure("s", purged)])
+        }
+        try await refused()
+        await #expect(throws: ServerError.zoneNotFound(zoneID)) { try await bob.lookup(["a"], zone: "Z") }
+        // The rows of the zone are forgotten, and its end is not.
+        try await test.runAllTasks()
+        test.clock.move(bySeconds: Limits.tombstoneSeconds + 1)
+        try await test.runAllTasks()
+        try await refused()
+        try await ann.makeZone("Z")
+        #expect(try await ann.modify([.create("a")], zone: "Z").first?.record != nil)
+        try await ann.deleteZone("Z")
+        await #expect(throws: ServerError.zoneNotFound(zoneID)) { try await ann.lookup(["a"], zone: "Z") }
+        #expect(try await test.check().isEmpty)
+    }
+
     @Test(arguments: Engine.ofRules) func `a zone that is not there, and the default zone, are not removed`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         try await test.user("_ann").modify([.create("a")])

@@ -197,7 +197,8 @@ import Testing
         let deletion = try #require(try await database.databaseChanges(since: token).deletions.first)
         #expect(deletion.zoneID.zoneName == "Notes")
         #expect(deletion.reason == (reason == .purged ? .purged : .encryptedDataReset))
-        #expect(await code { _ = try await database.save(note("n2", "", in: zoneID)) } == .zoneNotFound)
+        let refusal = reason == .purged ? CKError.Code.userDeletedZone : .zoneNotFound
+        #expect(await code { _ = try await database.save(note("n2", "", in: zoneID)) } == refusal)
         #expect(try await cloud.snapshot() == "users: alice\n")
         await #expect(throws: TestCloudError.self) { try await cloud.removeZone("Notes", of: "alice") }
         _ = try await database.save(CKRecordZone(zoneID: zoneID))

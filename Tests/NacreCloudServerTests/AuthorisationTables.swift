@@ -231,6 +231,7 @@ extension AuthorisationTable {
             POST   /admin/1/subscriptions/why     -  401  403  403  400
             POST   /admin/1/shares/list           -  401  403  403  400
             POST   /admin/1/shares/who            -  401  403  403  400
+            POST   /admin/1/zones/purge           -  401  403  403  400
             POST   /admin/1/users                 -  401  403  403  400
             GET    /admin/1/users                 -  401  403  403  200
             GET    /admin/1/users/show            -  401  403  403  400

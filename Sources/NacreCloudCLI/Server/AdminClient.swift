@@ -283,6 +283,10 @@ struct AdminClient {
         try read(AdminMessages.ShareAnswer.self, try await web.send("POST", "/admin/1/shares/who", bearer: token, body: asked))
     }
 
+    func purge(_ asked: AdminMessages.NewZonePurge) async throws -> AdminMessages.PurgedZone {
+        try read(AdminMessages.PurgedZone.self, try await web.send("POST", "/admin/1/zones/purge", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

@@ -105,7 +105,7 @@ extension Cloud {
         let feeds = try asked.map { asked -> Result<FollowedFeeds, ServerError> in
             let zone: ResolvedZone
             do {
-                guard let row = named[asked.zone.name], let found = try asked.zone.resolve(row, transaction) else {
+                guard let found = try asked.zone.resolve(named[asked.zone.name], transaction) else {
                     return .failure(.zoneNotFound(asked.item.zoneID))
                 }
                 zone = found

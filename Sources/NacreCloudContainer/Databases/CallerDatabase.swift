@@ -65,7 +65,8 @@ package struct RequestedZone: Sendable {
 
     /// Decides whether a caller may use a zone; no other code does. In another user's database it reads the zone's
     /// share, with one call of the store, or the shares of records, with three. A zone that is not shared with the
-    /// caller counts as missing. See `docs/decisions/shares.md`.
+    /// caller counts as missing. See `docs/decisions/shares.md`. A missing zone of the caller's own costs one call: its
+    /// error says whether the caller purged it.
     /// - Parameter row: The row that the transaction found under the zone's name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
     package func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
@@ -76,8 +77,9 @@ package struct RequestedZone: Sendable {
             return ResolvedZone(row: row, membership: membership, showing: database.showing(zoneNamed: name, as: membership))
         }
         if let row { return database.resolve(row) }
-        guard zoneID.isDefault, database.key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
-        return nil
+        if zoneID.isDefault, database.key.scope != .shared { return nil }
+        guard database.key.scope == .private else { throw ServerError.zoneNotFound(zoneID) }
+        throw try transaction.error(ofMissing: zoneID, in: database.id)
     }
 }
 

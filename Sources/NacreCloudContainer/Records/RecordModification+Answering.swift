@@ -40,7 +40,7 @@ extension RecordModification {
         _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ patience: inout Patience, _ transaction: any ReadTransaction
     ) throws -> Outcome {
         let result = try OperationResult(operation, of: log)
-        guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
+        guard let row else { throw try transaction.error(ofMissing: request.zoneID, in: zone.database.id) }
         var names = items.map(\.name)
         for made in result.madeNames where names.indices.contains(made.index) { names[made.index] = made.name }
         var stored: [String: StoredRecord] = [:]

@@ -18,7 +18,7 @@ struct RecordModification: Sendable {
     }
 
     package let request: RecordsModifyRequest
-    private let zone: RequestedZone
+    let zone: RequestedZone
     /// The GUIDs for the URLs of the shares that the request makes; nil: it makes none.
     private let shareLinks: ShareLinks?
     package let log: OperationLog?

@@ -61,6 +61,7 @@ extension Cloud {
             if moved { committed(row.id) }
         }
         while try await stored({ try await self.store.write { .commit(try $0.removeSubscriptions(of: nil, from: row.id)) } }) { cleared = true }
+        while try await stored({ try await self.store.write { .commit(try $0.forgetPurgedZones(of: row.id)) } }) { cleared = true }
         return cleared
     }
 

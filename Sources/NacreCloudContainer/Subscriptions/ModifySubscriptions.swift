@@ -88,6 +88,8 @@ struct SubscriptionModification: Sendable {
         let zones = Dictionary(
             try transaction.zones(in: database, named: Set(operations.compactMap(\.zoneName)).sorted()).map { ($0.name, $0.address) },
             uniquingKeysWith: { first, _ in first })
+        let missing = Set(operations.compactMap(\.zoneName).filter { zones[$0] == nil && $0 != ZoneID.defaultZoneName })
+        let purged = try transaction.purgedZones(among: missing.sorted(), in: database)
         let rule = SubscriptionRule(database: key, schema: schema.schema, caller: caller)
         var (come, gone, results) = ([StoredSubscription](), [StoredSubscription](), [SubscriptionResult]())
         var open = found.values.count(where: \.term.isOpen)
@@ -97,7 +99,7 @@ struct SubscriptionModification: Sendable {
             case .create(let subscription), .update(let subscription):
                 let known = found[subscription.subscriptionID]
                 let room = Limits.subscriptionsPerUser - found.count - come.count
-                switch verdict(on: subscription, over: known, by: rule, beside: contents, zones, room: room) {
+                switch verdict(on: subscription, over: known, by: rule, beside: contents, zones, purged, room: room) {
                 case .failure(let error): results.append(.failure(subscription.subscriptionID, error))
                 case .success(let next):
                     let isOneMore = next.term.isOpen && known?.term.isOpen != true
@@ -135,23 +137,22 @@ struct SubscriptionModification: Sendable {
 
     private func verdict(
         on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, beside contents: SubscriptionContents,
-        _ zones: [String: ZoneAddress], room: Int
+        _ zones: [String: ZoneAddress], _ purged: Set<String>, room: Int
     ) -> Result<StoredSubscription, ServerError> {
         if let fault = rule.fault(of: subscription) ?? contents.fault(of: subscription, over: known?.subscription) { return .failure(fault) }
         if known == nil, room <= 0 { return .failure(.tooManySubscriptions) }
+        if let zoneID = subscription.zoneID, !zoneID.isDefault, zones[zoneID.zoneName] == nil {
+            return .failure(.zoneNotFound(zoneID, isPurged: purged.contains(zoneID.zoneName)))
+        }
         switch subscription.kind {
         case .query(let subscribed):
-            if let zoneID = subscribed.zoneID, !zoneID.isDefault, zones[zoneID.zoneName] == nil { return .failure(.zoneNotFound(zoneID)) }
             do throws(ServerError) {
                 return .success(StoredSubscription(subscription, of: user, shape: try rule.shape(of: subscribed.query), zone: nil))
             } catch {
                 return .failure(error)
             }
-        case .zone(let zoneID, _):
-            guard let zone = zones[zoneID.zoneName] else { return .failure(.zoneNotFound(zoneID)) }
-            return .success(StoredSubscription(subscription, of: user, shape: nil, zone: zone))
-        case .database:
-            return .success(StoredSubscription(subscription, of: user, shape: nil, zone: nil))
+        case .zone(let zoneID, _): return .success(StoredSubscription(subscription, of: user, shape: nil, zone: zones[zoneID.zoneName]))
+        case .database: return .success(StoredSubscription(subscription, of: user, shape: nil, zone: nil))
         }
     }
 

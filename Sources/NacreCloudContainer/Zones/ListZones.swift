@@ -30,19 +30,21 @@ extension Cloud {
         if key.scope == .shared { return try await lookupSharedZones(request.zones, target, by: caller) }
         let names = request.zones.map(\.zoneName)
         let wantsShares = request.extension.wantsDetails && key.scope == .private
-        let (rows, shares) = try await stored(of: key) {
-            try await self.store.read { transaction -> ([ZoneRow], [EntryRow]) in
+        let (found, purged, shares) = try await stored(of: key) {
+            try await self.store.read { transaction -> ([String: ZoneRow], Set<String>, [EntryRow]) in
                 let rows = try transaction.zones(in: database.id, named: names)
-                guard wantsShares, !rows.isEmpty else { return (rows, []) }
-                return (rows, try transaction.entries(in: database.id, .zoneShare, keys: rows.map(\.name)))
+                let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+                let missing = key.scope == .private ? names.filter { found[$0] == nil && $0 != ZoneID.defaultZoneName } : []
+                let purged = try transaction.purgedZones(among: missing, in: database.id)
+                guard wantsShares, !rows.isEmpty else { return (found, purged, []) }
+                return (found, purged, try transaction.entries(in: database.id, .zoneShare, keys: rows.map(\.name)))
             }
         }
-        let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
                 do {
                     guard case let named = try database.zone(zoneID), !zoneID.isDefault else { return .zone(defaultZone(in: key)) }
-                    guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID) }
+                    guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID, isPurged: purged.contains(named.name)) }
                     return .zone(try shown(row, of: database, shares))
                 } catch let fault as ServerError {
                     return .failure(key.shown(zoneID), fault)

@@ -14,8 +14,13 @@ enum ZoneVerdict: Equatable, Sendable {
 
     /// Decides one operation. CloudKit: custom zones live in private databases; the default zone always exists.
     /// Creating a zone that exists succeeds.
-    /// - Parameter hasRoom: the database may have one zone more.
-    package init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, hasRoom: Bool = true) {
+    /// - Parameters:
+    ///   - isPurged: the user purged the zone, which was not saved anew.
+    ///   - hasRoom: the database may have one zone more.
+    package init(
+        _ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, isPurged: Bool = false,
+        hasRoom: Bool = true
+    ) {
         if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
             self = .refuse(fault)
             return
@@ -24,7 +29,7 @@ enum ZoneVerdict: Equatable, Sendable {
         case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
         case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
         case (.delete, let zone?): self = .delete(zone)
-        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
+        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID, isPurged: isPurged))
         case (.create, let zone?): self = .keep(zone)
         case (.create, nil):
             let fault = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName") ?? (hasRoom ? nil : .noRoomForZones)
@@ -90,12 +95,15 @@ struct ZoneModification: Sendable {
     package var schemaVersion: EntryKey
     /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
     package var handed: HandedTasks
+    /// The reason why zones go.
+    var reason = ZoneRow.State.deleted
 
     package func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id,
             entries: [schemaVersion, SubscriptionCounts.key(SubscriptionCounts.all, in: database)] + (log?.entries(in: database) ?? [])
-                + operations.lazy.filter { $0.type == .delete }.map { EntryKey(database, .zoneShare, $0.zoneID.zoneName) })
+                + operations.lazy.filter { $0.type == .delete }.map { EntryKey(database, .zoneShare, $0.zoneID.zoneName) }
+                + operations.lazy.map { .purgedZone($0.zoneID.zoneName, in: database) })
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -107,8 +115,11 @@ struct ZoneModification: Sendable {
         var outcomes: [Outcome] = []
         let makesZones = operations.contains { $0.type == .create && found[$0.zoneID.zoneName] == nil }
         var room = makesZones ? Limits.zonesPerDatabase - (try transaction.zoneCount(in: database, upTo: Limits.zonesPerDatabase)) : 0
+        let purged = Set(advance.entries.lazy.map(\.key).filter { $0.kind == .purgedZone })
         for (index, operation) in operations.enumerated() {
-            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller, hasRoom: room > 0) {
+            let name = operation.zoneID.zoneName
+            let isPurged = purged.contains(.purgedZone(name, in: database))
+            switch ZoneVerdict(operation, over: found[name], in: key, by: caller, isPurged: isPurged, hasRoom: room > 0) {
             case .refuse(let error):
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
@@ -116,14 +127,16 @@ struct ZoneModification: Sendable {
             case .keepDefault:
                 outcomes.append(.defaultZone)
             case .create:
-                var zone = zone(named: operation.zoneID.zoneName, key: newKeys[index], after: row, in: advance.run)
+                var zone = zone(named: name, key: newKeys[index], after: row, in: advance.run)
                 zone.indexesBelow = try advance.entries.nextIndex(at: schemaVersion)
                 plan.zones.append(zone)
+                if isPurged { plan.entriesRemoved.append(.purgedZone(name, in: database)) }
                 room -= 1
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
             case .delete(let zone):
-                plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
+                plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now, reason: reason)
+                if reason == .purged { plan.entries.append(EntryRow(key: .purgedZone(name, in: database), value: [])) }
                 if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
                     try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
                     if plan.tasks.count > Limits.participantsTold { throw ServerError.tellsTooMany }

@@ -176,7 +176,12 @@ package struct ErrorGuide: Hashable, Sendable {
             ("The record or zone is shared already, or hangs on what is.", "Fetch its share and change that one; a record is in one share at most.")
         case .zoneBusy:
             ("Many write into the zone; here tests alone order it: nacre fault, TestFault.", "Wait for CKErrorRetryAfterKey seconds and try again.")
-        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .userDeletedZone:
+        case .userDeletedZone:
+            (
+                "The user purged the zone, as in the storage settings: nacre zone purge.",
+                "Remove what you keep of the zone, and ask the user before you save it anew."
+            )
+        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
     }

@@ -167,6 +167,8 @@ extension AdminAPI {
         post("shares/list", "Users", "What a user shares.", Messages.NewShareList.self, Messages.Shares.self),
         post(
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
+        post(
+            "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.NewZonePurge.self, Messages.PurgedZone.self),
     ]
 
     private static let ofFaults = [

@@ -40,7 +40,8 @@ extension AdminAPI {
                 }))
     }
 
-    private func owner(
+    /// Returns the user record name of a user whose zones are asked for.
+    func owner(
         _ user: String, of container: String, environment: String
     ) async throws -> (name: String, environment: DatabaseKey.Environment) {
         let environment = try Self.environment(environment)

@@ -98,6 +98,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/roles/assign", bodyBytesMax: Limits.accountBodyBytes, assignRole)
         router.post("/admin/1/roles/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeRole)
         router.post("/admin/1/roles/why", bodyBytesMax: Limits.accountBodyBytes, explainPermission)
+        router.post("/admin/1/zones/purge", bodyBytesMax: Limits.accountBodyBytes, purgeZone)
         router.get("/admin/1/usage", usage)
         router.get("/admin/1/quotas", quotas)
         router.post("/admin/1/quotas/change", bodyBytesMax: Limits.accountBodyBytes, changeQuotas)

@@ -169,6 +169,11 @@ import Testing
         // A new zone of that name is another zone.
         try await scene.user(ada).makeZone("Work")
         #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
+        _ = try await scene.told(ada)
+        let name = try #require(scene.names["ada"])
+        #expect(try await scene.cloud.removeZone("Home", of: name, in: SubscriptionScene.container, SubscriptionScene.environment, because: .purged))
+        #expect(try await scene.identifiers(ada) == ["d"], "a purge is told to every device")
+        #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d"])
     }
 
     @Test(arguments: Engine.ofRules) func `an account that goes leaves no subscription, no device and nothing that waits`(_ engine: Engine)

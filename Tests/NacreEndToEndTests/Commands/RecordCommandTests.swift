@@ -86,6 +86,34 @@ import Testing
         }
     }
 
+    @Test func `an administrator purges a zone on a running server, and the app of its user hears why the zone is gone`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let apiToken = try await administrator.preparedWithUser()
+            let account = try await administrator.run(Administrator.signIn(apiToken) + ["--account"], input: Administrator.password).line
+            let database = CKContainer(
+                identifier: Administrator.container,
+                server: CloudKitServer(
+                    url: try WebServicesClient.url(server.url), environment: .development, apiToken: apiToken, accountToken: account)
+            ).privateCloudDatabase
+            let zone = CKRecordZone(zoneName: "Trip")
+            try await database.save(zone)
+            let purge = [
+                "zone", "purge", "Trip", "--container", Administrator.container, "--environment", "development", "--user", Administrator.email,
+            ]
+            let asked = try await administrator.run(purge)
+            #expect(asked.status == 64 && asked.messages.contains("--yes"), "\(asked)")
+            let purged = try await administrator.run(purge + ["--yes"])
+            #expect(purged.status == 0 && purged.messages.contains("Trip"), "\(purged)")
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "one", zoneID: zone.zoneID))
+            let refusal = await #expect(throws: CKError.self) { try await database.save(record) }
+            #expect(refusal?.code == .userDeletedZone)
+            #expect(try await administrator.run(purge + ["--yes"]).status == 1)
+            try await database.save(zone)
+            try await database.save(record)
+        }
+    }
+
     @Test func `without variables it says which`() async throws {
         try await RunningServer.with { server in
             let run = try await Nacre.run(["record", "get", "one"], in: server.scratch)

@@ -3,7 +3,9 @@ import NacreCloudWire
 
 /// `nacre zone`: a user's zones without code. See `UserDatabase`.
 enum ZoneCommands {
-    static let command = Command("zone", "Look at zones and what changed in them, as a user.", subcommands: [ZoneList.command, ZoneChanges.command])
+    static let command = Command(
+        "zone", "Look at zones and what changed in them, as a user; purge one, as an administrator.",
+        subcommands: [ZoneList.command, ZoneChanges.command, ZonePurge.command])
 }
 
 /// `nacre zone list`
@@ -44,5 +46,29 @@ private enum ZoneChanges {
             guard zone["moreComing"] as? Bool == true else { break }
         }
         if let token { Output.message(token) }
+    }
+}
+
+/// `nacre zone purge`
+private enum ZonePurge {
+    private static let zone = Argument("zone", "The zone, by its name.")
+    private static let user = Option.required("user", "who", "Whose the zone is: an e-mail address, or a user record name.")
+
+    static let command = Command(
+        "purge", "Delete a zone as its user does who removes an app's data in the storage settings.",
+        discussion: """
+            Apps hear that the zone was purged, and requests about it fail with userDeletedZone until an app saves the zone anew. At a terminal it \
+            asks first; elsewhere it wants --yes.
+            """,
+        arguments: [zone],
+        options: [SharedOptions.container, SharedOptions.environment, user, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let asked = AdminMessages.NewZonePurge(
+            container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+            user: try call.require(user), zone: try call.require(zone, at: 0))
+        try CktoolOptions.confirm("Purge the zone \(asked.zone) of \(asked.user), with all its records?", call)
+        let purged = try await AdminClient.connect(call).purge(asked)
+        if call.has(SharedOptions.json) { return try Output.json(purged) }
+        Output.message("The zone \(purged.zone) is purged.")
     }
 }

@@ -1,0 +1,20 @@
+extension AdminMessages {
+    /// `POST /admin/1/zones/purge`
+    package struct NewZonePurge: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// The owner of the zone: an e-mail address or a user record name.
+        package var user: String
+        package var zone: String
+
+        package init(container: String, environment: String, user: String, zone: String) {
+            (self.container, self.environment, self.user, self.zone) = (container, environment, user, zone)
+        }
+    }
+
+    package struct PurgedZone: Codable, Hashable, Sendable {
+        package var zone: String
+        /// The owner's user record name.
+        package var user: String
+    }
+}
