@@ -15,10 +15,12 @@ extension CKSyncEngine {
                 details: [.remedy: "Call them in a task of their own"])
         }
         let run = SyncRun()
-        activity.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        activity.add(run)
         let error: CKError? = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
+                run.wait { continuation.resume(returning: .cancelled) }
                 activity.queue.add {
+                    guard run.begin() else { return }
                     let error = await self.ended(run, body)
                     continuation.resume(returning: error)
                 }
@@ -26,6 +28,7 @@ extension CKSyncEngine {
         } onCancel: {
             run.cancel()
         }
+        activity.remove(run)
         guard let error else { return }
         if automaticallySync, error.each.contains(where: \.mayPass) {
             finish(due, error)
@@ -46,8 +49,7 @@ extension CKSyncEngine {
         } catch let thrown {
             error = thrown
         }
-        _ = activity.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
-        if isAccountSettled, let error { await lookAgain(at: error) }
+        if isAccountSettled, let error { await lookAgain(at: error, run) }
         _ = await outcome { () async throws(CKError) in try await postState() }
         return error
     }
@@ -62,10 +64,10 @@ extension CKSyncEngine {
     }
 
     /// Checks the account again in the same run if an error suggests that the account is gone.
-    private func lookAgain(at error: CKError) async {
+    private func lookAgain(at error: CKError, _ run: SyncRun) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
         activity.inner.withLock { $0.mustCheckAccount = true }
-        _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
+        _ = await outcome { () async throws(CKError) in try await settleAccount(run) }
     }
 
     // MARK: Reporting
@@ -181,7 +183,8 @@ extension CKSyncEngine {
 
     private func scheduled(_ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async -> CKError? {
         let run = SyncRun()
-        activity.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        activity.add(run)
+        defer { activity.remove(run) }
         return await ended(run, body)
     }
 

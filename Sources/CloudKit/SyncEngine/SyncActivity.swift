@@ -57,6 +57,15 @@ final class SyncActivity: Sendable {
         inner.withLock { $0.observer = held }
     }
 
+    /// Adds a run to those that `cancelRuns` cancels.
+    func add(_ run: SyncRun) {
+        inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+    }
+
+    func remove(_ run: SyncRun) {
+        _ = inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
+    }
+
     func cancelRuns() {
         for run in inner.withLock({ Array($0.runs.values) }) { run.cancel() }
     }

@@ -39,18 +39,41 @@ final class SyncQueue: Sendable {
 final class SyncRun: Sendable {
     private struct State {
         var isCancelled = false
+        /// The call that ends the wait of a run whose turn has not come.
+        var endWait: (@Sendable () -> Void)?
         var calls: [Int: Task<Void, Never>] = [:]
         var started = 0
     }
 
     private let state = Locked(State())
 
+    /// Cancels the requests under way. A run that waits for its turn ends at once.
     func cancel() {
-        let calls = state.withLock { state in
+        let (calls, endWait) = state.withLock { state in
             state.isCancelled = true
-            return Array(state.calls.values)
+            defer { state.endWait = nil }
+            return (Array(state.calls.values), state.endWait)
         }
         for call in calls { call.cancel() }
+        endWait?()
+    }
+
+    /// Notes that the run waits for its turn. A cancellation before `begin` calls `endWait`, once.
+    func wait(_ endWait: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.endWait = endWait }
+            return state.isCancelled
+        }
+        if isCancelled { endWait() }
+    }
+
+    /// Notes that the run's turn has come.
+    /// - Returns: false if the wait was ended before.
+    func begin() -> Bool {
+        state.withLock { state in
+            defer { state.endWait = nil }
+            return state.endWait != nil
+        }
     }
 
     func check() throws(CKError) {

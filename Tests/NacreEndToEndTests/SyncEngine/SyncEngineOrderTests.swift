@@ -122,6 +122,11 @@ struct SyncEngineOrderTests {
             a.transport.failNext("records/modify", .hangs)
             async let running = a.send()
             await a.transport.hang(of: "records/modify")
+            // A call whose own task is cancelled does not wait for the run before it, which hangs.
+            let impatient = Task { await a.fetch() }
+            while a.engine.activity.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
+            impatient.cancel()
+            #expect(await impatient.value == .operationCancelled)
             async let waiting = a.fetch()
             // The second waits for its turn once its call has been made; the cancellation ends both.
             while a.engine.activity.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
