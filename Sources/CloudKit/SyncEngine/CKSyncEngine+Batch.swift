@@ -49,6 +49,13 @@ extension CKSyncEngine {
         var count: Int { recordsToSave.count + recordIDsToDelete.count }
         var recordIDs: [CKRecord.ID] { recordsToSave.map(\.recordID) + recordIDsToDelete }
 
+        /// Returns the batch without the changes of these records.
+        func without(_ later: Set<CKRecord.ID>) -> RecordZoneChangeBatch {
+            RecordZoneChangeBatch(
+                recordsToSave: recordsToSave.filter { !later.contains($0.recordID) },
+                recordIDsToDelete: recordIDsToDelete.filter { !later.contains($0) }, atomicByZone: atomicByZone)
+        }
+
         /// The batch in smaller parts; nil if it cannot be split. An atomic batch is split only between zones.
         var parts: [RecordZoneChangeBatch]? {
             guard count > 1 else { return nil }

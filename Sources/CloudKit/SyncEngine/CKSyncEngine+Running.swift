@@ -29,12 +29,11 @@ extension CKSyncEngine {
             run.cancel()
         }
         activity.remove(run)
-        guard let error else { return }
-        if automaticallySync, error.each.contains(where: \.mayPass) {
-            finish(due, error)
+        if automaticallySync {
+            finish(due, error, of: run, byHand: true)
             schedule()
         }
-        throw error
+        if let error { throw error }
     }
 
     private func ended(_ run: SyncRun, _ body: (SyncRun) async throws(CKError) -> Void) async -> CKError? {
@@ -163,38 +162,39 @@ extension CKSyncEngine {
         activity.inner.withLock { $0.schedule.begin(due) }
         var error: CKError?
         if due.fetch {
-            error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run)
+            let run = SyncRun()
+            error = await scheduled(run) { run throws(CKError) in
+                try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run)
             }
-            finish(SyncSchedule.Due(fetch: true), error)
+            finish(SyncSchedule.Due(fetch: true), error, of: run)
         }
         if due.send {
+            let run = SyncRun()
             // An error that ended the fetch as a whole would end the send too.
             if !(error?.code.endsOperation ?? false) {
-                error = await scheduled { run throws(CKError) in
+                error = await scheduled(run) { run throws(CKError) in
                     try await self.send(SendChangesContext(reason: .scheduled, options: .init()), in: run)
                 }
             }
-            finish(SyncSchedule.Due(send: true), error)
+            finish(SyncSchedule.Due(send: true), error, of: run)
         }
         activity.inner.withLock { $0.isScheduledQueued = false }
         schedule()
         waitForChanges()
     }
 
-    private func scheduled(_ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async -> CKError? {
-        let run = SyncRun()
+    private func scheduled(_ run: SyncRun, _ body: (SyncRun) async throws(CKError) -> Void) async -> CKError? {
         activity.add(run)
         defer { activity.remove(run) }
         return await ended(run, body)
     }
 
-    /// Schedules a retry if an error may pass. Other errors, and cancellations, are not retried.
-    private func finish(_ done: SyncSchedule.Due, _ error: CKError?) {
+    /// Tells the schedule how a fetch or send ended. A cancellation changes nothing.
+    private func finish(_ done: SyncSchedule.Due, _ error: CKError?, of run: SyncRun, byHand: Bool = false) {
+        guard error?.code != .operationCancelled else { return }
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
-        let passing = error?.each.filter(\.mayPass) ?? []
-        activity.inner.withLock {
-            $0.schedule.end(done, mayPass: !passing.isEmpty, retryAfter: passing.compactMap(\.retryAfterSeconds).max(), now: now, spread: spread)
-        }
+        let ending = SyncSchedule.Ending(error, isFruitless: done.send && !run.hasSucceeded)
+        activity.inner.withLock { $0.schedule.end(done, ending, byHand: byHand, now: now, spread: spread) }
     }
 
     // MARK: Changes of other devices
@@ -225,7 +225,9 @@ extension CKSyncEngine {
         activity.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
-                if await Self.hasChanged(line, scope, since: token) { self?.want(SyncSchedule.Due(fetch: true)) }
+                guard await Self.hasChanged(line, scope, since: token) else { return }
+                self?.activity.inner.withLock { $0.schedule.retryNetwork() }
+                self?.want(SyncSchedule.Due(fetch: true))
             }
         }
     }
@@ -243,7 +245,8 @@ extension CKSyncEngine {
                 // A pause limits the requests to a server that answers without waiting.
                 if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
             } catch {
-                guard (try? await line.timekeeper.pause(max(error.retryAfterSeconds ?? 0, waitSeconds))) != nil else { return false }
+                let pause = max(error.retryAfterSeconds ?? 0, waitSeconds) * (1 + 0.25 * line.timekeeper.spread())
+                guard (try? await line.timekeeper.pause(pause)) != nil else { return false }
                 return true
             }
         }

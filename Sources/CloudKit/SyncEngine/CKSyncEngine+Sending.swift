@@ -14,9 +14,6 @@ struct SentBatch: Sendable {
         failedSaves.map { (.saveRecord($0.record.recordID), $0.error) } + failedDeletes.map { (.deleteRecord($0.key), $0.value) }
     }
 
-    /// Whether at least one save or deletion succeeded.
-    var isFruitful: Bool { !saved.isEmpty || !deleted.isEmpty }
-
     mutating func add(_ other: SentBatch) {
         saved += other.saved
         failedSaves += other.failedSaves
@@ -46,29 +43,29 @@ struct SentBatch: Sendable {
     }
 }
 
-extension CKSyncEngine {
-    /// Batches in a row without any success before a send gives up. Without a limit, a delegate that adds each failed
-    /// change again would never end. Own choice.
-    static var fruitlessBatchesMax: Int { 10 }
+/// The failures of a send, and what it leaves to the next send: the failed items, and everything that was added while
+/// the delegate handled a failure. A delegate that adds failed changes again therefore never makes a send endless.
+private struct SendFailures {
+    var errors: [AnyHashable: any Error] = [:]
+    var laterZones: Set<CKRecordZone.ID> = []
+    var laterRecords: Set<CKRecord.ID> = []
+}
 
+extension CKSyncEngine {
     /// Sends zones before records, also when the delegate adds zones between batches.
     func send(_ context: SendChangesContext, in run: SyncRun) async throws(CKError) {
         try await post(.willSendChanges(Event.WillSendChanges(context: context)))
-        var failures: [AnyHashable: any Error] = [:]
+        var failures = SendFailures()
         var end: CKError?
         do throws(CKError) {
-            var fruitless = 0
-            while fruitless < Self.fruitlessBatchesMax {
+            while true {
                 try run.check()
-                if let isFruitful = try await sendZones(context, &failures, in: run) {
-                    fruitless = isFruitful ? 0 : fruitless + 1
-                    continue
-                }
+                if try await sendZones(context, &failures, in: run) { continue }
                 let serial = state.held.withLock(\.records.serial)
-                let batch = try await activity.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
-                if let batch, batch.count > 0 {
-                    fruitless = try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run) ? 0 : fruitless + 1
-                } else if !hasZonesToSend(context.options.scope) {
+                let asked = try await activity.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
+                if let batch = asked?.without(failures.laterRecords), batch.count > 0 {
+                    try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run)
+                } else if zonesToSend(context.options.scope, failures).isEmpty {
                     break
                 }
             }
@@ -76,23 +73,31 @@ extension CKSyncEngine {
             end = error
         }
         try await post(.didSendChanges(Event.DidSendChanges(context: context)))
-        if let error = end ?? CKError.partial("Failed to send some changes", of: failures) { throw error }
+        if let error = end ?? CKError.partial("Failed to send some changes", of: failures.errors) { throw error }
+    }
+
+    /// Posts the results of a batch. If something failed, everything that is added meanwhile is for the next send.
+    private func post(_ results: Event, hasFailures: Bool, _ failures: inout SendFailures) async throws(CKError) {
+        let (zones, records) = state.held.withLock { ($0.zones.serial, $0.records.serial) }
+        try await post(results)
+        guard hasFailures else { return }
+        let added = state.held.withLock { ($0.zones.itemIDs(addedAfter: zones), $0.records.itemIDs(addedAfter: records)) }
+        failures.laterZones.formUnion(added.0)
+        failures.laterRecords.formUnion(added.1)
     }
 
     // MARK: Zones
 
-    private func hasZonesToSend(_ scope: SendChangesOptions.Scope) -> Bool {
-        state.held.withLock { $0.zones.changes.contains { scope.containsZone($0.itemID) } }
+    private func zonesToSend(_ scope: SendChangesOptions.Scope, _ failures: SendFailures) -> [PendingDatabaseChange] {
+        state.held.withLock(\.zones.changes).filter { scope.containsZone($0.itemID) && !failures.laterZones.contains($0.itemID) }
     }
 
     /// Sends one batch of zones.
-    /// - Returns: whether at least one change succeeded; nil if there was none to send.
-    private func sendZones(_ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun) async throws(CKError) -> Bool?
-    {
-        let scope = context.options.scope
-        let (pending, serial) = state.held.withLock { ($0.zones.changes.filter { scope.containsZone($0.itemID) }, $0.zones.serial) }
-        let changes = pending.prefix(Limits.zonesPerRequest)
-        guard !changes.isEmpty else { return nil }
+    /// - Returns: false if there was none to send.
+    private func sendZones(_ context: SendChangesContext, _ failures: inout SendFailures, in run: SyncRun) async throws(CKError) -> Bool {
+        let serial = state.held.withLock(\.zones.serial)
+        let changes = zonesToSend(context.options.scope, failures).prefix(Limits.zonesPerRequest)
+        guard !changes.isEmpty else { return false }
         let zones: [CKRecordZone] = changes.compactMap { if case .saveZone(let zone) = $0 { zone } else { nil } }
         let zoneIDs: [CKRecordZone.ID] = changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } }
         let (results, ending) = await askToModify(zones, zoneIDs, context.options.operationGroup, in: run)
@@ -122,14 +127,16 @@ extension CKSyncEngine {
                 }
             }
         }
+        for (zoneID, error) in errors { failures.errors[zoneID] = error }
+        failures.laterZones.formUnion(errors.keys)
         try await post(
             .sentDatabaseChanges(
                 Event.SentDatabaseChanges(
-                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: deleted, failedZoneDeletes: failedDeletes)))
+                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: deleted, failedZoneDeletes: failedDeletes)),
+            hasFailures: !errors.isEmpty, &failures)
         try await postState()
-        for (zoneID, error) in errors { failures[zoneID] = error }
-        try Self.goOn(after: Array(errors.values), ending, failures)
-        return !saved.isEmpty || !deleted.isEmpty
+        try Self.goOn(after: Array(errors.values), ending, failures.errors)
+        return true
     }
 
     private func askToModify(
@@ -161,11 +168,9 @@ extension CKSyncEngine {
     /// Sends one batch of records.
     /// - Parameter last: the serial of the list at the start. Changes that were added later stay pending, whatever the
     ///   batch's results.
-    /// - Returns: whether at least one change succeeded.
     private func sendRecords(
-        _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout [AnyHashable: any Error],
-        in run: SyncRun
-    ) async throws(CKError) -> Bool {
+        _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout SendFailures, in run: SyncRun
+    ) async throws(CKError) {
         guard batch.recordIDs.allSatisfy({ context.options.scope.contains($0) }) else {
             throw CKError(
                 .invalidArguments, text: "The batch has a record that is not in the scope of this send", internalCode: 1017,
@@ -190,15 +195,17 @@ extension CKSyncEngine {
                 return isChanged
             }
         }
+        if !sent.saved.isEmpty || !sent.deleted.isEmpty { run.noteSuccess() }
+        for (change, error) in failed { failures.errors[change.itemID] = error }
+        failures.laterRecords.formUnion(failed.map(\.change.itemID))
         try await post(
             .sentRecordZoneChanges(
                 Event.SentRecordZoneChanges(
                     savedRecords: sent.saved, failedRecordSaves: sent.failedSaves, deletedRecordIDs: sent.deleted,
-                    failedRecordDeletes: sent.failedDeletes)))
+                    failedRecordDeletes: sent.failedDeletes)),
+            hasFailures: !failed.isEmpty, &failures)
         try await postState()
-        for (change, error) in failed { failures[change.itemID] = error }
-        try Self.goOn(after: failed.map(\.error), sent.error, failures)
-        return sent.isFruitful
+        try Self.goOn(after: failed.map(\.error), sent.error, failures.errors)
     }
 
     /// Takes a token of each zone that has none, before anything is sent into the zone. From that token on, the feed

@@ -28,6 +28,12 @@ struct PendingList<Change: PendingChange>: Sendable {
         return changes
     }
 
+    /// Returns the items whose last addition came after that of this serial.
+    func itemIDs(addedAfter serial: Int) -> Set<Change.ItemID> {
+        guard serial < self.serial else { return [] }
+        return Set(entries.lazy.compactMap { $0 }.filter { $0.serial > serial }.map(\.change.itemID))
+    }
+
     /// - Returns: whether the list changed.
     mutating func add(_ change: Change) -> Bool {
         serial += 1

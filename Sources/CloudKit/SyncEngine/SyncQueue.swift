@@ -41,6 +41,7 @@ final class SyncRun: Sendable {
         var isCancelled = false
         /// The call that ends the wait of a run whose turn has not come.
         var endWait: (@Sendable () -> Void)?
+        var hasSucceeded = false
         var calls: [Int: Task<Void, Never>] = [:]
         var started = 0
     }
@@ -74,6 +75,13 @@ final class SyncRun: Sendable {
             defer { state.endWait = nil }
             return state.endWait != nil
         }
+    }
+
+    /// Whether at least one record was saved or deleted.
+    var hasSucceeded: Bool { state.withLock(\.hasSucceeded) }
+
+    func noteSuccess() {
+        state.withLock { $0.hasSucceeded = true }
     }
 
     func check() throws(CKError) {

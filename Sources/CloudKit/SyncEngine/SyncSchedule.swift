@@ -18,21 +18,59 @@ struct SyncSchedule: Equatable, Sendable {
     static let firstPause = 1.0
     static let longestPause = 300.0
 
+    /// The end of a fetch or a send.
+    enum Ending: Equatable, Sendable {
+        /// Something was done, or there was nothing to do.
+        case success
+        /// A send in which every record failed for good. The app may have added them again.
+        case fruitless
+        /// A failure that may pass: of the network, or of a server that may ask for seconds to wait.
+        case retry(after: Double?, isNetwork: Bool)
+
+        init(_ error: CKError?, isFruitless: Bool) {
+            let passing = error?.each.filter(\.mayPass) ?? []
+            if !passing.isEmpty {
+                self = .retry(after: passing.compactMap(\.retryAfterSeconds).max(), isNetwork: passing.allSatisfy(\.isOfNetwork))
+            } else {
+                self = error != nil && isFruitless ? .fruitless : .success
+            }
+        }
+    }
+
     private struct Work: Equatable, Sendable {
         var isWanted = false
-        var notBefore = 0.0
+        /// The end of the pause that the server asked for.
+        var askedUntil = 0.0
+        /// The end of the engine's own pause.
+        var pausedUntil = 0.0
         var failures = 0
+        /// Whether the engine's own pause follows a failure of the network.
+        var waitsForNetwork = false
 
-        mutating func end(mayPass: Bool, retryAfter: Double?, now: Double, spread: Double) {
-            guard mayPass else {
-                (notBefore, failures) = (0, 0)
-                return
+        var notBefore: Double { max(askedUntil, pausedUntil) }
+
+        mutating func end(_ ending: Ending, byHand: Bool, now: Double, spread: Double) {
+            switch ending {
+            case .success: self = Work(isWanted: isWanted)
+            case .fruitless where byHand: break
+            // What was added again is sent at once the first time, for most conflicts are solved by that.
+            case .fruitless: pause(failures - 1, now, spread)
+            case .retry(let after, let isNetwork):
+                isWanted = true
+                if let after { askedUntil = now + after }
+                if byHand && failures > 0 { break }
+                pause(failures, now, spread)
+                waitsForNetwork = isNetwork
             }
-            var pause = firstPause
-            for _ in 0..<failures where pause < longestPause { pause *= 2 }
+        }
+
+        /// - Parameter doublings: the pause is twice the first one so many times; below 0 there is none.
+        private mutating func pause(_ doublings: Int, _ now: Double, _ spread: Double) {
+            var pause = doublings < 0 ? 0 : firstPause
+            for _ in 0..<max(doublings, 0) where pause < longestPause { pause *= 2 }
             failures += 1
-            isWanted = true
-            notBefore = now + max(retryAfter ?? 0, min(pause, longestPause) * (0.75 + 0.25 * spread))
+            pausedUntil = now + min(pause, longestPause) * (0.75 + 0.25 * spread)
+            waitsForNetwork = false
         }
     }
 
@@ -56,19 +94,29 @@ struct SyncSchedule: Equatable, Sendable {
         if due.send { sending.isWanted = false }
     }
 
-    /// Notes that work has ended.
+    /// Notes that work has ended. Each end that is no failure of the network shows that the server can be reached.
     ///
     /// - Parameters:
-    ///   - mayPass: whether it failed and is to be retried.
-    ///   - retryAfter: seconds that the server asks for.
+    ///   - byHand: whether the app asked for it. Such a failure does not make the engine's pauses longer.
     ///   - spread: a random number from 0 up to 1, which keeps many clients from returning at once.
-    mutating func end(_ done: Due, mayPass: Bool, retryAfter: Double? = nil, now: Double, spread: Double) {
-        if done.fetch { fetching.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
-        if done.send { sending.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
+    mutating func end(_ done: Due, _ ending: Ending, byHand: Bool = false, now: Double, spread: Double) {
+        if done.fetch { fetching.end(ending, byHand: byHand, now: now, spread: spread) }
+        if done.send { sending.end(ending, byHand: byHand, now: now, spread: spread) }
+        if case .retry(_, isNetwork: true) = ending { return }
+        retryNetwork()
+    }
+
+    /// Ends pauses after failures of the network, because the server can be reached, or may be by now.
+    mutating func retryNetwork() {
+        if fetching.waitsForNetwork { fetching.pausedUntil = 0 }
+        if sending.waitsForNetwork { sending.pausedUntil = 0 }
     }
 
     /// Ends all pauses, because conditions have changed and failed work may succeed now.
-    mutating func retryNow() { (fetching.notBefore, sending.notBefore) = (0, 0) }
+    mutating func retryNow() {
+        (fetching.askedUntil, fetching.pausedUntil) = (0, 0)
+        (sending.askedUntil, sending.pausedUntil) = (0, 0)
+    }
 }
 
 extension CKError {
@@ -84,6 +132,9 @@ extension CKError {
         default: false
         }
     }
+
+    /// Whether it is unknown if the server can be reached.
+    var isOfNetwork: Bool { code == .networkFailure || code == .networkUnavailable || code == .serverResponseLost }
 
     /// Returns whether a change that failed with this error is still pending.
     ///

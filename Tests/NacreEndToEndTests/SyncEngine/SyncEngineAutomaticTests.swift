@@ -61,7 +61,31 @@ struct SyncEngineAutomaticTests {
         }
     }
 
-    @Test func `a send that the app asked for and that failed is tried again by itself (39)`() async throws {
+    @Test func `a change that is added again whenever it fails goes at once with the next run, and then with longer pauses (16, 39)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            a.app.hook.withLock {
+                $0 = { event, engine in
+                    guard case .sentRecordZoneChanges(let sent) = event else { return }
+                    engine.state.add(pendingRecordZoneChanges: sent.failedRecordSaves.map { .saveRecord($0.record.recordID) })
+                }
+            }
+            let refusal = SyncTransport.itemRefusal(["one"], .quotaExceeded, "QUOTA_EXCEEDED")
+            a.transport.failNext("records/modify", refusal, refusal, refusal)
+            a.write("one", "bread")
+            await a.app.heard("sent !one quotaExceeded", 2)
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            #expect(a.transport.count("records/modify") == 2)
+            a.clock.advance(by: SyncSchedule.firstPause)
+            await a.app.heard("sent !one quotaExceeded", 3)
+            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
+            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.app.heard("sent +one")
+        }
+    }
+
+    @Test func `a send that the app asked for and that failed does not make the pause longer, and a fetch that succeeds ends it (39)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
             await a.app.heard("didSend")
@@ -69,8 +93,8 @@ struct SyncEngineAutomaticTests {
             a.write("one", "bread")
             await a.clock.sleeper(of: SyncSchedule.firstPause)
             #expect(await a.send() == .networkUnavailable)
-            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
-            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            #expect(await a.fetch() == nil)
             await a.app.heard("sent +one")
         }
     }
