@@ -32,7 +32,7 @@ extension ServerError {
                 .zoneNotFound, "Zone was purged by its user", native: .userDeletedZone, field: "zoneID",
                 remedy: "Remove what is kept of the zone, and ask the user before the zone is saved anew.")
             : ServerError(
-                .zoneNotFound, "Zone does not exist", internalCode: 2036, field: "zoneID",
+                .zoneNotFound, "Zone does not exist", internalCode: InternalErrorCode.zoneNotFound, field: "zoneID",
                 remedy: "Save the zone before its records; its name is case-sensitive.")
     }
 
@@ -236,4 +236,11 @@ extension ServerError {
     package static let tokenExpired = ServerError(
         .badRequest, "change token expired", native: .changeTokenExpired, internalCode: 2026, field: "syncToken",
         remedy: "Drop what you cached of the zone and fetch again without a token.")
+
+    /// The token is of a zone that is gone, or of another one.
+    static var tokenOfAnotherZone: ServerError {
+        var error = tokenExpired
+        error.internalCode = InternalErrorCode.zoneNotFound
+        return error
+    }
 }

@@ -125,6 +125,7 @@ extension CKSyncEngine {
                 if case .failure(let error) = answer, error.code == .changeTokenExpired, token != nil, !hasBegunAgain {
                     (hasBegunAgain, token) = (true, nil)
                     next = zonePage(of: zoneID, after: nil, group, in: run)
+                    if error.internalCode == InternalErrorCode.zoneNotFound { try await tellOfEnd(of: zoneID) }
                     continue
                 }
                 let page = try answer.get()
@@ -155,6 +156,18 @@ extension CKSyncEngine {
             }
             return error
         }
+    }
+
+    /// Tells that the zone of this device's token was deleted, although the database has another zone of that name.
+    private func tellOfEnd(of zoneID: CKRecordZone.ID) async throws(CKError) {
+        try await post(.fetchedDatabaseChanges(Event.FetchedDatabaseChanges(modifications: [], deletions: [.init(zoneID: zoneID, reason: .deleted)])))
+        state.held.withLock { state in
+            state.change { state in
+                state.zoneTokens[zoneID] = nil
+                return true
+            }
+        }
+        try await postState()
     }
 
     private func zonePage(

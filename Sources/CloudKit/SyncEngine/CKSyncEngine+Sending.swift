@@ -121,7 +121,9 @@ extension CKSyncEngine {
         let errors = Dictionary(failedSaves.map { ($0.zone.zoneID, $0.error) }) { $1 }.merging(failedDeletes) { $1 }
         state.held.withLock { state in
             state.change { state in
-                changes.reduce(false) { isChanged, change in
+                // A zone that is made again later begins without what was known of this one.
+                for zoneID in deleted { state.forgetZone(zoneID) }
+                return changes.reduce(!deleted.isEmpty) { isChanged, change in
                     if errors[change.itemID]?.leavesPending(endedAll: ending != nil) ?? false { return isChanged }
                     return state.zones.remove(change, addedUpTo: serial) || isChanged
                 }

@@ -204,6 +204,11 @@ extension ChangeToken.OfZone {
         }
     }
 
+    /// Returns the error of tokens that are not valid for a zone.
+    static func refusal(of tokens: [Self]?, in zone: ZoneRow) -> ServerError {
+        tokens?.first.map { $0.zone == zone.address } ?? true ? .tokenExpired : .tokenOfAnotherZone
+    }
+
     /// Returns the token before everything, for a client that begins now.
     package static func start(of zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: .start, baseline: zone.number, seen: zone.number)

@@ -113,7 +113,7 @@ extension Cloud {
                 return .failure(error)
             }
             let tokens = try ChangeToken.OfZone.going(on: asked.tokens, in: zone.row, views: zone.membership.views, transaction)
-            guard let tokens else { return .failure(.tokenExpired) }
+            guard let tokens else { return .failure(ChangeToken.OfZone.refusal(of: asked.tokens, in: zone.row)) }
             return .success(FollowedFeeds(zone: zone, tokens: tokens, limit: asked.limit))
         }
         let isWhole = database.caller.client.keepsCommitsWhole

@@ -101,6 +101,12 @@ package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
     }
 }
 
+/// Finer codes that a client decides by. CloudKit's logs show them beside `CKError.Code`.
+package enum InternalErrorCode {
+    /// The zone does not exist. Beside `changeTokenExpired`: the zone of the token does not, but another of its name.
+    package static let zoneNotFound = 2036
+}
+
 /// `CKError.Code`, by its raw values. CloudKit: CKError.h.
 package enum NativeErrorCode: Int, Hashable, Sendable, CaseIterable {
     case internalError = 1

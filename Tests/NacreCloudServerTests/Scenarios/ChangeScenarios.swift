@@ -129,7 +129,7 @@ extension Scenario {
             .post(zone, .ada, Body.feed("Work", token: "<<old>>"))
                 .gives(200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].reason": "change token expired"]),
             .post(zone, .device("ada"), #"{"zones":[{"zoneID":{"zoneName":"Work"},"syncToken":"<<old>>"}],\#(Body.details)}"#).detailed
-                .gives(200, ["zones[0].nacre.code": 21])),
+                .gives(200, ["zones[0].nacre.code": 21, "zones[0].nacre.internalCode": 2036])),
         Scenario(
             "the token of another zone", .makeWork(), .post("private/zones/modify", .ada, Body.zones("create", "Home")).gives(),
             .post(zone, .ada, Body.feed("Home")).gives().keeps("home", "zones[0].syncToken"),

@@ -229,6 +229,25 @@ struct SyncEngineErrorTests {
         }
     }
 
+    @Test func `a zone that was deleted and made again is told as deleted first, and only to a device that knew the old one (30)`() async throws {
+        try await with { a, b in
+            let zoneID = a.app.zoneID
+            for device in [a, b] { await device.fetch() }
+            a.engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
+            #expect(await a.send() == nil)
+            a.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+            a.write("one", "wine")
+            #expect(await a.send() == nil)
+            for device in [a, b] { device.app.clearLog() }
+            #expect(await b.fetch() == nil)
+            #expect(
+                b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "zones -Notes", "fetched +one", "didFetch Notes", "didFetch"])
+            #expect(b.app.words == ["one": ["wine"]])
+            #expect(await a.fetch() == nil)
+            #expect(a.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "fetched +one", "didFetch Notes", "didFetch"])
+        }
+    }
+
     @Test func `an expired token of a zone, and of the database, begins again and tells of what is gone (30)`() async throws {
         try await with { a, b in
             let old = CKRecordZone.ID(zoneName: "Old")
