@@ -77,7 +77,7 @@ import Testing
             try await setting.database.configuredWith(configuration: configuration) { try await $0.allRecordZones() }
         }
         #expect(error?.code == .networkUnavailable)
-        #expect(setting.time.pauses == [1, 2])
+        #expect(setting.time.pauses == [1, 2, 1 - RetryState.shortestAttempt], "the last pause is cut")
     }
 
     @Test(arguments: [

@@ -118,9 +118,6 @@ struct Conversation: Sendable {
 
     // MARK: One request
 
-    /// The least seconds that an attempt gets, even when its time has run out.
-    private static let shortestTimeout = 0.1
-
     /// Sends a request that asks for this framework's details. A change has an operation ID, which its retries keep.
     func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
@@ -210,7 +207,7 @@ struct Conversation: Sendable {
             let age = line.timekeeper.now() - start
             let limits = Attempt(
                 number: number, age: age, timeout: patience.requestTimeout,
-                totalTimeout: patience.resourceTimeout.map { max($0 - age, Self.shortestTimeout) })
+                totalTimeout: patience.resourceTimeout.map { max($0 - age, RetryState.shortestAttempt) })
             let failure: Failure
             // A request that the server holds open does not count as work.
             switch await line.discretion.during(discretionary: patience.isDiscretionary || mayWait, { await attempt(limits) }) {

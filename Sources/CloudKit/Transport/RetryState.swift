@@ -39,6 +39,8 @@ struct RetryState: Equatable, Sendable {
     /// Seconds of the first pause of an app that can wait; each later one is twice as long.
     static let firstPatientPause = 1.0
     static let longestPause = 60.0
+    /// The least seconds that an attempt gets, even when its time has run out.
+    static let shortestAttempt = 0.1
     /// The most seconds that an operation waits because the server asks for it.
     static let longestBusyWait = 10.0
 
@@ -47,6 +49,8 @@ struct RetryState: Equatable, Sendable {
     /// Whether an answer got lost before. A change may then have been made; a transfer was under way.
     private(set) var mayBeMade = false
     private var repetitions = 0
+    /// Whether the last pause was cut, so that the time is used up by now.
+    private var isLast = false
 
     init(kind: Kind, patience: Patience) {
         self.kind = kind
@@ -75,12 +79,13 @@ struct RetryState: Equatable, Sendable {
 
     private mutating func again(within limit: Int?, atLeast least: Double = 0, elapsed: Double, spread: Double) -> Decision {
         let pause = max(least, pause(spread))
-        let isOutOfTime = patience.resourceTimeout.map { elapsed + pause >= $0 } ?? false
-        if isOutOfTime || limit.map({ repetitions >= $0 }) ?? false {
+        let left = patience.resourceTimeout.map { max($0 - elapsed - Self.shortestAttempt, 0) } ?? .infinity
+        if isLast || left == 0 || left < least || limit.map({ repetitions >= $0 }) ?? false {
             return mayBeMade && kind == .change ? .failAsLost(retryAfter: least > 0 ? least : nil) : .fail
         }
         repetitions += 1
-        return .retry(after: pause)
+        isLast = left < pause
+        return .retry(after: min(pause, left))
     }
 
     private func pause(_ spread: Double) -> Double {
