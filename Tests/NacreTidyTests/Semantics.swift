@@ -6,8 +6,8 @@ enum Semantics {
     /// How many rules each section has. What nobody has seen for certain is in none (22, 23); the last is section 6 of
     /// the Web Services.
     static let sections = [
-        1: 9, 2: 12, 3: 11, 4: 10, 5: 20, 6: 9, 7: 5, 8: 6, 9: 9, 10: 10, 11: 2, 12: 10, 13: 9, 14: 5, 15: 29, 16: 2, 17: 8, 18: 10, 19: 7, 20: 2,
-        21: 14, 24: 13, 25: 18,
+        1: 9, 2: 12, 3: 13, 4: 10, 5: 24, 6: 9, 7: 7, 8: 7, 9: 10, 10: 10, 11: 2, 12: 10, 13: 11, 14: 6, 15: 32, 16: 3, 17: 8, 18: 10, 19: 9, 20: 2,
+        21: 14, 24: 17, 25: 19,
     ]
 
     struct Row: Equatable {
