@@ -57,7 +57,7 @@ struct HistoryFollower {
             case .changes(.page(let page)):
                 try take(page, of: zone)
                 isMore = page.moreComing
-            case .changes(.failure(_, .tokenExpired)): copies[zone] = nil
+            case .changes(.failure(_, let error)) where error == .tokenExpired || error == .tokenOfAnotherZone: copies[zone] = nil
             case .changes(.failure(_, let error)) where error.code == .zoneNotFound:
                 copies[zone] = nil
                 isMore = false

@@ -26,8 +26,8 @@ import Testing
         }
         #expect(try await ann.changes("Z", after: "").records.map(\.recordName) == ["r"], "an empty token is no token")
         #expect(try await ann.databaseChanges(after: "").zones.count == 2)
-        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Y", after: zone) }
-        await #expect(throws: ServerError.tokenExpired) { try await bob.changes("Z", after: zone) }
+        await #expect(throws: ServerError.tokenOfAnotherZone) { try await ann.changes("Y", after: zone) }
+        await #expect(throws: ServerError.tokenOfAnotherZone) { try await bob.changes("Z", after: zone) }
         await #expect(throws: ServerError.tokenExpired) { try await bob.databaseChanges(after: database) }
     }
 

@@ -64,10 +64,9 @@ import Testing
         #expect(outcome(deep) == .error("Invalid predicate: Too many parts inside each other: 'NSCompoundPredicate'"))
     }
 
-    @Test("A text of C is read while the predicate is made")
-    func textsOfC() {
-        let predicate = "ü".withCString { NSPredicate(format: "a = %s", $0) }
-        #expect(PredicateRow.outcome(of: PredicateTree(predicate)) == .filters(["a EQUALS 'ü'"]))
+    @Test func `a text of C is read at once, positions name arguments, and a precision leaves its argument whole`() {
+        let predicate = "ü".withCString { NSPredicate(format: "a = %2$s AND b > %1$.1f", CGFloat(1.25), $0) }
+        #expect(PredicateRow.outcome(of: PredicateTree(predicate)) == .filters(["a EQUALS 'ü'", "b GREATER_THAN 1.25"]))
     }
 
     @Test("Variables take values, in compounds too, and those without one are told of")

@@ -190,8 +190,8 @@ enum ShareURL {
         return host == "icloud.com" || host.hasSuffix(".icloud.com")
     }
 
-    /// Returns the short GUID in a share's URL; nil for any other URL, also for that of a share in iCloud. The fragment,
-    /// which is the title, is ignored.
+    /// Returns the short GUID in a share's URL; nil for any other URL, also for that of a share in iCloud. The
+    /// fragment, which is the title, is ignored.
     static func shortGUID(in url: URL) -> String? {
         let parts = url.pathComponents
         guard !isOfICloud(url), parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }

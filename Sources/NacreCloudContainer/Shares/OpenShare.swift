@@ -29,8 +29,8 @@ extension Cloud {
         return ShareLink(guid: guid, target: found?.target ?? nowhere)
     }
 
-    /// Returns the page to which a browser goes at once that opens a share; nil: it sees the share's own page. Looks into
-    /// the containers alone whose administrator has asked for it, so that other shares stay unseen.
+    /// Returns the page to which a browser goes at once that opens a share; nil: it sees the share's own page. Looks
+    /// into the containers alone whose administrator has asked for it, so that other shares stay unseen.
     package func shareRedirect(_ guid: String) async throws -> String? {
         try await find(guid) { $0.shares.redirect(of: guid) != nil }?.container.shares.redirect(of: guid)
     }

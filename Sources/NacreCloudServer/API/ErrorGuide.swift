@@ -110,10 +110,7 @@ package struct ErrorGuide: Hashable, Sendable {
             ("A share would have more participants than it may.", "Take participants out first; /limits tells how many there may be.")
         case .participantAlreadyInvited: ("Access to a share is asked for by somebody who may take part in it already.", "Accept the share.")
         case .participantMayNeedVerification:
-            (
-                "A share is for the account's e-mail address, which is not verified.",
-                "Follow the link of the mail from POST /account/1/verify-email, or have nacre user verify vouch for it; then accept the share again."
-            )
+            ("A share is for an address that the account has not verified.", "Follow the link of the verifying mail, or ask for nacre user verify.")
         case .internalError: ("The framework or the server failed.", "Look for the request's UUID in the server's log.")
         case .partialFailure:
             ("Some items of an operation failed, and others did not.", "Look at each item's error in partialErrorsByItemID, or at its result.")

@@ -128,8 +128,8 @@ enum ShareViews {
             """)
     }
 
-    /// The page of a share that is for an address that the account has not verified. With mail it has a button; without,
-    /// an administrator vouches.
+    /// The page of a share that is for an address that the account has not verified. With mail it has a button;
+    /// without, an administrator vouches.
     static func unverified(_ sealed: String, _ link: Link, email: String, sendsMail: Bool) -> SignInViews.View {
         let mail: HTML = """
             <p>Get a mail with a link, follow it, and open this page once more.</p>
