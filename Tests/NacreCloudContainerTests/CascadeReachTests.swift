@@ -82,7 +82,7 @@ import Testing
         (0..<Int.random(in: 5...60, using: &random)).map { index in
             let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...index, using: &random) / 3)" })
             let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...index, using: &random))"] : []
-            let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...index, using: &random))" : nil
+            let parent = index > 0 && Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0..<index, using: &random))" : nil
             return .holder("r\(index)", of: owners.sorted(), validates: validates, parent: parent)
         }
     }
