@@ -78,14 +78,38 @@ import Testing
         #expect(fetched.snapshot.change(policy: .changedKeys).parent == .clear)
     }
 
-    @Test func `a parent that cannot be is a fault`() {
-        record.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p"), action: .deleteSelf)
-        #expect(record.parent == nil)
-        #expect(record.snapshot.fault?.reason == .parentAction)
-        record.setParent(CKRecord.ID(recordName: "p", zoneID: CKRecordZone.ID(zoneName: "Other")))
-        #expect(record.snapshot.fault?.reason == .parentZone)
-        record.setParent(CKRecord.ID(recordName: "p"))
-        #expect(record.snapshot.fault == nil)
+    @Test func `a parent that cannot be reads as it was set, also from a copy and an archive, and is a fault`() throws {
+        let id = CKRecord.ID(recordName: "p")
+        let elsewhere = ["__defaultOwner__", "_bob"].map { owner in
+            CKRecord.ID(recordName: "p", zoneID: CKRecordZone.ID(zoneName: owner == "_bob" ? "_defaultZone" : "Other", ownerName: owner))
+        }
+        for (parent, reason) in [
+            (CKRecord.Reference(recordID: id, action: .deleteSelf), ValueFault.Reason.parentAction),
+            (CKRecord.Reference(recordID: elsewhere[0], action: .none), .parentZone),
+            (CKRecord.Reference(recordID: elsewhere[1], action: .none), .parentZone),
+        ] {
+            record.parent = parent
+            let data = try NSKeyedArchiver.archivedData(withRootObject: try #require(record.copy() as? CKRecord), requiringSecureCoding: true)
+            let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+            for kept in [record, read] {
+                #expect(kept.parent == parent)
+                #expect(kept.snapshot.fault == ValueFault(key: "parent", reason: reason))
+                kept.setParent(id)
+                #expect(kept.parent?.recordID == id && kept.snapshot.fault == nil)
+            }
+        }
+    }
+
+    @Test func `a value that cannot be saved and was set during a save stays, with its fault`() {
+        record["a"] = 2
+        let sent = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        record["a"] = Double.nan
+        record["b"] = UInt64.max
+        record["_x"] = 5
+        record.adopt(RecordChangeTests.fetched(["a": .int64(2), "b": .string("x")], tag: "t2"), sent: sent)
+        #expect(record.recordChangeTag == "t2" && record.changedKeys() == ["_x", "a", "b"])
+        #expect((record["a"] as? Double)?.isNaN == true && record["b"] as? UInt64 == .max && record["_x"] as? Int == 5)
+        #expect(record.snapshot.faults.count == 3)
     }
 
     @Test func `after a save only later edits are changes`() {

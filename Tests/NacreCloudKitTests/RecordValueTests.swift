@@ -126,22 +126,52 @@ import Testing
     ]
 
     @Test(arguments: refusedTable.indices)
-    func `a value that cannot be stored leaves the field and is remembered`(row: Int) {
+    func `a value that cannot be saved reads as it was set, also from a copy and an archive, and is a fault`(row: Int) throws {
         let (name, value, reason) = Self.refusedTable[row]
         record["f"] = "before"
         record["f"] = value
-        #expect(record["f"] as? String == "before")
-        #expect(record.snapshot.fault == ValueFault(key: "f", reason: reason), "\(name)")
-        record["f"] = "after"
-        #expect(record.snapshot.fault == nil)
+        let copy = try #require(record.copy() as? CKRecord)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        for kept in [record, copy, read] {
+            #expect(kept.snapshot.fault == ValueFault(key: "f", reason: reason), "\(name)")
+            #expect(kept.changedKeys() == ["f"], "\(name)")
+            let isOfNoType = kept === read && [.unsupportedType, .unsupportedElement].contains(reason)
+            let found = kept.object(forKey: "f").map { Self.text(of: gettable($0)) }
+            #expect(found == (isOfNoType ? nil : Self.text(of: value)), "\(name)")
+            #expect(kept.allKeys() == (isOfNoType ? [] : ["f"]), "\(name)")
+            kept["f"] = "after"
+            #expect(kept.snapshot.fault == nil && kept["f"] as? String == "after", "\(name)")
+        }
+    }
+
+    /// Returns a text that is the same for a Swift value and for the object that a record returns for it.
+    private static func text(of value: Any?) -> String {
+        switch value {
+        case let place as CLLocation: "\(place.coordinate.latitude) \(place.coordinate.longitude)"
+        case let date as Date: "\(date.timeIntervalSinceReferenceDate)"
+        case let date as NSDate: "\(date.timeIntervalSinceReferenceDate)"
+        case let text as String: text
+        case let number as Float: "\(number)"
+        case let number as Double: "\(number)"
+        case let number as NSNumber: "\(number)"
+        case let list as [Any]: "\(list.map { text(of: $0) })"
+        default: "\(value.map { "\($0)" } ?? "nil")"
+        }
     }
 
     @Test(arguments: ["", "_private", "1st", "a b", "naïve", "a-b", String(repeating: "a", count: 256)])
-    func `a key of another shape is a fault, and reads as nothing`(key: String) {
-        record[key] = "x"
-        #expect(record[key] == nil)
-        #expect(record.allKeys().isEmpty)
-        #expect(record.snapshot.fault == ValueFault(key: key, reason: .invalidKey))
+    func `a key of another shape is a fault, and reads as it was set`(key: String) throws {
+        record[key] = 5
+        let data = try NSKeyedArchiver.archivedData(withRootObject: try #require(record.copy() as? CKRecord), requiringSecureCoding: true)
+        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        for kept in [record, read] {
+            #expect(kept[key] as? Int == 5)
+            #expect(kept.allKeys() == [key] && kept.changedKeys() == [key])
+            #expect(kept.snapshot.fault == ValueFault(key: key, reason: .invalidKey))
+            kept[key] = nil
+            #expect(kept[key] == nil && kept.changedKeys().isEmpty && kept.snapshot.fault == nil)
+        }
     }
 
     @Test(arguments: ["a", "Z9", "a_b", String(repeating: "a", count: 255)])
@@ -151,13 +181,18 @@ import Testing
         #expect(record.snapshot.fault == nil)
     }
 
-    @Test func `an encrypted value is never kept in the clear, and fails the save`() {
+    @Test func `an encrypted value is never kept in the clear, and fails the save`() throws {
         record.encryptedValues["secret"] = "s"
         #expect(record.allKeys().isEmpty)
-        #expect(record.encryptedValues["secret"] as? String == nil)
-        #expect(record.snapshot.fault == ValueFault(key: "secret", reason: .encrypted))
-        record.encryptedValues["secret"] = nil
-        #expect(record.snapshot.fault == nil)
+        #expect(record.encryptedValues["secret"] as? String == "s" && record.encryptedValues.allKeys() == ["secret"])
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        #expect(read.encryptedValues["secret"] as? String == nil && read.encryptedValues.changedKeys() == ["secret"])
+        for kept in [record, read] {
+            #expect(kept.snapshot.fault == ValueFault(key: "secret", reason: .encrypted))
+            kept.encryptedValues["secret"] = nil
+            #expect(kept.snapshot.fault == nil && kept.encryptedValues["secret"] as? String == nil)
+        }
     }
 }
 

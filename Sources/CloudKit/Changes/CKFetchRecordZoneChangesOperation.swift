@@ -107,9 +107,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var seen: Set<CKRecordZone.ID> = []
         let zoneIDs = (recordZoneIDs ?? configured.sorted { $0.zoneName < $1.zoneName }).filter { seen.insert($0).inserted }
         for zoneID in zoneIDs {
-            if let fault = zoneID.fault { callBack(zoneID, .failure(CKError(fault))) }
+            if let error = zoneID.error(in: conversation.scope) { callBack(zoneID, .failure(error)) }
         }
-        try await conversation.eachZone(zoneIDs.filter { $0.fault == nil }) { zoneID throws(CKError) in
+        try await conversation.eachZone(zoneIDs.filter { $0.error(in: conversation.scope) == nil }) { zoneID throws(CKError) in
             try await fetch(zoneID, over: conversation)
         } failed: { zoneID, error in
             callBack(zoneID, .failure(error))

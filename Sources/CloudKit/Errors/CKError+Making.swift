@@ -205,6 +205,12 @@ extension CKError {
         CKError(.assetNotAvailable, text: "The asset's bytes cannot be kept on this machine", underlying: cause)
     }
 
+    static var ownZoneInSharedDatabase: CKError {
+        CKError(
+            .invalidArguments, text: "Only shared zones can be accessed in the shared DB", internalCode: 1017,
+            details: [.field: "zoneID", .remedy: "Use the private database for the user's own zones, and a shared zone's ownerName in the other"])
+    }
+
     static var zonesAreForPrivateDatabases: CKError {
         CKError(.badDatabase, text: "Only private databases can have custom zones")
     }

@@ -77,7 +77,9 @@ extension PredicateOperand {
         case is CKAsset: self = .unusable(.unsupportedType, "CKAsset")
         case let value as any __CKRecordObjCValue:
             do throws(ValueFault.Reason) {
-                self = .value(try FieldValue(setting: value, in: .default))
+                let field = try FieldValue(setting: value, in: .default)
+                guard field.hasFiniteNumbers else { throw .notFinite }
+                self = .value(field)
             } catch {
                 self = .unusable(error, "\(value)")
             }

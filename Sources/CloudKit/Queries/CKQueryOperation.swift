@@ -69,8 +69,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     private func request() throws(CKError) -> RecordsQueryRequest? {
         if let cursor { return cursor.request }
         guard let ownQuery else { throw .malformed("A query operation needs a query or a cursor") }
-        if let fault = zoneID?.fault { throw CKError(fault) }
         let scope = conversation.scope
+        if let error = zoneID?.error(in: scope) { throw error }
         if scope == .shared && zoneID == nil { throw .malformed("SharedDB does not support Zone Wide queries") }
         let now = Timestamp(secondsSince2001: (journal?.began ?? Date()).timeIntervalSinceReferenceDate)
         guard let query = try ownQuery.wire(now: now) else { return nil }

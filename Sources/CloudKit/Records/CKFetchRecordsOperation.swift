@@ -81,11 +81,12 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         if count == 0 { try conversation.checkAccess() }
         var seen: Set<CKRecord.ID> = []
         let asked = fetchesCurrentUser ? [try await currentUser()] : (recordIDs ?? []).filter { seen.insert($0).inserted }
+        let scope = conversation.scope
         for recordID in asked {
-            if let fault = recordID.fault { callBack(recordID, .failure(CKError(fault))) }
+            if let error = recordID.error(in: scope) { callBack(recordID, .failure(error)) }
         }
         let desiredKeys = desiredKeys
-        try await conversation.eachZone(batches(asked.filter { $0.fault == nil })) { batch throws(CKError) in
+        try await conversation.eachZone(batches(asked.filter { $0.error(in: scope) == nil })) { batch throws(CKError) in
             try await callBack(Array(zip(batch.recordIDs, conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys))))
         } failed: { batch, error in
             for recordID in batch.recordIDs { callBack(recordID, .failure(error)) }

@@ -75,7 +75,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func run() async throws(CKError) {
         let policy = SavePolicy(rawValue: savePolicy.rawValue) ?? .ifServerRecordUnchanged
-        let plan = try ModifyPlan(saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic)
+        let plan = try ModifyPlan(
+            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic, in: conversation.scope)
         if plan.isEmpty { try conversation.checkAccess() }
         for refusal in plan.refusals {
             switch refusal {

@@ -1,8 +1,8 @@
 import Foundation
 import NacreLocks
 
-/// The `CKRecord.encryptedValues` of a version that cannot encrypt. Stores no values, only the keys that were set, so
-/// that the save fails.
+/// The `CKRecord.encryptedValues` of a version that cannot encrypt. Keeps values in memory alone: a save fails, and an
+/// archive has the keys without their values.
 final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
     private let record: CKRecord
 
@@ -11,10 +11,12 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
         super.init()
     }
 
-    func object(forKey key: String) -> (any __CKRecordObjCValue)? { nil }
+    func object(forKey key: String) -> (any __CKRecordObjCValue)? {
+        record.snapshot.secrets[key]?.object
+    }
 
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
-        let isSet = object != nil
+        let value = object.map(HeldValue.init)
         let isRefused = object is CKAsset || object is CKRecord.Reference
         record.state.withLock { state in
             if isRefused {
@@ -22,7 +24,8 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
             } else if state.faults[key]?.reason == .encryptedAsset {
                 state.faults[key] = nil
             }
-            if isSet { state.encrypted.insert(key) } else { state.encrypted.remove(key) }
+            state.secrets[key] = value
+            if value != nil { state.encrypted.insert(key) } else { state.encrypted.remove(key) }
         }
     }
 
@@ -31,6 +34,6 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
         set { setObject(newValue, forKey: key) }
     }
 
-    func allKeys() -> [String] { [] }
+    func allKeys() -> [String] { record.snapshot.secrets.keys.sorted() }
     func changedKeys() -> [String] { record.snapshot.encrypted.sorted() }
 }

@@ -4,13 +4,13 @@ import Foundation
 extension CKRecord {
     /// Returns the field's value, or the record's own property of that name; nil if there is neither.
     public func value(forKey key: String) -> Any? {
-        object(forKey: key) ?? property(key)
+        gettable(object(forKey: key)) ?? property(key)
     }
 
     /// Sets a field; nil and `NSNull` clear it. A value that cannot be stored fails the record's next save.
     public func setValue(_ value: Any?, forKey key: String) {
         guard let value = Self.unwrapped(value), !(value is NSNull) else { return setObject(nil, forKey: key) }
-        setObject((value as? any __CKRecordObjCValue) ?? UnsupportedValue(), forKey: key)
+        setObject((value as? any __CKRecordObjCValue) ?? UnsupportedValue(value: value), forKey: key)
     }
 
     /// Sets many fields, each as `setValue` does.

@@ -4,9 +4,9 @@ import NacreLocks
 
 /// A typed and named set of fields under keys; databases store records.
 ///
-/// Changes of a record are local until it is saved. Setters never trap. A key or value that cannot be stored leaves the
-/// field as it was, and the next save fails with `invalidArguments` and the key's name. Setting the key to a valid
-/// value or to nil clears the fault.
+/// Changes of a record are local until it is saved. Setters never trap. A key or value that cannot be saved is read as
+/// it was set, also from copies and archives, and each save fails with `invalidArguments` and the key's name. Setting
+/// the key to another value or to nil clears the fault. An object of a class that no field holds is in no archive.
 ///
 /// Reading and writing from several threads is safe, one access at a time. Compares by identity. Apple: iOS 8.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, @unchecked Sendable {
@@ -114,8 +114,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// Fields that only holders of a key can read.
     ///
-    /// On this server: not supported by this version. There are no values, and setting one fails the record's next save
-    /// with `invalidArguments`; nothing is stored unencrypted instead.
+    /// On this server: not supported by this version. A value that is set can be read again, is in no archive, and
+    /// fails the record's next save with `invalidArguments`; nothing is stored unencrypted instead.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 
     // MARK: Hierarchy
@@ -123,10 +123,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// The parent in a hierarchy that can be shared as one. It must exist when this record is saved, or be saved with
     /// it.
     ///
-    /// Its action must be `.none` and its zone this record's. Otherwise the value stays as it was, and the save fails
-    /// with `invalidArguments`.
+    /// Its action must be `.none` and its zone this record's. Otherwise the save fails with `invalidArguments`.
     open var parent: CKRecord.Reference? {
-        get { snapshot.reference(\.parent) }
+        get {
+            let state = snapshot
+            return state.heldParent ?? state.reference(\.parent)
+        }
         set { state.withLock { $0.setParent(newValue) } }
     }
 

@@ -13,7 +13,7 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
 
     public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
         while let key = rest.popFirst() {
-            if let value = state.object(forKey: key) as? any CKRecordValueProtocol { return (key, value) }
+            if let value = gettable(state.object(forKey: key)) as? any CKRecordValueProtocol { return (key, value) }
         }
         return nil
     }

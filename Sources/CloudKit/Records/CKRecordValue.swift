@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// On Apple's platforms this inherits `NSObjectProtocol` and only classes conform. Here Swift's value types conform
 /// too, so that `record["n"] as? Int` and `5 as CKRecordValue` compile. Records return `NSString`, `NSNumber` and
-/// similar objects. A type of your own may conform, but cannot be stored: saving its record fails.
+/// similar objects. A type of your own may conform, and is read as it was set, but saving its record fails.
 public protocol __CKRecordObjCValue {}
 
 /// Apple: iOS 8.
@@ -32,24 +32,32 @@ extension CKRecordKeyValueSetting {
     /// The value under a key; nil if there is none or if it does not fit `T`. A number fits every numeric type that can
     /// hold it exactly.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
-        get { object(forKey: key) as? T }
+        get { gettable(object(forKey: key)) as? T }
         set { setObject(newValue.map(settable), forKey: key) }
     }
 
     /// The value under a key; nil clears the field.
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
-        get { object(forKey: key) as? any CKRecordValueProtocol }
+        get { gettable(object(forKey: key)) as? any CKRecordValueProtocol }
         set { setObject(newValue.map(settable), forKey: key) }
     }
 }
 
 /// Returns a Swift value in the form that `setObject` takes.
 private func settable(_ value: any CKRecordValueProtocol) -> any __CKRecordObjCValue {
-    (value as? any __CKRecordObjCValue) ?? UnsupportedValue()
+    (value as? any __CKRecordObjCValue) ?? UnsupportedValue(value: value)
 }
 
-/// Stands for a value that cannot be stored, so that setting it is a fault and does not clear the field.
-struct UnsupportedValue: __CKRecordObjCValue {}
+/// Returns a value as the app set it, also one of a type that is none for fields.
+func gettable(_ object: (any __CKRecordObjCValue)?) -> Any? {
+    if let unsupported = object as? UnsupportedValue { return unsupported.value }
+    return object
+}
+
+/// Holds a value that is of no type for fields. Setting it is a fault, and does not clear the field.
+struct UnsupportedValue: __CKRecordObjCValue {
+    let value: Any
+}
 
 extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}

@@ -11,7 +11,7 @@ private protocol FieldConvertible {
 }
 
 extension FieldValue {
-    /// Converts an object that is set in a record of `zone`.
+    /// Converts an object that is set in a record of `zone`. Its numbers may be infinite or NaN, which no server takes.
     init(setting object: any __CKRecordObjCValue, in zone: CKRecordZone.ID) throws(ValueFault.Reason) {
         guard let convertible = object as? any FieldConvertible else { throw .unsupportedType }
         self = try convertible.fieldValue(in: zone)
@@ -66,10 +66,7 @@ extension Bool: FieldConvertible {
 extension FieldConvertible where Self: BinaryFloatingPoint {
     fileprivate static var emptyList: FieldValue { .doubleList([]) }
 
-    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
-        guard isFinite else { throw .notFinite }
-        return .double(Double(self))
-    }
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) -> FieldValue { .double(Double(self)) }
 }
 
 extension Double: FieldConvertible {}
@@ -80,7 +77,7 @@ extension NSNumber: FieldConvertible {
 
     fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
         switch UInt8(bitPattern: objCType.pointee) {
-        case UInt8(ascii: "d"), UInt8(ascii: "f"): return try doubleValue.fieldValue(in: zone)
+        case UInt8(ascii: "d"), UInt8(ascii: "f"): return doubleValue.fieldValue(in: zone)
         case UInt8(ascii: "Q"): return try uint64Value.fieldValue(in: zone)
         default: return .int64(int64Value)
         }
@@ -90,23 +87,16 @@ extension NSNumber: FieldConvertible {
 extension Date: FieldConvertible {
     fileprivate static var emptyList: FieldValue { .timestampList([]) }
 
-    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
-        .timestamp(try Timestamp(finite: self))
-    }
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) -> FieldValue { .timestamp(timestamp) }
+
+    fileprivate var timestamp: Timestamp { Timestamp(secondsSince2001: timeIntervalSinceReferenceDate) }
 }
 
 extension NSDate: FieldConvertible {
     fileprivate static var emptyList: FieldValue { .timestampList([]) }
 
-    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
-        .timestamp(try Timestamp(finite: Date(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate)))
-    }
-}
-
-extension Timestamp {
-    init(finite date: Date) throws(ValueFault.Reason) {
-        guard date.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite }
-        self.init(secondsSince2001: date.timeIntervalSinceReferenceDate)
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) -> FieldValue {
+        .timestamp(Timestamp(secondsSince2001: timeIntervalSinceReferenceDate))
     }
 }
 
@@ -128,23 +118,18 @@ extension CKReference: FieldConvertible {
 extension CLLocation: FieldConvertible {
     fileprivate static var emptyList: FieldValue { .locationList([]) }
 
-    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
-        let numbers = [coordinate.latitude, coordinate.longitude, horizontalAccuracy, verticalAccuracy, altitude, speed, course]
-        guard numbers.allSatisfy(\.isFinite) else { throw .notFinite }
-        return .location(
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) -> FieldValue {
+        .location(
             Location(
                 latitude: coordinate.latitude, longitude: coordinate.longitude, horizontalAccuracy: horizontalAccuracy,
-                verticalAccuracy: verticalAccuracy, altitude: altitude, speed: speed, course: course, timestamp: try Timestamp(finite: timestamp)))
+                verticalAccuracy: verticalAccuracy, altitude: altitude, speed: speed, course: course, timestamp: timestamp.timestamp))
     }
 }
 
 extension CKAsset: FieldConvertible {
     fileprivate static var emptyList: FieldValue { .assetList([]) }
 
-    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
-        guard fileURL?.isFileURL ?? true else { throw .assetURL }
-        return .asset(known ?? .unsent)
-    }
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) -> FieldValue { .asset(known ?? .unsent) }
 }
 
 extension Array: FieldConvertible where Element: CKRecordValueProtocol {

@@ -56,7 +56,9 @@ struct ModifyPlan {
     var isEmpty: Bool { batches.isEmpty && refusals.isEmpty }
 
     /// - Throws: the fault of the operation as a whole.
-    init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool) throws(CKError) {
+    init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool, in scope: CKDatabase.Scope)
+        throws(CKError)
+    {
         let count = records.count + recordIDs.count
         guard count <= Limits.itemsPerNativeRequest else { throw .tooManyItems(count: count, maximum: Limits.itemsPerNativeRequest) }
         guard Set(records.map(\.recordID) + recordIDs).count == count else {
@@ -65,7 +67,7 @@ struct ModifyPlan {
         // Other threads may change the records: what is checked is what is sent.
         let states = records.map(\.snapshot)
         if let fault = states.faultAsList { throw fault }
-        let faults = Faults(states, recordIDs)
+        let faults = Faults(states, recordIDs, in: scope)
         var places: [CKRecordZone.ID: Int] = [:]
         func batch(_ zoneID: CKRecordZone.ID) -> Int {
             if let place = places[zoneID] { return place }
@@ -97,9 +99,9 @@ struct ModifyPlan {
         private var own: [CKRecord.ID: CKError] = [:]
         private var zones: Set<CKRecordZone.ID> = []
 
-        init(_ states: [RecordState], _ recordIDs: [CKRecord.ID]) {
-            for state in states { own[state.recordID] = state.fault.map(CKError.init) }
-            for recordID in recordIDs { own[recordID] = recordID.fault.map(CKError.init) }
+        init(_ states: [RecordState], _ recordIDs: [CKRecord.ID], in scope: CKDatabase.Scope) {
+            for state in states { own[state.recordID] = state.fault.map(CKError.init) ?? state.recordID.error(in: scope) }
+            for recordID in recordIDs { own[recordID] = recordID.error(in: scope) }
             zones = Set(own.keys.map(\.zoneID))
         }
 

@@ -38,6 +38,9 @@ struct ArchivedRecord: Codable {
     var changed: [String]
     var faults: [String: ValueFault]
     var encrypted: [String]
+    /// The values that no field can hold, as far as their parts can be encoded, and a parent that cannot be one.
+    var held: [String: ArchivedValue]?
+    var heldParent: Link?
     /// The data of a share; present from version 3 on.
     var sharing: ArchivedShare?
 }
@@ -60,7 +63,9 @@ extension RecordState {
             recordChangeTag: recordChangeTag, created: created.map(ArchivedRecord.Stamp.init), modified: modified.map(ArchivedRecord.Stamp.init),
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
             share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
-            changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(), sharing: sharing.map(ArchivedShare.init))
+            changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(),
+            held: held.isEmpty ? nil : held.compactMapValues { ArchivedValue(held: $0.object, in: recordID.zoneID) },
+            heldParent: heldParent.map(ArchivedRecord.Link.init(held:)), sharing: sharing.map(ArchivedShare.init))
         coder.encode(asPropertyList: archived, forKey: ArchivedRecord.key)
     }
 
@@ -87,6 +92,8 @@ extension RecordState {
         fetchedFields = RecordFields(archived: archived.fetchedFields)
         changed = Set(archived.changed)
         faults = archived.faults
+        held = (archived.held ?? [:]).mapValues { HeldValue($0.object(in: zoneID)) }
+        heldParent = archived.heldParent.map { $0.object(in: zoneID) }
         encrypted = Set(archived.encrypted)
         sharing = archived.sharing.map(ShareSheet.init)
     }
@@ -124,6 +131,21 @@ extension ArchivedRecord.Link {
         self.init(
             recordName: reference.recordName, action: reference.action.rawValue, zoneName: reference.zoneID?.zoneName,
             zoneOwner: reference.zoneID?.ownerRecordName)
+    }
+
+    /// The link of a reference with its whole zone, whose owner may be another than the record's.
+    init(held reference: CKRecord.Reference) {
+        let target = reference.recordID
+        self.init(
+            recordName: target.recordName, action: reference.wire(from: target.zoneID).action.rawValue, zoneName: target.zoneID.zoneName,
+            zoneOwner: target.zoneID.ownerName)
+    }
+
+    /// The reference of a link with its whole zone.
+    func object(in zone: CKRecordZone.ID) -> CKRecord.Reference {
+        let target = zoneName.map { CKRecordZone.ID(zoneName: $0, ownerName: zoneOwner ?? CKCurrentUserDefaultName) } ?? zone
+        return CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: recordName, zoneID: target), action: wire.action == .deleteSelf ? .deleteSelf : .none)
     }
 
     var wire: Reference {
@@ -180,6 +202,10 @@ struct ArchivedValue: Codable {
     var places: [Place]?
     var links: [ArchivedRecord.Link]?
     var assets: [File]?
+    /// The elements of a list that no field can hold.
+    var elements: [ArchivedValue]?
+    /// The bits of an integer beyond those of `integers`.
+    var unsigned: Int64?
 
     /// - Parameter objects: the app's objects of the assets in it; nil if their files are not known.
     init?(_ value: FieldValue, _ objects: [CKAsset]? = nil) {
@@ -221,6 +247,33 @@ struct ArchivedValue: Codable {
         if let links { return isList || links.isEmpty ? .referenceList(links.map(\.wire)) : .reference(links[0].wire) }
         if let assets { return isList || assets.isEmpty ? .assetList(assets.map(\.wire)) : .asset(assets[0].wire) }
         return .emptyList
+    }
+}
+
+extension ArchivedValue {
+    /// The encoded form of a value that no field can hold; nil where an object is of a class without one.
+    init?(held object: Any, in zone: CKRecordZone.ID) {
+        if let value = object as? any __CKRecordObjCValue, let wire = try? FieldValue(setting: value, in: zone) {
+            self.init(wire, RecordState.assets(in: value))
+        } else if let list = object as? [Any] {
+            let archived = list.compactMap { ArchivedValue(held: $0, in: zone) }
+            guard archived.count == list.count else { return nil }
+            self.init(.emptyList)
+            elements = archived
+        } else if let number = (object as? NSNumber)?.uint64Value ?? (object as? any UnsignedInteger).map({ UInt64(truncatingIfNeeded: $0) }) {
+            self.init(.emptyList)
+            unsigned = Int64(bitPattern: number)
+        } else {
+            return nil
+        }
+    }
+
+    /// The value as a record returns it.
+    func object(in zone: CKRecordZone.ID) -> any __CKRecordObjCValue {
+        if let unsigned { return NSNumber(value: UInt64(bitPattern: unsigned)) }
+        if let elements { return NSArray(array: elements.map { $0.object(in: zone) }) }
+        if let assets { return isList ? NSArray(array: assets.map(\.object)) : assets.first?.object ?? NSArray() }
+        return wire.object(in: zone) ?? NSArray()
     }
 }
 

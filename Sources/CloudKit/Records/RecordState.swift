@@ -14,8 +14,14 @@ struct RecordState: Sendable {
     var changed: Set<String> = []
     /// The faults that fail a save, by the key that was set.
     var faults: [String: ValueFault] = [:]
+    /// Values that were set and that no field can hold, by key. They have faults too.
+    var held: [String: HeldValue] = [:]
+    /// A parent that was set and that cannot be one. It has a fault too.
+    var heldParent: CKRecord.Reference?
     /// Keys of `encryptedValues` that were set.
     var encrypted: Set<String> = []
+    /// The values of these keys. They are in memory alone, and in no archive.
+    var secrets: [String: HeldValue] = [:]
     var parent: Reference?
     var fetchedParent: Reference?
     var share: Reference?
@@ -30,39 +36,59 @@ struct RecordState: Sendable {
         self.recordID = recordID
     }
 
-    /// Sets a field, or clears it with nil. A value that cannot be stored changes nothing, but is a fault until the key
-    /// gets a valid value or nil.
+    /// Sets a field, or clears it with nil. A value that cannot be saved is read as it was set, and is a fault until
+    /// the key gets another value or nil.
     mutating func set(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
-        do throws(ValueFault.Reason) {
-            guard mayHave(key) else { throw .invalidKey }
-            let value = try object.map { object throws(ValueFault.Reason) in try FieldValue(setting: object, in: recordID.zoneID) }
-            faults[key] = nil
-            fields[key] = value.map { placed($0, forKey: key) }
-            assets[key] = value?.assets == nil ? nil : Self.assets(in: object)
-            let isKnown = recordChangeTag != nil || fetchedFields[key] != nil
-            if value == nil && !isKnown { changed.remove(key) } else { changed.insert(key) }
-        } catch {
-            faults[key] = ValueFault(key: key, reason: error)
+        guard let object else {
+            put(nil, nil, forKey: key)
+            let isKnown = mayHave(key) && (recordChangeTag != nil || fetchedFields[key] != nil)
+            if isKnown { changed.insert(key) } else { changed.remove(key) }
+            return
         }
+        var reason: ValueFault.Reason?
+        do throws(ValueFault.Reason) {
+            let value = try FieldValue(setting: object, in: recordID.zoneID)
+            let assets = value.assets == nil ? nil : Self.assets(in: object)
+            put(placed(value, forKey: key), assets, forKey: key)
+            if !value.hasFiniteNumbers { reason = .notFinite }
+            if assets?.allSatisfy({ $0.fileURL?.isFileURL ?? true }) == false { reason = .assetURL }
+        } catch {
+            put(nil, nil, forKey: key)
+            held[key] = HeldValue(object)
+            reason = error
+        }
+        if !mayHave(key) { reason = .invalidKey }
+        faults[key] = reason.map { ValueFault(key: key, reason: $0) }
+        changed.insert(key)
+    }
+
+    private mutating func put(_ value: FieldValue?, _ objects: [CKAsset]?, forKey key: String) {
+        fields[key] = value
+        assets[key] = objects
+        held[key] = nil
+        faults[key] = nil
     }
 
     func object(forKey key: String) -> (any __CKRecordObjCValue)? {
-        assetObject(forKey: key) ?? fields[key]?.object(in: recordID.zoneID)
+        held[key]?.object ?? assetObject(forKey: key) ?? fields[key]?.object(in: recordID.zoneID)
     }
 
+    /// The keys that have a value, in the order of their bytes.
     var readableKeys: [String] {
-        fields.entries.compactMap { $0.value.isReadable ? $0.name : nil }
+        let keys = fields.entries.compactMap { $0.value.isReadable ? $0.name : nil }
+        return held.isEmpty ? keys : (keys + held.keys).sorted()
     }
 
     mutating func setParent(_ reference: CKRecord.Reference?) {
-        let key = CKRecord.SystemFieldKey.parent
-        switch reference {
-        case let reference? where reference.action != .none: faults[key] = ValueFault(key: "parent", reason: .parentAction)
-        case let reference? where reference.recordID.zoneID != recordID.zoneID: faults[key] = ValueFault(key: "parent", reason: .parentZone)
-        default:
-            faults[key] = nil
-            parent = reference?.wire(from: recordID.zoneID)
-        }
+        let reason: ValueFault.Reason? =
+            switch reference {
+            case let reference? where reference.action != .none: .parentAction
+            case let reference? where reference.recordID.zoneID != recordID.zoneID: .parentZone
+            default: nil
+            }
+        faults[CKRecord.SystemFieldKey.parent] = reason.map { ValueFault(key: "parent", reason: $0) }
+        heldParent = reason == nil ? nil : reference
+        if reason == nil { parent = reference?.wire(from: recordID.zoneID) }
     }
 
     /// The first fault, by key, that fails every save of this record.
@@ -83,6 +109,18 @@ extension CKRecord.ID {
 extension CKRecordZone.ID {
     var fault: ValueFault? {
         Names.isName(zoneName) ? nil : ValueFault(key: "zoneName", reason: .invalidZoneName)
+    }
+
+    /// The error of a request about this zone in a database of this scope that is known before anything is sent.
+    func error(in scope: CKDatabase.Scope) -> CKError? {
+        fault.map(CKError.init) ?? (scope == .shared && ownerName == CKCurrentUserDefaultName ? .ownZoneInSharedDatabase : nil)
+    }
+}
+
+extension CKRecord.ID {
+    /// The error of a request about this record in a database of this scope that is known before anything is sent.
+    func error(in scope: CKDatabase.Scope) -> CKError? {
+        fault.map(CKError.init) ?? zoneID.error(in: scope)
     }
 }
 
@@ -171,7 +209,10 @@ extension RecordState {
         ancestor.parent = fetchedParent
         ancestor.changed = []
         ancestor.faults = [:]
+        ancestor.held = [:]
+        ancestor.heldParent = nil
         ancestor.encrypted = []
+        ancestor.secrets = [:]
         return ancestor
     }
 }

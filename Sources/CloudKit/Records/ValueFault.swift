@@ -1,5 +1,16 @@
 import NacreCloudWire
 
+/// A value that no field can hold, as the app set it: a list of several types, an integer beyond 64 bits, or an object
+/// of another class.
+struct HeldValue: @unchecked Sendable {
+    // Sendable: as with the app's assets, the record keeps the object and never changes it.
+    let object: any __CKRecordObjCValue
+
+    init(_ object: any __CKRecordObjCValue) {
+        self.object = object
+    }
+}
+
 /// The reason why a record cannot be saved. Where Apple's framework raises an exception, this fault is kept and fails
 /// the save.
 struct ValueFault: Error, Equatable, Sendable, Codable {

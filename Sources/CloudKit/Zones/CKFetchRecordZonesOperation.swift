@@ -54,9 +54,9 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         var seen: Set<CKRecordZone.ID> = []
         let asked = (recordZoneIDs ?? []).filter { seen.insert($0).inserted }
         for zoneID in asked {
-            if let fault = zoneID.fault { callBack(zoneID, .failure(CKError(fault))) }
+            if let error = zoneID.error(in: conversation.scope) { callBack(zoneID, .failure(error)) }
         }
-        var rest = asked.filter { $0.fault == nil }[...]
+        var rest = asked.filter { $0.error(in: conversation.scope) == nil }[...]
         while !rest.isEmpty {
             let zoneIDs = rest.prefix(Limits.zonesPerRequest)
             rest = rest.dropFirst(zoneIDs.count)

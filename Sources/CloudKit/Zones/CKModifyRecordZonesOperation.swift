@@ -55,8 +55,8 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             return false
         }
         let deletions = zoneIDs.filter { zoneID in
-            guard let fault = zoneID.fault else { return true }
-            callBack(zoneID, deleted: .failure(CKError(fault)))
+            guard let error = zoneID.error(in: conversation.scope) else { return true }
+            callBack(zoneID, deleted: .failure(error))
             return false
         }
         guard !saves.isEmpty || !deletions.isEmpty else { return }
@@ -70,7 +70,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     /// Returns the fault of a zone that is known before anything is sent.
     private static func refusal(of zone: CKRecordZone, in scope: CKDatabase.Scope) -> CKError? {
-        if let fault = zone.zoneID.fault { return CKError(fault) }
+        if let error = zone.zoneID.error(in: scope) { return error }
         if zone.encryptionScope == .perZone { return .malformed("The encryption scope perZone is not supported by this version") }
         if scope != .private { return .zonesAreForPrivateDatabases }
         return nil

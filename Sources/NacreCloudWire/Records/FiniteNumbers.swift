@@ -1,8 +1,6 @@
-import NacreCloudWire
-
 extension FieldValue {
     /// Whether all numbers in the value are finite: neither NaN nor infinite.
-    var hasFiniteNumbers: Bool {
+    package var hasFiniteNumbers: Bool {
         switch self {
         case .double(let value): value.isFinite
         case .doubleList(let values): values.allSatisfy(\.isFinite)
