@@ -32,6 +32,7 @@ import Testing
     {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann"), test.user("_bob"))
+        try await ann.define(["text": .string])
         let zoneID = ZoneID(zoneName: "Z")
         let purged = ServerError.zoneNotFound(zoneID, isPurged: true)
         #expect(purged.code == .zoneNotFound && purged.nativeCode == NativeErrorCode.userDeletedZone.rawValue)

@@ -175,7 +175,7 @@ import Testing
             for round in ["a", "b"] { #expect(await save(round, as: user) == 200) }
         }
         let subscriptions = (0..<50).map {
-            let filter = #"{"fieldName":"text","comparator":"NOT_EQUALS","fieldValue":{"value":"\#($0)"}}"#
+            let filter = #"{"fieldName":"title","comparator":"NOT_EQUALS","fieldValue":{"value":"\#($0)"}}"#
             let query = #""subscriptionType":"query","query":{"recordType":"Note","filterBy":\#(filter)},"firesOn":["create"]"#
             return #"{"operationType":"create","subscription":{"subscriptionID":"s\#($0)",\#(query)}}"#
         }

@@ -140,11 +140,7 @@ package struct ErrorGuide: Hashable, Sendable {
                 "The record on the server has changed since it was fetched.",
                 "Merge into serverRecord of the error and save that one, or save with changedKeys or allKeys."
             )
-        case .serverRejectedRequest:
-            (
-                "The server does not take the request: the endpoint or what it asks is not supported, or a subscription of equal content is there.",
-                "The error's description says what."
-            )
+        case .serverRejectedRequest: ("The server does not take it, or has an equal subscription.", "The error's description says what.")
         case .assetFileNotFound: ("The file of a CKAsset is not there.", "Keep the file until the record is saved.")
         case .assetFileModified: ("The file of a CKAsset changed while it was sent.", "Save again when it is no longer written.")
         case .operationCancelled: ("The operation was cancelled, or one that it depends on.", "Add a new one if it is still wanted.")
@@ -173,11 +169,7 @@ package struct ErrorGuide: Hashable, Sendable {
             ("The record or zone is shared already, or hangs on what is.", "Fetch its share and change that one; a record is in one share at most.")
         case .zoneBusy:
             ("Many write into the zone; here tests alone order it: nacre fault, TestFault.", "Wait for CKErrorRetryAfterKey seconds and try again.")
-        case .userDeletedZone:
-            (
-                "The user purged the zone, as in the storage settings: nacre zone purge.",
-                "Remove what you keep of the zone, and ask the user before you save it anew."
-            )
+        case .userDeletedZone: ("The user purged the zone: nacre zone purge.", "Forget what you keep of it; ask the user before you save it.")
         case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
