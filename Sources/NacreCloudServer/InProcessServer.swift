@@ -34,8 +34,7 @@ package final class InProcessServer: Sendable {
         hub = ChangeHub(sleep: clock.sleep)
         cloud = Cloud(
             store: store, tokens: sealer, process: CloudProcess(clock: clock.now, random: random), assets: assets,
-            bounds: CloudBounds(quotas: configuration.quotas, assetSizes: configuration.assetSizes),
-            hints: ServerHints(hub: hub, alarm: TaskAlarm()))
+            bounds: configuration.bounds, hints: ServerHints(hub: hub, alarm: TaskAlarm()))
         cloud.assetLinks.setRoot(url)
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher(cost: .least)) { true }

@@ -136,10 +136,7 @@ package final class Server: Sendable {
             process: CloudProcess(
                 clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
                 failed: faults.log),
-            assets: assets,
-            senders: Senders(
-                mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry)),
-            bounds: CloudBounds(quotas: configuration.quotas, assetSizes: configuration.assetSizes),
+            assets: assets, senders: configuration.senders(sealer, registry), bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)

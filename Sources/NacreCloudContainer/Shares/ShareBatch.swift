@@ -14,8 +14,8 @@ struct SharedSurroundings: Sendable {
     var aboveRoots: Set<String> = []
     /// Records of the batch that would be above themselves.
     var inRings: Set<String> = []
-    /// Records of the batch, in a view, whose new parents have more than `Limits.parentLevels` levels above. They may be
-    /// above themselves.
+    /// Records of the batch, in a view, whose new parents have more than `Limits.parentLevels` levels above. They may
+    /// be above themselves.
     package var tooDeep: Set<String> = []
     /// Records of the batch that a guest would take out of a view, and whose ancestors have left that view already.
     package var leaving: Set<String> = []
@@ -128,7 +128,8 @@ extension ModifyBatch {
         } + newShares.keys
     }
 
-    /// Live records that get another parent, with that parent, and whether they are in a view before or after the batch.
+    /// Live records that get another parent, with that parent, and whether they are in a view before or after the
+    /// batch.
     fileprivate var reparented: [(name: String, parent: String, isShared: Bool)] {
         linking.compactMap { index in
             guard case .save(let save) = verdicts[index], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent

@@ -86,6 +86,8 @@ package struct ServerConfiguration: Sendable {
     /// The largest sizes of files.
     var assetSizes = AssetSizes()
 
+    var bounds: CloudBounds { CloudBounds(quotas: quotas, assetSizes: assetSizes) }
+
     /// Sets `assetSizes` in bytes, each positive and at most `largestAsset`; nil keeps a size as it is.
     package mutating func setAssetSizes(web: Int?, native: Int?) {
         assetSizes.web = web ?? assetSizes.web

@@ -21,6 +21,10 @@ struct PushServices: Sendable {
 }
 
 extension ServerConfiguration {
+    func senders(_ sealer: TokenSealer, _ registry: Registry) -> Senders {
+        Senders(mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry))
+    }
+
     /// The sender to browsers, and to devices of Apple's if a container has a key.
     func pushes(_ sealer: TokenSealer, _ registry: Registry) -> PushDelivery {
         var services = pushServices

@@ -74,10 +74,7 @@ final class TestServer: Sendable {
         cloud = Cloud(
             store: store, tokens: sealer,
             process: CloudProcess(clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) }),
-            assets: assets,
-            senders: Senders(
-                mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry)),
-            hints: ServerHints(hub: hub, alarm: alarm))
+            assets: assets, senders: configuration.senders(sealer, registry), hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords, rates) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
