@@ -129,13 +129,12 @@ package final class Server: Sendable {
         let registry = Registry(store: store, clock: clock.now, random: random)
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
-        let faults = StoreFaultLog(logger: configuration.logger)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
         let cloud = Cloud(
             store: store, tokens: sealer,
             process: CloudProcess(
                 clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
-                failed: faults.log),
+                failed: StoreFaultLog(logger: configuration.logger).log),
             assets: assets, senders: configuration.senders(sealer, registry), bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)

@@ -66,6 +66,15 @@ import Testing
         #expect(try await ann.lookup(["p", "c"]).allSatisfy { $0.record != nil })
     }
 
+    @Test func `in a public database no answer tells of the parents of others' records`() async throws {
+        let test = try await TestCloud(.memory)
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        try await bob.modify([.create("b")])
+        try await ann.modify([.create("a", parent: "b")])
+        let below = RecordOperation.make(.forceUpdate, "b", parent: .set(Reference(recordName: "a", action: .none)))
+        #expect(try await bob.modify([below]).map(\.error) == [nil])
+    }
+
     @Test(arguments: ["Z", "_defaultZone"]) func `a record is never moved below itself, in a batch or over several, and other moves stand`(
         zone: String
     ) async throws {

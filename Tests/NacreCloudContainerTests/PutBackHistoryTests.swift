@@ -129,7 +129,7 @@ import Testing
                     }
                     devices[device].tokens[zone] = page.syncToken
                     if !page.moreComing || limit != nil { return }
-                } catch let error as ServerError where error == .tokenExpired {
+                } catch let error as ServerError where error == .tokenExpired || error == .tokenOfAnotherZone {
                     devices[device].tokens[zone] = nil
                     devices[device].records[zone] = nil
                     devices[device].told += 1

@@ -85,7 +85,7 @@ import Testing
         zoned.zoneID = zone
         let shown = try #require(showing.record(stored, keys: nil))
         #expect(shown.fields == ["l": .referenceList([zoned, zoned]), "n": .int64(1), "r": .reference(zoned)])
-        #expect(shown.parent?.zoneID == zone && shown.zoneID == zone && shown.share == nil)
+        #expect(shown.parent?.zoneID == nil && shown.zoneID == zone && shown.share == nil)
         #expect(showing.error(.recordChanged, on: stored).serverRecord?.value == shown)
         #expect(showing.error(.recordNotFound, on: stored).serverRecord == nil, "only a conflict carries the server's record")
     }

@@ -126,7 +126,7 @@ import Testing
         await #expect(throws: ServerError.zoneNotFound(ZoneID(zoneName: "Z"))) { try await ann.changes("Z", after: old) }
         await #expect(throws: ServerError.zoneNotFound(ZoneID(zoneName: "Z"))) { try await ann.modify([.create("r")], zone: "Z") }
         try await ann.makeZone("Z")
-        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Z", after: old) }
+        await #expect(throws: ServerError.tokenOfAnotherZone) { try await ann.changes("Z", after: old) }
         #expect(try await ann.changes("Z").records.isEmpty)
         #expect(try await ann.lookup(["r"], zone: "Z").first?.error == .recordNotFound)
         #expect(try await ann.modify([.create("r")], zone: "Z").first?.record != nil)

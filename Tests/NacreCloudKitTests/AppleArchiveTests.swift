@@ -160,6 +160,27 @@ private struct ArchiveMaker {
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: again)?["title"] as? String == "Ulm")
     }
 
+    @Test func `an asset that was cleared is no value, and encrypted values do not matter to system fields`() throws {
+        var maker = ArchiveMaker()
+        let asset = maker.object("CKAsset", ["FileURL": maker.plain("x")])
+        let store = maker.object(
+            "CKRecordValueStore",
+            [
+                "Values": maker.dictionary([("title", maker.plain("Ulm"))]), "OriginalValues": maker.dictionary([("photo", asset)]),
+                "ChangedKeys": maker.object("NSMutableSet", ["NS.objects": [maker.plain("photo")]]),
+            ])
+        let root = maker.object("CKRecord", maker.systemFields().merging(["ValueStore": store]) { first, _ in first })
+        let data = try maker.data(top: ["root": root])
+        let record = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        #expect(record["photo"] == nil && record.allKeys() == ["title"] && record.changedKeys() == ["photo"])
+        #expect(record.snapshot.change(policy: .ifServerRecordUnchanged).cleared == ["photo"])
+
+        var system = ArchiveMaker()
+        let secrets = system.object("CKEncryptedRecordValueStore", ["Values": system.dictionary([("s", system.plain(Data([9])))])])
+        let fields = system.systemFields().merging(["EncryptedValueStore": secrets]) { first, _ in first }
+        check(try #require(CKRecord(coder: NSKeyedUnarchiver(forReadingFrom: system.data(top: fields)))))
+    }
+
     @Test(arguments: ["CKEncryptedString", "CKUnheardOf"])
     func `a whole record that is no object of its archive is nil if anything in it cannot be read`(valueClass: String) throws {
         for key in ["ValueStore", "EncryptedValueStore"] {

@@ -46,6 +46,19 @@ import Testing
         #expect(Self.records(list).map(\.snapshot).faultAsList == nil)
     }
 
+    @Test func `in a batch of an engine a ring fails alone, and a share may go without its root`() throws {
+        let share = CKShare(rootRecord: Self.record("root"))
+        let plan = try ModifyPlan(
+            saving: Self.records("a > b, b > a, c, x ^ a") + [share], deleting: [], policy: .ifServerRecordUnchanged, isAtomic: false, isPart: true,
+            in: .private)
+        let refused = plan.refusals.map { refusal -> String in
+            guard case .save(let record, let error) = refusal, error.code == .invalidArguments else { return "?" }
+            return record.recordID.recordName
+        }
+        #expect(refused == ["a", "b", "x"])
+        #expect(plan.batches.flatMap(\.saves).map(\.record.recordID) == [Self.recordID("c"), share.recordID])
+    }
+
     @Test func `records of one name in two zones form no ring`() {
         let (here, there) = (Self.record("a > b"), CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "b")))
         there["f"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "a"), action: .deleteSelf)

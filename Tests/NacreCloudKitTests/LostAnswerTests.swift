@@ -71,13 +71,13 @@ import Testing
     @Test func `background work gives up after its resource timeout`() async throws {
         let configuration = CKOperation.Configuration()
         configuration.qualityOfService = .background
-        configuration.timeoutIntervalForResource = 4
+        configuration.timeoutIntervalForResource = 4.5
         await setting.cloud.failNext(.notSent, .notSent, .notSent, .notSent)
         let error = await thrown {
             try await setting.database.configuredWith(configuration: configuration) { try await $0.allRecordZones() }
         }
         #expect(error?.code == .networkUnavailable)
-        #expect(setting.time.pauses == [1, 2, 1 - RetryState.shortestAttempt], "the last pause is cut")
+        #expect(setting.time.pauses == [1, 2, 0.5], "the last pause is cut")
     }
 
     @Test(arguments: [
@@ -92,10 +92,24 @@ import Testing
         #expect(await setting.cloud.seen.count == 1)
     }
 
+    @Test(
+        arguments: [
+            ("7", 7), ("0.5", 0.5), ("-3", 0), ("90000", 86_400), ("1e300", 86_400), ("inf", nil), ("nan", nil), ("1e400", nil),
+            ("Fri, 27 Nov 2026 20:00:00 GMT", nil),
+        ] as [(String, Double?)])
+    func `the seconds of a proxy are a number from 0 to a day`(text: String, seconds: Double?) {
+        #expect(TransportAnswer(status: 503, headers: ["retry-after": text], body: []).retryAfter == seconds)
+    }
+
     @Test func `a proxy's answer reads by its status, and a gateway without an answer may have lost one`() async throws {
         await setting.cloud.failNext(.answer(status: 503, headers: ["retry-after": "7"], body: Array("<html>".utf8)))
         let busy = await thrown { try await setting.database.save(note()) }
         #expect(busy?.code == .serviceUnavailable && busy?.retryAfterSeconds == 7)
+        for text in ["inf", "nan", "1e400"] {
+            await setting.cloud.failNext(.answer(status: 503, headers: ["retry-after": text], body: []))
+            let busy = await thrown { try await setting.database.save(note()) }
+            #expect(busy?.code == .serviceUnavailable && busy?.retryAfterSeconds == nil, "\(text)")
+        }
         await setting.cloud.failNext(.answer(status: 502, headers: [:], body: []))
         #expect(try await setting.database.save(note()).recordChangeTag == "tag1")
         await setting.cloud.failNext(.answer(status: 504, headers: [:], body: []))

@@ -174,6 +174,30 @@ import Testing
         }
     }
 
+    @Test func `a value that cannot be sent is refused, also if another use of its key hides its fault`() {
+        let parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p"), action: .deleteSelf)
+        let values: [(String, any CKRecordValueProtocol, ValueFault.Reason)] = [
+            ("number", Double.infinity, .notFinite), ("a b", 5, .invalidKey), ("list", NSArray(array: [1, "x" as NSString]), .mixedList),
+        ]
+        for (key, value, reason) in values {
+            let record = CKRecord(recordType: "Note")
+            record[key] = value
+            record.encryptedValues[key] = parent
+            record.encryptedValues[key] = nil
+            #expect(record.snapshot.fault == ValueFault(key: key, reason: reason))
+        }
+        let record = CKRecord(recordType: "Note")
+        record.parent = parent
+        record[CKRecord.SystemFieldKey.parent] = "x"
+        record[CKRecord.SystemFieldKey.parent] = nil
+        #expect(record.snapshot.fault == ValueFault(key: "parent", reason: .parentAction))
+        record["photo"] = URL(string: "https://example.com/a.png").map { CKAsset(fileURL: $0) }
+        record.parent = nil
+        record.encryptedValues["photo"] = parent
+        record.encryptedValues["photo"] = nil
+        #expect(record.snapshot.fault == ValueFault(key: "photo", reason: .assetURL))
+    }
+
     @Test(arguments: ["a", "Z9", "a_b", String(repeating: "a", count: 255)])
     func `a key of the right shape is none`(key: String) {
         record[key] = "x"

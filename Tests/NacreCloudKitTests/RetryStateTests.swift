@@ -61,8 +61,8 @@ import Testing
     @Test func `the last pause is cut to the time that is left, and patience ends with the resource timeout`() {
         var read = RetryState(kind: .read, patience: Self.patient)
         #expect(read.decide(after: .notSent, elapsed: 40, spread: 1) == .retry(after: 1))
-        #expect(read.decide(after: .notSent, elapsed: 98.9, spread: 1) == .retry(after: 100 - 98.9 - RetryState.shortestAttempt))
-        #expect(read.decide(after: .notSent, elapsed: 99.9, spread: 1) == .fail)
+        #expect(read.decide(after: .notSent, elapsed: 98.5, spread: 1) == .retry(after: 0.5))
+        #expect(read.decide(after: .notSent, elapsed: 99, spread: 1) == .fail)
         var change = RetryState(kind: .change, patience: Self.patient)
         #expect(change.decide(after: .answerLost, elapsed: 0, spread: 1) == .retry(after: 1))
         #expect(change.decide(after: .notSent, elapsed: 99.95, spread: 1) == .failAsLost(retryAfter: nil))

@@ -51,6 +51,16 @@ import Testing
         #expect(await Batch(pendingChanges: []) { Self.record($0) } == nil)
     }
 
+    @Test func `what failed is left out, and with it all of a zone that is to be whole (16, 25)`() {
+        let records = [id("a"), id("b"), id("c", "Other")].map { Self.record($0) }
+        let failed: Set = [id("a")]
+        let loose = Batch(recordsToSave: records, recordIDsToDelete: [id("d"), id("a")])
+        #expect(loose.without(failed).recordIDs == [id("b"), id("c", "Other"), id("d")])
+        let whole = Batch(recordsToSave: records, recordIDsToDelete: [id("d"), id("e", "Other")], atomicByZone: true)
+        #expect(whole.without(failed).recordIDs == [id("c", "Other"), id("e", "Other")] && whole.without(failed).atomicByZone)
+        #expect(whole.without([id("x")]).count == 5, "a record that is not in the batch takes nothing out of it")
+    }
+
     @Test func `parts are halves, or the zones of what is to be whole (24)`() {
         let records = ["a", "b", "c"].map { Self.record(id($0)) }
         let loose = Batch(recordsToSave: records, recordIDsToDelete: [id("d")])

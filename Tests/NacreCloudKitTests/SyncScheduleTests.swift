@@ -90,5 +90,13 @@ import Testing
         let run = SyncSchedule.Decision.run(Due(send: true))
         #expect([added(.fruitless), added(.fruitless), added(.fruitless)] == [run, .wait(1), .wait(2)])
         #expect([added(.success), added(.fruitless)] == [run, run])
+        var offline = SyncSchedule()
+        for _ in 0..<6 { offline.end(Due(send: true), Self.offline, now: 0, spread: 1) }
+        offline.end(Due(send: true), .fruitless, now: 0, spread: 1)
+        #expect(offline.decide(now: 0) == run, "failures of the network do not count")
+        schedule = SyncSchedule()
+        #expect([added(.fruitless), added(.fruitless), added(Self.busy)] == [run, .wait(1), .wait(1)])
+        schedule.retryNow()
+        #expect(added(.fruitless) == run, "nor what was fruitless before a failure that may pass")
     }
 }

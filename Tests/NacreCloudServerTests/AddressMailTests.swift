@@ -95,12 +95,17 @@ import Testing
             await browser.go("/sign-in?share=\(guid)")
             let refused = await browser.signIn("eve@example.com")
             #expect(refused.status == 403 && refused.text.contains("Send me the mail") && !refused.text.contains("people who run it"))
+            let form = browser.hidden
             #expect(await browser.send(["step": "mail"]).text.contains("Look into your mail"))
             try await deliver(server)
             let link = try #require(sink.mails.first?.link)
             await browser.go("/verify-address" + link)
             let done = await browser.post(browser.hidden.merging(["password": TestServer.password]) { $1 }, path: "/verify-address")
             #expect(done.text.contains("The address is verified"))
+            let sent = sink.mails.count
+            #expect(await browser.post(form.merging(["step": "mail"]) { $1 }).text.contains("Your address is confirmed"))
+            try await deliver(server)
+            #expect(sink.mails.count == sent, "a verified address needs no mail")
             await browser.go("/sign-in?share=\(guid)")
             #expect(await browser.signIn("eve@example.com").text.contains("Accept"))
         }

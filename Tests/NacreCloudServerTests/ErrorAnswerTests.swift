@@ -60,6 +60,12 @@ import Testing
         #expect(answer([]).header("X-Nacre-Remedy") == nil && answer([]).header("X-Nacre-Help") == nil)
     }
 
+    @Test func `a refused share is named by its short GUID, without the secret of a one-time URL`() {
+        let error = ServerError(.accessDenied, "said")
+        let shares = SharesResponse(results: [.failure(shortGUID: "A~123", error), .failure(shortGUID: "B", error)])
+        #expect(shares.refused.map(\.name) == ["A", "B"])
+    }
+
     @Test func `a busy HTTP server says when to come again, once`() {
         let answer = answer(HTTPError(.serviceUnavailable, "busy", headers: ["Retry-After": "7"]))
         #expect(answer.json?["retryAfter"] == .number(7))

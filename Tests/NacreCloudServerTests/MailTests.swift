@@ -230,7 +230,7 @@ import Testing
         let form = await browser.open()
         #expect(
             !form.text.contains("forgotten-password")
-                && form.text.contains("Forgotten your password? Ask the administrator"))
+                && form.text.contains("Forgotten your password? Ask the people who run this server."))
         for path in ["/forgotten-password", "/new-password"] {
             #expect(await browser.go(path).status == 404)
         }

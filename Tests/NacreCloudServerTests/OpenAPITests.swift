@@ -107,7 +107,7 @@ struct OpenAPITests {
         #expect(ofEmulator.body == AdminAPI.emulatorDocumentJSON && ofEmulator.text.contains("/admin/1/faults/clear"))
         let page = await server.server.respond(Question(method: "GET", target: "/openapi?container=%3Cscript%3E"))
         let policy = try #require(page.header("Content-Security-Policy"))
-        #expect(policy.hasPrefix("default-src 'none'; style-src 'nonce-") && policy.contains("connect-src 'self'; form-action 'none'"))
+        #expect(policy.hasPrefix("default-src 'none'; img-src data:; style-src 'nonce-") && policy.contains("connect-src 'self'; form-action 'none'"))
         #expect(page.header("X-Frame-Options") == "DENY" && page.header("Cache-Control") == "no-store")
         #expect(!page.text.contains("http://") && !page.text.contains("https://") && !page.text.contains("innerHTML"))
         let other = await server.server.respond(Question(method: "GET", target: "/openapi"))

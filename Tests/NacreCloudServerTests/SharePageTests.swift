@@ -229,7 +229,10 @@ import Testing
         let door = await browser.go("/share/\(key)")
         #expect(told(door) == told(await browser.go("/share/\(guid)")), "the door is the same whatever it leads to")
         #expect(try await opened(key, by: "bob@example.com", &browser).text.contains("see and change it"))
-        #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
+        _ = try await server.cloud.registry.setShareApp(ShareApp(fallback: "https://trips.example/get"), of: TestServer.container)
+        let inside = await browser.send(["step": "accept"])
+        #expect(inside.text.contains("You take part"))
+        #expect(inside.text.contains("href=\"https://trips.example/get?shortGUID=\(guid)\""), "the secret stays here")
         #expect(try await zones(of: "bob", on: server) == 1)
 
         var others = TestBrowser(server)

@@ -106,7 +106,7 @@ extension Conversation {
         let answer = try await Self.result { () throws(TransportFailure) in try await address.transport.send(request) }.mapError { CKError($0) }.get()
         guard (200..<300).contains(answer.status), let offset = answer.headers[PartHeader.offset.lowercased()].flatMap({ Int($0) }) else {
             if [400, 404].contains(answer.status) { return nil }
-            throw .unreadable(status: answer.status, retryAfter: answer.headers["retry-after"].flatMap(Double.init))
+            throw .unreadable(status: answer.status, retryAfter: answer.retryAfter)
         }
         return offset
     }

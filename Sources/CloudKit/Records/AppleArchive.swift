@@ -52,14 +52,14 @@ extension RecordState {
         share = coder.object(of: CKReference.self, forKey: AppleKey.share)?.wire(from: recordID.zoneID)
         parent = coder.object(of: CKReference.self, forKey: AppleKey.parent)?.wire(from: recordID.zoneID)
         fetchedParent = parent
-        if let secrets = coder.object(of: AppleValueStore.self, forKey: AppleKey.encrypted), secrets.values?.isEmpty != true { return nil }
         // System fields have no values.
         guard coder.containsValue(forKey: AppleKey.values) else { return }
+        if let secrets = coder.object(of: AppleValueStore.self, forKey: AppleKey.encrypted), secrets.values?.isEmpty != true { return nil }
         guard let store = coder.object(of: AppleValueStore.self, forKey: AppleKey.values), let values = store.values, let originals = store.originals
         else { return nil }
         for (key, value) in originals { set(value, forKey: key) }
         fetchedFields = fields
-        fields = RecordFields()
+        (fields, assets, held) = (RecordFields(), [:], [:])
         changed = []
         for (key, value) in values { set(value, forKey: key) }
         changed = store.changedKeys.filter { fields[$0] != nil || fetchedFields[$0] != nil }

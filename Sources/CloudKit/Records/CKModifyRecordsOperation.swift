@@ -59,6 +59,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     typealias Results = ModifyResults<CKRecord.ID, CKRecord>
 
     private var results = Results()
+    /// Whether the records may be part of a larger batch, as those of a sync engine are. The rules that the records of
+    /// one save must keep together then fail single records, or are left to the server.
+    var isPart = false
     /// Receives the results; set by the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
@@ -76,7 +79,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let policy = SavePolicy(rawValue: savePolicy.rawValue) ?? .ifServerRecordUnchanged
         let plan = try ModifyPlan(
-            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic, in: conversation.scope)
+            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic, isPart: isPart,
+            in: conversation.scope)
         if plan.isEmpty { try conversation.checkAccess() }
         for refusal in plan.refusals {
             switch refusal {

@@ -9,14 +9,21 @@ extension [RecordState] {
         for state in self {
             if let root = state.rootOfAddedShare, !recordIDs.contains(root) { return .addedShareWithoutRoot(state.recordID) }
         }
-        return hasRing(among: recordIDs) ? .ring : nil
+        return recordIDsOfRings.isEmpty ? nil : .ring
     }
 
-    /// Whether records depend on each other in a ring. A record depends on its parent, and on the targets of its
-    /// references with `deleteSelf`.
+    /// The faults of the records of a batch that may be part of a larger one, by record. The root record of a new share
+    /// may be in another part: the server checks that.
+    var faultsAsPart: [CKRecord.ID: CKError] {
+        Dictionary(uniqueKeysWithValues: recordIDsOfRings.map { ($0, .ring) })
+    }
+
+    /// The records that depend on each other in a ring, and those that depend on them. A record depends on its parent,
+    /// and on the targets of its references with `deleteSelf`.
     ///
-    /// Records whose dependencies are in order are counted; those of a ring, and above it, are never reached.
-    private func hasRing(among recordIDs: Set<CKRecord.ID>) -> Bool {
+    /// Records whose dependencies are in order are taken away; those of a ring, and above it, are never reached.
+    private var recordIDsOfRings: Set<CKRecord.ID> {
+        let recordIDs = Set(map(\.recordID))
         var waiting: [CKRecord.ID: Int] = [:]
         var dependents: [CKRecord.ID: [CKRecord.ID]] = [:]
         for state in self {
@@ -25,16 +32,16 @@ extension [RecordState] {
             for recordID in needed { dependents[recordID, default: []].append(state.recordID) }
         }
         var free = waiting.filter { $0.value == 0 }.map(\.key)
-        var count = 0
+        var unreached = recordIDs
         while let recordID = free.popLast() {
-            count += 1
+            unreached.remove(recordID)
             for dependent in dependents[recordID] ?? [] {
                 let left = (waiting[dependent] ?? 0) - 1
                 waiting[dependent] = left
                 if left == 0 { free.append(dependent) }
             }
         }
-        return count < waiting.count
+        return unreached
     }
 }
 

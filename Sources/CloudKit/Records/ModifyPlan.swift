@@ -55,10 +55,13 @@ struct ModifyPlan {
     /// Whether the operation has no items.
     var isEmpty: Bool { batches.isEmpty && refusals.isEmpty }
 
+    /// - Parameter isPart: whether the records may be part of a larger batch. A fault of the list then fails the
+    ///   records at fault alone.
     /// - Throws: the fault of the operation as a whole.
-    init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool, in scope: CKDatabase.Scope)
-        throws(CKError)
-    {
+    init(
+        saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool, isPart: Bool = false,
+        in scope: CKDatabase.Scope
+    ) throws(CKError) {
         let count = records.count + recordIDs.count
         guard count <= Limits.itemsPerNativeRequest else { throw .tooManyItems(count: count, maximum: Limits.itemsPerNativeRequest) }
         guard Set(records.map(\.recordID) + recordIDs).count == count else {
@@ -66,8 +69,8 @@ struct ModifyPlan {
         }
         // Other threads may change the records: what is checked is what is sent.
         let states = records.map(\.snapshot)
-        if let fault = states.faultAsList { throw fault }
-        let faults = Faults(states, recordIDs, in: scope)
+        if !isPart, let fault = states.faultAsList { throw fault }
+        let faults = Faults(states, recordIDs, asPart: isPart ? states.faultsAsPart : [:], in: scope)
         var places: [CKRecordZone.ID: Int] = [:]
         func batch(_ zoneID: CKRecordZone.ID) -> Int {
             if let place = places[zoneID] { return place }
@@ -99,8 +102,11 @@ struct ModifyPlan {
         private var own: [CKRecord.ID: CKError] = [:]
         private var zones: Set<CKRecordZone.ID> = []
 
-        init(_ states: [RecordState], _ recordIDs: [CKRecord.ID], in scope: CKDatabase.Scope) {
-            for state in states { own[state.recordID] = state.fault.map(CKError.init) ?? state.recordID.error(in: scope) }
+        init(_ states: [RecordState], _ recordIDs: [CKRecord.ID], asPart: [CKRecord.ID: CKError], in scope: CKDatabase.Scope) {
+            own = asPart
+            for state in states {
+                if let error = state.fault.map(CKError.init) ?? state.recordID.error(in: scope) { own[state.recordID] = error }
+            }
             for recordID in recordIDs { own[recordID] = recordID.error(in: scope) }
             zones = Set(own.keys.map(\.zoneID))
         }

@@ -96,7 +96,30 @@ struct RecordState: Sendable {
         if !Names.isIdentifier(recordType), sharing == nil { return ValueFault(key: "recordType", reason: .invalidRecordType) }
         if let fault = recordID.fault { return fault }
         if let key = faults.keys.min() { return faults[key] }
-        return encrypted.min().map { ValueFault(key: $0, reason: .encrypted) }
+        if let key = encrypted.min() { return ValueFault(key: key, reason: .encrypted) }
+        return faultOfValues
+    }
+
+    /// A fault of the values themselves. Two values can have one key in `faults`, such as a field and the parent, and
+    /// the second then hides the fault of the first.
+    private var faultOfValues: ValueFault? {
+        if let heldParent { return ValueFault(key: "parent", reason: heldParent.action == .none ? .parentZone : .parentAction) }
+        for key in changed.union(held.keys).sorted() {
+            if !mayHave(key) { return ValueFault(key: key, reason: .invalidKey) }
+            if let value = held[key] { return ValueFault(key: key, reason: reason(refusing: value)) }
+            if fields[key]?.hasFiniteNumbers == false { return ValueFault(key: key, reason: .notFinite) }
+            if assets[key]?.allSatisfy({ $0.fileURL?.isFileURL ?? true }) == false { return ValueFault(key: key, reason: .assetURL) }
+        }
+        return nil
+    }
+
+    private func reason(refusing value: HeldValue) -> ValueFault.Reason {
+        do throws(ValueFault.Reason) {
+            _ = try FieldValue(setting: value.object, in: recordID.zoneID)
+            return .unsupportedType
+        } catch {
+            return error
+        }
     }
 }
 

@@ -49,11 +49,14 @@ extension CKSyncEngine {
         var count: Int { recordsToSave.count + recordIDsToDelete.count }
         var recordIDs: [CKRecord.ID] { recordsToSave.map(\.recordID) + recordIDsToDelete }
 
-        /// Returns the batch without the changes of these records.
+        /// Returns the batch without the changes of these records, and with `atomicByZone` without the other changes of
+        /// their zones: what is to be whole is not torn apart.
         func without(_ later: Set<CKRecord.ID>) -> RecordZoneChangeBatch {
-            RecordZoneChangeBatch(
-                recordsToSave: recordsToSave.filter { !later.contains($0.recordID) },
-                recordIDsToDelete: recordIDsToDelete.filter { !later.contains($0) }, atomicByZone: atomicByZone)
+            let zones = atomicByZone ? Set(recordIDs.filter(later.contains).map(\.zoneID)) : []
+            func isLeft(_ recordID: CKRecord.ID) -> Bool { !later.contains(recordID) && !zones.contains(recordID.zoneID) }
+            return RecordZoneChangeBatch(
+                recordsToSave: recordsToSave.filter { isLeft($0.recordID) }, recordIDsToDelete: recordIDsToDelete.filter(isLeft),
+                atomicByZone: atomicByZone)
         }
 
         /// The batch in smaller parts; nil if it cannot be split. An atomic batch is split only between zones.

@@ -193,7 +193,8 @@ extension CKSyncEngine {
     private func finish(_ done: SyncSchedule.Due, _ error: CKError?, of run: SyncRun, byHand: Bool = false) {
         guard error?.code != .operationCancelled else { return }
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
-        let ending = SyncSchedule.Ending(error, isFruitless: done.send && !run.hasSucceeded)
+        let isFruitless = done.send && !run.hasSucceeded && state.held.withLock(\.hasSomethingToSend)
+        let ending = SyncSchedule.Ending(error, isFruitless: isFruitless)
         activity.inner.withLock { $0.schedule.end(done, ending, byHand: byHand, now: now, spread: spread) }
     }
 
@@ -225,15 +226,23 @@ extension CKSyncEngine {
         activity.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
-                guard await Self.hasChanged(line, scope, since: token) else { return }
-                self?.activity.inner.withLock { $0.schedule.retryNetwork() }
+                guard let end = await Self.endOfWait(line, scope, since: token) else { return }
+                if end == .reached { self?.activity.inner.withLock { $0.schedule.retryNetwork() } }
                 self?.want(SyncSchedule.Due(fetch: true))
             }
         }
     }
 
-    /// Returns true once there may be something to fetch; false when the task is cancelled.
-    private static func hasChanged(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
+    /// The end of a wait for changes: there may be something to fetch.
+    private enum EndOfWait {
+        /// The server told of a change, or refused the request: it was reached.
+        case reached
+        /// It is unknown if the server can be reached.
+        case failed
+    }
+
+    /// Returns once there may be something to fetch; nil when the task is cancelled.
+    private static func endOfWait(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> EndOfWait? {
         let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
         let conversation = Conversation(line: line, scope: scope, patience: patience, mayWait: true)
         let request = ChangesDatabaseRequest(syncToken: token, resultsLimit: 1, extension: RequestExtension(waitSeconds: waitSeconds))
@@ -241,15 +250,15 @@ extension CKSyncEngine {
             let start = line.timekeeper.now()
             do throws(CKError) {
                 let answer = try await conversation.changes(request)
-                if !answer.zones.isEmpty { return true }
+                if !answer.zones.isEmpty { return .reached }
                 // A pause limits the requests to a server that answers without waiting.
                 if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
             } catch {
                 let pause = max(error.retryAfterSeconds ?? 0, waitSeconds) * (1 + 0.25 * line.timekeeper.spread())
-                guard (try? await line.timekeeper.pause(pause)) != nil else { return false }
-                return true
+                guard (try? await line.timekeeper.pause(pause)) != nil else { return nil }
+                return error.isOfNetwork ? .failed : .reached
             }
         }
-        return false
+        return nil
     }
 }

@@ -129,6 +129,7 @@ extension CKSyncEngine {
                 }
             }
         }
+        if !saved.isEmpty || !deleted.isEmpty { run.noteSuccess() }
         for (zoneID, error) in errors { failures.errors[zoneID] = error }
         failures.laterZones.formUnion(errors.keys)
         try await post(
@@ -251,6 +252,7 @@ extension CKSyncEngine {
             let operation = database.prepare(
                 CKModifyRecordsOperation(recordsToSave: batch.recordsToSave, recordIDsToDelete: batch.recordIDsToDelete))
             operation.isAtomic = batch.atomicByZone
+            operation.isPart = true
             operation.group = group
             operation.perRecordSaveBlock = { recordID, result in found.withLock { $0.add(recordID, saved: result) } }
             operation.perRecordDeleteBlock = { recordID, result in found.withLock { $0.add(recordID, deleted: result) } }

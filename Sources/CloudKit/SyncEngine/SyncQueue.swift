@@ -77,7 +77,7 @@ final class SyncRun: Sendable {
         }
     }
 
-    /// Whether at least one record was saved or deleted.
+    /// Whether at least one record or zone was saved or deleted.
     var hasSucceeded: Bool { state.withLock(\.hasSucceeded) }
 
     func noteSuccess() {

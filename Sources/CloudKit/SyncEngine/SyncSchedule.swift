@@ -22,7 +22,8 @@ struct SyncSchedule: Equatable, Sendable {
     enum Ending: Equatable, Sendable {
         /// Something was done, or there was nothing to do.
         case success
-        /// A send in which every record failed for good. The app may have added them again.
+        /// A send in which every change failed for good, and after which something is pending: the app has added it
+        /// again.
         case fruitless
         /// A failure that may pass: of the network, or of a server that may ask for seconds to wait.
         case retry(after: Double?, isNetwork: Bool)
@@ -44,6 +45,8 @@ struct SyncSchedule: Equatable, Sendable {
         /// The end of the engine's own pause.
         var pausedUntil = 0.0
         var failures = 0
+        /// The sends in a row in which every change failed for good.
+        var fruitless = 0
         /// Whether the engine's own pause follows a failure of the network.
         var waitsForNetwork = false
 
@@ -54,23 +57,26 @@ struct SyncSchedule: Equatable, Sendable {
             case .success: self = Work(isWanted: isWanted)
             case .fruitless where byHand: break
             // What was added again is sent at once the first time, for most conflicts are solved by that.
-            case .fruitless: pause(failures - 1, now, spread)
+            case .fruitless:
+                pausedUntil = fruitless == 0 ? 0 : now + Self.pause(fruitless - 1, spread)
+                waitsForNetwork = false
+                fruitless += 1
             case .retry(let after, let isNetwork):
+                fruitless = 0
                 isWanted = true
                 if let after { askedUntil = now + after }
                 if byHand && failures > 0 { break }
-                pause(failures, now, spread)
+                pausedUntil = now + Self.pause(failures, spread)
                 waitsForNetwork = isNetwork
+                failures += 1
             }
         }
 
-        /// - Parameter doublings: the pause is twice the first one so many times; below 0 there is none.
-        private mutating func pause(_ doublings: Int, _ now: Double, _ spread: Double) {
-            var pause = doublings < 0 ? 0 : firstPause
-            for _ in 0..<max(doublings, 0) where pause < longestPause { pause *= 2 }
-            failures += 1
-            pausedUntil = now + min(pause, longestPause) * (0.75 + 0.25 * spread)
-            waitsForNetwork = false
+        /// - Parameter doublings: the pause is twice the first one so many times.
+        private static func pause(_ doublings: Int, _ spread: Double) -> Double {
+            var pause = firstPause
+            for _ in 0..<doublings where pause < longestPause { pause *= 2 }
+            return min(pause, longestPause) * (0.75 + 0.25 * spread)
         }
     }
 

@@ -284,7 +284,7 @@ struct Conversation: Sendable {
     }
 
     private func refusal(_ answer: TransportAnswer, by address: ServerAddress) -> Failure {
-        let retryAfter = answer.headers["retry-after"].flatMap(Double.init)
+        let retryAfter = answer.retryAfter
         guard var error = (try? ErrorResponse(json: answer.body))?.error else {
             let error = CKError.unreadable(
                 status: answer.status, retryAfter: retryAfter, headers: answer.headers, at: address.settings.url

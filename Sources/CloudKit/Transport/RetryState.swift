@@ -41,6 +41,8 @@ struct RetryState: Equatable, Sendable {
     static let longestPause = 60.0
     /// The least seconds that an attempt gets, even when its time has run out.
     static let shortestAttempt = 0.1
+    /// The seconds that a cut pause leaves to the last attempt, if the request timeout is not shorter.
+    static let lastAttempt = 1.0
     /// The most seconds that an operation waits because the server asks for it.
     static let longestBusyWait = 10.0
 
@@ -79,7 +81,7 @@ struct RetryState: Equatable, Sendable {
 
     private mutating func again(within limit: Int?, atLeast least: Double = 0, elapsed: Double, spread: Double) -> Decision {
         let pause = max(least, pause(spread))
-        let left = patience.resourceTimeout.map { max($0 - elapsed - Self.shortestAttempt, 0) } ?? .infinity
+        let left = patience.resourceTimeout.map { max($0 - elapsed - min(Self.lastAttempt, patience.requestTimeout), 0) } ?? .infinity
         if isLast || left == 0 || left < least || limit.map({ repetitions >= $0 }) ?? false {
             return mayBeMade && kind == .change ? .failAsLost(retryAfter: least > 0 ? least : nil) : .fail
         }

@@ -107,6 +107,12 @@ package struct TransportAnswer: Equatable, Sendable {
         self.headers = headers
         self.body = body
     }
+
+    /// The seconds of `Retry-After`, from 0 to a day; nil without a number. A proxy may send any text.
+    var retryAfter: Double? {
+        guard let seconds = headers["retry-after"].flatMap(Double.init), seconds.isFinite else { return nil }
+        return min(max(seconds, 0), 86_400)
+    }
 }
 
 /// The reason why there is no answer.

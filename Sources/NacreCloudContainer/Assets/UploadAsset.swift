@@ -16,8 +16,9 @@ extension Cloud {
         WorkMeter.current?.add(rows: request.tokens.count)
         let zone = try await zone(request.zoneID, of: database)
         let expires = clock() + Limits.assetUploadSeconds
-        // Only one file of a request is announced, because its reused chunks are read.
-        let announced = request.tokens.firstIndex { $0.file != nil }
+        // Only one file of a request is announced, because its reused chunks are read. Its record must be named: files
+        // of equal bytes and fields are told apart by their records.
+        let announced = request.tokens.firstIndex { $0.file != nil && $0.recordName != nil }
         var tokens: [AssetsUploadResponse.Token] = []
         for (index, item) in request.tokens.enumerated() {
             let destination = StoredAsset.Destination(

@@ -204,13 +204,16 @@ struct RecordModification: Sendable {
         let zone = base.zone.address
         let reach = try CascadeWalk.reach(of: batch, in: zone, room: cascadeRoom, bytes: patience.bytes(upTo: Limits.cascadeBytes), transaction)
         try patience.take(reach.bytes)
+        var known = KnownParents()
         repeat {
             batch.settle(within: reach)
+            // In a public database the parents of others' records are none of the caller's business.
+            if key.scope == .public { return }
             if hasFeed {
                 batch.findShares()
                 try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
             }
-        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared))
+        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared, &known, &patience))
     }
 
     private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {

@@ -30,20 +30,25 @@ extension Cloud {
     }
 
     /// Returns the page to which a browser goes at once that opens a share; nil: it sees the share's own page. Looks
-    /// into the containers alone whose administrator has asked for it, so that other shares stay unseen.
+    /// into the containers alone whose administrator has asked for it, so that other shares stay unseen. Guessing costs
+    /// there, as it does for the API.
     package func shareRedirect(_ guid: String) async throws -> String? {
-        try await find(guid) { $0.shares.redirect(of: guid) != nil }?.container.shares.redirect(of: guid)
+        try await find(guid, cost: Limits.addressLookupCost) { $0.shares.redirect(of: guid) != nil }?.container.shares.redirect(of: guid)
     }
 
     /// Looks for a short GUID in containers, in all of them whether or not one has it.
+    /// - Parameter cost: charged once if a container is looked into.
     private func find(
-        _ guid: String, in isAsked: (ContainerEntry) -> Bool
+        _ guid: String, cost: Int = 0, in isAsked: (ContainerEntry) -> Bool
     ) async throws -> (container: ContainerEntry, target: DatabaseTarget)? {
         var found: (container: ContainerEntry, target: DatabaseTarget)?
+        var cost = cost
         var next: String?
         repeat {
             let (page, after) = try await registry.containers(after: next)
             for container in page where isAsked(container) {
+                WorkMeter.current?.add(rows: cost)
+                cost = 0
                 for environment in DatabaseKey.Environment.allCases {
                     let target = DatabaseTarget(container: container.name, environment: environment, scope: .public)
                     if try await zoneOfShare(guid, in: target) != nil { found = (container, target) }

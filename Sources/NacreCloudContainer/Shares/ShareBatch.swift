@@ -237,29 +237,42 @@ extension ModifyBatch {
     }
 }
 
+/// The parents of stored records that a decision has read. Each is read once, however often the decision is made anew.
+struct KnownParents {
+    /// The bytes of records that the read of one parent counts as.
+    static let bytesOfOne = 128
+    /// stored[recordName]: the parent; nil within: the record has none, or is not there.
+    var stored: [String: String?] = [:]
+}
+
 extension ReadTransaction {
     /// Reads what a batch is checked against. Costs nothing where it neither makes a share nor moves live records.
     /// Otherwise costs a call for the zone's shares, and one for each level above their roots and the new parents.
-    func surroundings(of batch: ModifyBatch, in zone: ZoneAddress, isZoneShared: Bool) throws -> SharedSurroundings {
+    func surroundings(
+        of batch: ModifyBatch, in zone: ZoneAddress, isZoneShared: Bool, _ known: inout KnownParents, _ patience: inout Patience
+    ) throws -> SharedSurroundings {
         var around = SharedSurroundings(isZoneShared: isZoneShared)
         let (arriving, reparented) = (batch.arriving, batch.reparented)
         if batch.makesShare || !arriving.isEmpty {
             around.shares = try recordShares(in: zone, limit: Limits.recordSharesPerZone).filter { !batch.going.contains($0.share) }
         }
         let roots = arriving.isEmpty ? [] : around.shares.map(\.root)
-        let (above, unended) = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone)
+        let (above, unended) = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone, &known, &patience)
         for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
         around.inRings = Set(reparented.filter { above[$0.parent]?.contains($0.name) == true }.map(\.name))
         around.tooDeep = Set(reparented.filter { $0.isShared && unended.contains($0.parent) }.map(\.name))
         let taken = batch.takenByGuest
-        if !taken.isEmpty { try look(whether: taken, areLeavingIn: zone, &around) }
+        if !taken.isEmpty { try look(whether: taken, areLeavingIn: zone, &around, &known, &patience) }
         return around
     }
 
     /// Marks the records of `taken` that are leaving their view. A record of a large subtree stays in its view until
     /// the task reaches it, and no longer hangs on the view's root.
-    private func look(whether taken: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings) throws {
-        let (above, unended) = try ancestors(of: taken.map(\.name), in: zone)
+    private func look(
+        whether taken: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings,
+        _ known: inout KnownParents, _ patience: inout Patience
+    ) throws {
+        let (above, unended) = try ancestors(of: taken.map(\.name), in: zone, &known, &patience)
         let roots = Set(try recordShares(in: zone, limit: Limits.recordSharesPerZone).map(\.root))
         let found = above.values.reduce(into: Set<String>()) { $0.formUnion($1.intersection(roots)) }
         let rows = found.isEmpty ? [] : try records(in: zone, named: found.sorted()).map { StoredRecord($0, in: zone) }
@@ -272,7 +285,7 @@ extension ReadTransaction {
     /// - Parameter batch: the batch whose changes count; nil: the stored records alone.
     /// - Returns: the records above each of `names`, and the names above which there are more than were read.
     private func ancestors(
-        of names: [String], after batch: ModifyBatch? = nil, in zone: ZoneAddress
+        of names: [String], after batch: ModifyBatch? = nil, in zone: ZoneAddress, _ known: inout KnownParents, _ patience: inout Patience
     ) throws -> (above: [String: Set<String>], unended: Set<String>) {
         var parents: [String: String?] = [:]
         var level = Set(names)
@@ -284,10 +297,15 @@ extension ReadTransaction {
                 parents[name] = .some(parent)
                 return false
             }
-            for name in asked { parents[name] = .some(nil) }
-            for head in asked.isEmpty ? [] : try heads(in: zone, named: asked.sorted()) where !head.isTombstone {
-                parents[head.name] = .some(head.parent)
+            let unread = asked.filter { known.stored[$0] == nil }
+            if !unread.isEmpty {
+                try patience.take(unread.count * KnownParents.bytesOfOne)
+                for name in unread { known.stored[name] = .some(nil) }
+                for head in try heads(in: zone, named: unread.sorted()) where !head.isTombstone {
+                    known.stored[head.name] = .some(head.parent)
+                }
             }
+            for name in asked { parents[name] = known.stored[name] ?? .some(nil) }
             level = Set(level.compactMap { parents[$0] ?? nil })
         }
         var (found, unended) = ([String: Set<String>](), Set<String>())

@@ -109,13 +109,13 @@ struct ZoneModification: Sendable {
         let names = operations.map(\.zoneID.zoneName)
         let found = Dictionary(
             try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        if let operation = advance.operation { return .rollback((try replay(operation, over: found), false)) }
+        let purged = Set(advance.entries.lazy.map(\.key).filter { $0.kind == .purgedZone })
+        if let operation = advance.operation { return .rollback((try replay(operation, over: found, purged: purged), false)) }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
         let makesZones = operations.contains { $0.type == .create && found[$0.zoneID.zoneName] == nil }
         var room = makesZones ? Limits.zonesPerDatabase - (try transaction.zoneCount(in: database, upTo: Limits.zonesPerDatabase)) : 0
-        let purged = Set(advance.entries.lazy.map(\.key).filter { $0.kind == .purgedZone })
         for (index, operation) in operations.enumerated() {
             let name = operation.zoneID.zoneName
             let isPurged = purged.contains(.purgedZone(name, in: database))
@@ -184,14 +184,16 @@ struct ZoneModification: Sendable {
     }
 
     /// Returns the answer to a request that was done before: its failures as they were, and the zones as they are now.
-    private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
+    /// - Parameter purged: the marks of zones that the user purged.
+    private func replay(_ operation: OperationRow, over found: [String: ZoneRow], purged: Set<EntryKey>) throws -> [Outcome] {
         let failures = try OperationResult(operation, of: log).errors
         return operations.enumerated().map { index, operation in
             let zoneID = operation.zoneID
             if let error = failures[index] { return .refused(zoneID, error) }
             if zoneID.isDefault { return .defaultZone }
             if operation.type == .delete { return .deleted(zoneID.zoneName) }
-            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID))
+            let isPurged = purged.contains(.purgedZone(zoneID.zoneName, in: database))
+            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID, isPurged: isPurged))
         }
     }
 

@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// An item of a request that was refused although the answer has status 200.
 struct RefusedItem: Sendable {
-    /// The item's name, as the answer has it.
+    /// The item's name, as the answer has it; of a share the short GUID alone, because logs hold headers.
     var name: String?
     var error: ServerError
 }
@@ -27,12 +27,12 @@ extension SubscriptionsResponse {
 
 extension SharesResponse {
     var refused: [RefusedItem] {
-        results.compactMap { if case .failure(let guid, let error) = $0 { RefusedItem(name: guid, error: error) } else { nil } }
+        results.compactMap { if case .failure(let guid, let error) = $0 { RefusedItem(name: ShareKey(guid).shortGUID, error: error) } else { nil } }
     }
 }
 
 extension AccessRequestsResponse {
     var refused: [RefusedItem] {
-        results.compactMap { result in result.error.map { RefusedItem(name: result.shortGUID, error: $0) } }
+        results.compactMap { result in result.error.map { RefusedItem(name: ShareKey(result.shortGUID).shortGUID, error: $0) } }
     }
 }

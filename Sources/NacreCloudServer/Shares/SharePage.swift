@@ -19,8 +19,6 @@ struct SharePage: Sendable {
             try await page.shown(request) {
                 let guid = (try? parameters.require("shortGUID")) ?? ""
                 guard ShareKey(guid).isWellFormed else { return try SignInAnswer.page(.notFound, ShareViews.malformed) }
-                // Guessing costs, as it does for the API.
-                WorkMeter.current?.add(rows: Limits.addressLookupCost)
                 if let url = try await page.accounts.cloud.shareRedirect(guid) { return SignInAnswer.redirect(to: url) }
                 return try SignInAnswer.page(.ok, ShareViews.door(page.shareURL(guid, request)))
             }
@@ -88,12 +86,13 @@ extension SignInPage {
         return try SignInAnswer.page(.ok, ShareViews.declined(shareURL(guid, request)))
     }
 
-    /// Mails the link that verifies the address of the signed-in account. A used consent is enough: it still names the
-    /// account, and mails have a rate of their own.
+    /// Mails the link that verifies the address of the signed-in account, unless it is verified. A used consent is
+    /// enough: it still names the account, and mails have a rate of their own.
     func mailShareAddress(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
         guard case .share(let guid) = consent.flow.purpose else { throw ServerError.unknownStep }
         let account = try await account(of: consent)
+        if account.isEmailVerified { return try SignInAnswer.page(.ok, ShareViews.verified(shareURL(guid, request), email: account.email)) }
         try await accounts.mailVerification(of: account, request)
         return try SignInAnswer.page(.ok, ShareViews.mailed(shareURL(guid, request), email: account.email))
     }

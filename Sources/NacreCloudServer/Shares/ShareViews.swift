@@ -62,7 +62,8 @@ enum ShareViews {
         let app = links.opens(link.url).map { url -> HTML in
             "<div class=\"buttons\"><a class=\"button main\" id=\"app\" href=\"\(url)\">Open in \(name)</a></div>"
         }
-        let fallback = links.page(of: link.guid).map { url -> HTML in
+        // Another host's page: a one-time secret stays here.
+        let fallback = links.page(of: ShareKey(link.guid).shortGUID).map { url -> HTML in
             "<p>You do not have the app? <a id=\"fallback\" rel=\"noreferrer\" href=\"\(url)\">Get \(name)</a></p>"
         }
         let elsewhere: HTML = """
@@ -158,6 +159,17 @@ enum ShareViews {
             """
             <h1 tabindex="-1" data-focus>Look into your mail</h1>
             <p role="status">A mail is on its way to <strong>\(email)</strong>. Follow the link in it, and open this page once more.</p>
+            \(again(link))
+            """)
+    }
+
+    /// The page of a user who asks for a mail and needs none.
+    static func verified(_ link: Link, email: String) -> SignInViews.View {
+        SignInViews.page(
+            title: "Your address is confirmed",
+            """
+            <h1 tabindex="-1" data-focus>Your address is confirmed</h1>
+            <p role="status">It is known that <strong>\(email)</strong> is yours. Open this page once more.</p>
             \(again(link))
             """)
     }

@@ -58,11 +58,13 @@ enum SignInViews {
         "<p id=\"problem\" class=\"problem\" role=\"alert\" tabindex=\"-1\">\(sentence(error))</p>"
     }
 
-    /// The app that asks, and the receiver of a token.
+    /// The app that asks, the container whose data it asks for, and the receiver of a token. An administrator chose the
+    /// app's name, so the container stands beside it.
     static func summary(_ asked: SignInAsked.App) -> HTML {
         """
         <dl>
         <div><dt>App</dt><dd>\(app(asked.shown, asked.entry.environment))</dd></div>
+        <div><dt>Container</dt><dd>\(asked.entry.container), \(asked.entry.environment)</dd></div>
         <div><dt>Access for</dt><dd>\(asked.delivery.place)</dd></div>
         </dl>
         """
@@ -122,10 +124,12 @@ enum SignInViews {
     }
 
     /// The shell of each page, as the browser's icon. In the page itself: a path would miss the prefix of a public URL.
+    /// Its escapes keep the page free of addresses, and of what a style could load.
     private static let icon = HTML(
-        trusted: "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3ClinearGradient id='g' x2='1' y2='1'%3E"
+        trusted:
+            "data:image/svg+xml,%3Csvg xmlns='http:%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 32 32'%3E%3ClinearGradient id='g' x2='1' y2='1'%3E"
             + "%3Cstop stop-color='%239fd8d2'/%3E%3Cstop offset='.5' stop-color='%23b9b4f0'/%3E%3Cstop offset='1' stop-color='%23f0b8d4'/%3E"
-            + "%3C/linearGradient%3E%3Cpath fill='url(%23g)' d='M16 2a14 14 0 1 1 0 28H5a3 3 0 0 1-3-3V16A14 14 0 0 1 16 2z'/%3E%3C/svg%3E")
+            + "%3C/linearGradient%3E%3Cpath fill='url%28%23g%29' d='M16 2a14 14 0 1 1 0 28H5a3 3 0 0 1-3-3V16A14 14 0 0 1 16 2z'/%3E%3C/svg%3E")
 
     /// The page of a path that leads nowhere.
     static var missing: View {

@@ -212,7 +212,10 @@ import Testing
         let count = Limits.firingChunk * 2 + 30
         for start in stride(from: 0, to: count, by: 100) {
             let request = SubscriptionsModifyRequest(
-                operations: (start..<min(start + 100, count)).map { .create(.query("s\($0)", [.equals("text", .string("x"))], on: .create)) })
+                operations: (start..<min(start + 100, count)).map { number in
+                    let other = QueryFilter(.notEquals, fieldName: "text", value: .string("y\(number)"))
+                    return .create(.query("s\(number)", [.equals("text", .string("x")), other], on: .create))
+                })
             _ = try await scene.cloud.modifySubscriptions(request, in: scene.target(.private), by: device.caller)
         }
         // A queue has room for a part of them: all are fired, and the queue says that it is full.

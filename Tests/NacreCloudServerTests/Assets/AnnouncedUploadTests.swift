@@ -102,6 +102,19 @@ import Testing
         #expect(try await scene.fetch(try await save(reused, scene, "third")).body == bytes)
     }
 
+    @Test func `a file whose item names no record goes whole, so that equal files of two records stay two`() async throws {
+        let scene = try await AssetScene()
+        let chunks = Self.announcement(someBytes(600_000)).chunks.map { #"{"size":\#($0.size),"sha256":"\#(Base64.encode($0.digest))"}"# }
+        let item = #"{"recordType":"Photo","fieldName":"image","nacre":{"chunks":[\#(chunks.joined(separator: ","))]}}"#
+        var names: Set<String> = []
+        for _ in 0..<2 {
+            let answer = try await scene.ask("assets/upload", #"{"tokens":[\#(item)]}"#, as: "ada")
+            #expect(answer.status == 200 && answer.json?.at("tokens[0].nacre") == nil, "\(answer.text)")
+            names.insert(try #require(answer.json?.at("tokens[0].recordName")?.text))
+        }
+        #expect(names.count == 2)
+    }
+
     @Test func `one byte changed in the middle of a large file costs less than two percent of it`() async throws {
         let scene = try await AssetScene()
         var bytes = someBytes(24_000_000)

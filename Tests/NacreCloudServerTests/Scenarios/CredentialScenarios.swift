@@ -43,7 +43,10 @@ extension Scenario {
             failed(.get("public/zones/list", .world).query(["ckAPIToken": "<<api.production>>"])),
             failed(.get("/database/1/iCloud.test.other/development/public/zones/list", .world)),
             .get("/database/1/iCloud.test.other/development/public/zones/list", .world).query(["ckAPIToken": "<<api.other>>"]).gives()),
-        Scenario("a container that does not exist", failed(.get("/database/1/iCloud.test.none/development/public/zones/list", .world))),
+        Scenario(
+            "a container that does not exist",
+            .get("/database/1/iCloud.test.none/development/public/zones/list", .world).refuses(404, "NOT_FOUND", "container does not exist")
+                .answers(header: header, nil)),
     ]
 
     private static let webAuthTokens: [Scenario] = [

@@ -96,7 +96,7 @@ extension Scenario {
 
     private static let exposed =
         "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help, "
-        + "Upload-Offset, Upload-Complete, ETag, Content-Range"
+        + "X-Nacre-Version, Upload-Offset, Upload-Complete, ETag, Content-Range"
 
     private static func page(_ path: String, _ status: Int) -> Step {
         .get(path, .nobody).header("Origin", "https://app.example").gives(status).answers(header: "Access-Control-Allow-Origin", nil)

@@ -26,6 +26,9 @@ struct OperationsPageTests {
         try await RunningServer.with(Array(serve.dropFirst(3)).map { $0 == "/backup" ? "backups" : $0 }) { server in
             _ = try await FaultedCloud(server)
             try FileManager.default.createDirectory(atPath: server.scratch + "/backup", withIntermediateDirectories: true)
+            // The icon of an app, which its maker has in the folder where the command is called.
+            let icon = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+            try #require(Data(base64Encoded: icon)).write(to: URL(filePath: server.scratch + "/trips.png"))
             var isUp = true
             for command in commands where command.first != "serve" {
                 // The page says: "Stop the server first."

@@ -75,10 +75,12 @@ enum ContainerSharing {
         "What opens a share in the app: an https URL that is the app's, or one of its own scheme. The share's URL comes behind its query.")
     private static let fallback = Option.value(
         "fallback", "url",
-        "The URL of a page about the app, for who has it not. The share's short GUID comes behind a final / or =, or as shortGUID in its query."
+        "The URL of a page about the app, for who has it not. The share's short GUID comes behind a final / or =, or as shortGUID in its query, "
+            + "without the secret of a one-time URL."
     )
     private static let redirect = Option.value(
-        "redirect", "choice", oneOf: ["yes", "no"], "Whether a browser goes to the fallback, an https URL, at once, without a sign-in here.")
+        "redirect", "choice", oneOf: ["yes", "no"],
+        "Whether a browser goes to the fallback, an https URL, at once, without a sign-in here. That page gets the secret of a one-time URL too.")
 
     /// Reads an icon's file as Base64; an empty path is an empty text.
     private static func picture(_ path: String) throws -> String {
