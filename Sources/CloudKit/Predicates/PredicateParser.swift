@@ -339,7 +339,7 @@ struct PredicateParser {
             guard let value = Int64(exactly: value.rounded(.towardZero)) else { throw fault("The number does not fit 64 bits with a sign") }
             return .value(.int64(value))
         case (.key, .value(.string(let key))): return key.uppercased() == "SELF" ? .itself : .key(key)
-        // Such a number has a fault of its own.
+        // A number that is not finite has a fault of its own.
         case (.integer, .unusable(.notFinite, _)), (.double, .unusable(.notFinite, _)): return argument
         case (.key, _): throw fault("The argument of a key must be a String")
         case (.integer, _), (.double, _): throw fault("The argument must be a number")

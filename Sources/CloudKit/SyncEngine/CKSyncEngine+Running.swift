@@ -237,7 +237,7 @@ extension CKSyncEngine {
     private enum EndOfWait {
         /// The server told of a change, or refused the request: it was reached.
         case reached
-        /// It is unknown if the server can be reached.
+        /// No answer came: whether the server can be reached is unknown.
         case failed
     }
 
