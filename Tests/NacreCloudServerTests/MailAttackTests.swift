@@ -79,7 +79,8 @@ import Testing
             try await deliver(server)
             #expect(sink.mails.count == 2)
             for mail in sink.mails {
-                #expect(mail.to == "<eve@example.com>" && !mail.text.contains("evil") && !mail.text.contains("Win"))
+                // The seals of links have letters and digits: a word of letters alone may stand in one by chance.
+                #expect(mail.to == "<eve@example.com>" && !mail.text.contains("evil.example") && !mail.text.contains("$1000"))
                 #expect(mail.text.contains("https://cloud.example/"))
                 let head = mail.text.components(separatedBy: "\n\n")[0].split(separator: "\n").map { $0.prefix { $0 != ":" } }
                 #expect(
