@@ -65,7 +65,10 @@ import Testing
 
     @Test func `a subscription that fires after its deletion is found out`() async throws {
         let report = try await runOfNotifications(over: UndyingSubscriptionStore(try await Engine.sqlite.makeStore()), tellings: 3)
-        #expect(Set(report.violations.map(\.kind)) == [.wronglyTold], "NACRE_SEED=\(report.seed), \(report.violations)")
+        // A subscription that was not deleted is also in the way of an equal one, which the seed may draw.
+        let kinds = Set(report.violations.map(\.kind))
+        #expect(kinds.subtracting([.unexpectedAnswer]) == [.wronglyTold], "NACRE_SEED=\(report.seed), \(report.violations)")
+        #expect(report.violations.allSatisfy { $0.kind == .wronglyTold || $0.text.contains("EXISTS") }, "\(report.violations)")
     }
 
     @Test func `a device that hears on after it was signed out is found out`() async throws {
