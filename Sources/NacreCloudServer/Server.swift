@@ -249,13 +249,15 @@ package final class Server: Sendable {
     /// The public listener's router, with every route that a client can reach.
     func publicRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ hub: ChangeHub, _ passwords: PasswordHasher, _ rates: RequestRates = .off,
-        _ overload: OverloadLog = .silent, isRunning: @escaping @Sendable () -> Bool
+        _ overload: OverloadLog = .silent, observers: [any RequestObserver] = [], isRunning: @escaping @Sendable () -> Bool
     ) -> Router {
         var router = Router()
         let signIn = SignInAddress(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signIn: signIn)
-        Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, rates: rates, logger: configuration.logger)
-            .guardRoutes(of: &router)
+        Doorkeeper(
+            hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, rates: rates, logger: configuration.logger,
+            observers: observers, now: configuration.clock.now
+        ).guardRoutes(of: &router)
         if let faults {
             Emulator(faults: faults, authenticator: authenticator, registry: cloud.registry, clock: configuration.clock).guardRoutes(of: &router)
         }

@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 import NacreLocks
 
 /// Counts the cost of one request without a clock, in units of about ten microseconds of work. `Limits.requestCost` is
@@ -19,7 +19,7 @@ package final class WorkMeter: Sendable {
         var bytes = 0
         var answerBytes = 0
         var paid = 0
-        var zone: String?
+        var facts = RequestFacts()
 
         var cost: Int { rows + (bytes + answerBytes) / 1000 }
     }
@@ -41,10 +41,13 @@ package final class WorkMeter: Sendable {
         sums.withLock { $0.rows = max($0.rows, rows) }
     }
 
-    /// The last zone that the request named, for the log.
-    package var zone: String? { sums.withLock { $0.zone } }
+    /// The facts of the request that are known so far.
+    package var facts: RequestFacts { sums.withLock { $0.facts } }
 
-    package func note(zone name: String) { sums.withLock { $0.zone = name } }
+    /// Adds to the facts of the request. `change` runs under a lock: it only sets values.
+    package func note(_ change: (inout RequestFacts) -> Void) { sums.withLock { change(&$0.facts) } }
+
+    package func note(zone name: String) { note { $0.zone = name } }
 
     package var cost: Int { sums.withLock { $0.cost } }
 
@@ -58,4 +61,30 @@ package final class WorkMeter: Sendable {
             return sums.cost - sums.paid
         }
     }
+}
+
+/// The facts of one request that the parts of the server find out while they answer it, for the log and the telemetry.
+package struct RequestFacts: Sendable {
+    /// The last zone that the request named.
+    package var zone: String?
+    /// The client's name for the request over its retries.
+    package var operationID: String?
+    /// Time in queues: for a slot among pages, and for the store.
+    package var waited = Duration.zero
+    /// Time in the store, with the sync of the disk.
+    package var stored = Duration.zero
+    /// Time in which the answer was encoded.
+    package var encoded = Duration.zero
+    /// Records, zones, subscriptions or users that the request names.
+    package var itemsAsked = 0
+    /// Items that the answer holds, refused ones included.
+    package var itemsAnswered = 0
+    /// Items that the answer refuses although its status is 200.
+    package var itemsRefused = 0
+    /// The error that the client was told: of the whole request, or of the first refused item.
+    package var refusal: ServerError?
+    /// The index that answered a query.
+    package var index: String?
+
+    package init() {}
 }

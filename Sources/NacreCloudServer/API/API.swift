@@ -188,7 +188,6 @@ struct API: Sendable {
                         identity, request, by: credential, container: target.container, environment: target.environment)
                 }, payers: payers)
             try request.ledger.belong(to: call.holder)
-            defer { request.ledger.zone = meter.zone }
             response = try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: request.isAmongMany)) { try await handler(call) }
         } catch let error as CancellationError {
             // The client went away: no answer can be read, and nothing failed.

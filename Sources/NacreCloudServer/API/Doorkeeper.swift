@@ -18,10 +18,17 @@ struct Doorkeeper: Sendable {
     let errors: ErrorAnswer
     let rates: RequestRates
     let logger: Logger
+    /// Parts that learn of each request once it is answered, in this order.
+    let observers: [any RequestObserver]
+    private let now: @Sendable () -> Timestamp
     private let refusedHosts = RefusedHosts()
 
-    init(hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, rates: RequestRates, logger: Logger) {
+    init(
+        hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, rates: RequestRates, logger: Logger,
+        observers: [any RequestObserver] = [], now: @escaping @Sendable () -> Timestamp
+    ) {
         (self.hosts, self.appRoots, self.errors, self.rates, self.logger) = (hosts, appRoots, errors, rates, logger)
+        (self.observers, self.now) = (observers, now)
     }
 
     /// Headers of answers that a page may read, and headers of requests that it may send, beside those that every page
@@ -44,7 +51,7 @@ struct Doorkeeper: Sendable {
             var response = await WorkMeter.$current.withValue(meter) { isAnswered(request) ? await next(request) : refuseHost(of: request) }
             addHeaders(to: &response, request)
             charge(meter, for: response, to: request)
-            log(request, response, cost: meter.cost, took: ContinuousClock.now - start)
+            finish(request, response, meter, took: ContinuousClock.now - start)
             return response
         }
         router.onError = { error, request in missingPage(error, request) ?? errors.response(to: error, request) }
@@ -140,27 +147,27 @@ struct Doorkeeper: Sendable {
         rates.take(meter.takeUnpaid(), from: payers)
     }
 
-    /// The bytes of a body whose length is known before it is sent; 0 for others.
-    private static func bytes(of body: HTTPResponse.Body) -> Int {
-        if case .bytes(let bytes) = body { bytes.count } else { 0 }
-    }
-
-    /// Logs the request, but never its target: the query carries tokens.
-    private func log(_ request: HTTPRequest, _ response: HTTPResponse, cost: Int, took duration: Duration) {
+    /// Logs the request, but never its target, because the query carries tokens. Then tells the observers.
+    private func finish(_ request: HTTPRequest, _ response: HTTPResponse, _ meter: WorkMeter, took duration: Duration) {
         // 503 is not logged as an error: the part that is full logs it once, with the remedy.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
-        guard logger.takes(level) else { return }
-        let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
-        let target = RequestTarget(request)
-        let group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
-        (group.map { logger.with($0) } ?? logger).log(
+        guard logger.takes(level) || !observers.isEmpty else { return }
+        let finished = FinishedRequest(request, response, meter, ended: now(), took: duration)
+        if logger.takes(level) { log(finished, level, request, cost: meter.cost) }
+        for observer in observers { observer.observe(finished) }
+    }
+
+    private func log(_ finished: FinishedRequest, _ level: LogLevel, _ request: HTTPRequest, cost: Int) {
+        let milliseconds = Double(finished.duration.components.attoseconds) / 1e15 + Double(finished.duration.components.seconds) * 1000
+        (finished.group.map { logger.with($0) } ?? logger).log(
             level, "request",
             [
-                .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
-                .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
-                .operation: .string(target.operation), .container: .string(target.container), .environment: .string(target.environment),
-                .database: .string(target.database), .zone: .string(request.ledger.zone ?? ""), .user: .string(request.ledger.userName ?? ""),
-                .bytes: .int(request.header("Content-Length").flatMap { Int($0) } ?? 0), .answerBytes: .int(Self.bytes(of: response.body)),
+                .requestID: .string(finished.id), .method: .string(request.method.rawValue), .route: .string(finished.route),
+                .status: .int(finished.status), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
+                .operation: .string(finished.target.operation), .container: .string(finished.target.container),
+                .environment: .string(finished.target.environment), .database: .string(finished.target.database),
+                .zone: .string(finished.facts.zone ?? ""), .user: .string(finished.user ?? ""),
+                .bytes: .int(finished.bytesIn), .answerBytes: .int(finished.bytesOut),
                 .cost: .int(cost), .address: .string(request.clientAddress),
             ])
     }

@@ -83,6 +83,7 @@ extension API {
         let form = endpoint.form(request)
         let cost = endpoint.cost(request, call.body?.count ?? 0)
         WorkMeter.current?.add(rows: cost.rows + cost.names)
+        WorkMeter.current?.note { $0.itemsAsked = cost.rows }
         var turn = Turn.current
         (turn.rows, turn.bytes, turn.kind) = (cost.rows, cost.bytes, cost.kind)
         func response(_ answer: consuming Answer) async throws -> (response: HTTPResponse, kept: Kept) {

@@ -57,6 +57,7 @@ struct ErrorAnswer: Sendable {
     /// The part of an error that a client is told; the log gets the rest.
     func heard(_ cause: any Error, _ request: HTTPRequest) -> ServerError {
         let error = Self.serverError(cause, request)
+        WorkMeter.current?.note { $0.refusal = error }
         log(cause, as: error, request)
         logRefusal(error, request)
         return error
@@ -79,6 +80,7 @@ struct ErrorAnswer: Sendable {
     func tell(_ items: [RefusedItem], in response: inout HTTPResponse, _ request: HTTPRequest) {
         // Skip ATOMIC_ERROR: it only repeats that another item failed.
         guard let first = items.first(where: { $0.error.code != .atomicError }) ?? items.first else { return }
+        WorkMeter.current?.note { ($0.refusal, $0.itemsRefused) = (first.error, items.count) }
         logRefusal("Items of a request were refused", first.error, request, count: items.count)
         response.headers["X-Nacre-Help"] = ErrorsPage.place(of: first.error.code)
         let told = [first.error.field.map { "field '\($0)'" }, first.error.remedy].compactMap(\.self)
@@ -95,7 +97,7 @@ struct ErrorAnswer: Sendable {
                 .requestID: .string(request.id), .code: .string(error.code.rawValue), .reason: .string(error.reason),
                 .remedy: .string(error.remedy ?? ""), .name: .string(error.field ?? ""), .count: .int(count),
                 .route: .string(request.route ?? "none"), .operation: .string(target.operation), .container: .string(target.container),
-                .environment: .string(target.environment), .database: .string(target.database), .zone: .string(request.ledger.zone ?? ""),
+                .environment: .string(target.environment), .database: .string(target.database), .zone: .string(WorkMeter.current?.facts.zone ?? ""),
                 .user: .string(request.ledger.userName ?? ""),
             ])
     }

@@ -30,7 +30,6 @@ package final class RequestLedger: Sendable {
         var isBodyOver = false
         var isAnswerOver = false
         var isOverdue = false
-        var zone: String?
     }
 
     private let budgets: Budgets?
@@ -86,12 +85,6 @@ package final class RequestLedger: Sendable {
     /// The name of the signed-in caller's share of memory, and therefore of the user; nil for other callers.
     package var userName: String? {
         state.withLock { $0.holder.kind == .user ? $0.holder.name : nil }
-    }
-
-    /// The zone that the request is about, once it is known: for the log.
-    package var zone: String? {
-        get { state.withLock { $0.zone } }
-        set { state.withLock { $0.zone = newValue } }
     }
 
     /// Marks the handler as overdue: it took too long and is cancelled. Returns false if it was marked before.

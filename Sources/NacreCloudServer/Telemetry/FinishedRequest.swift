@@ -1,0 +1,47 @@
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+import NacreHTTPServer
+
+/// A request to the public listener that was answered, with all that is known of it.
+///
+/// It may hold names of private records (in `facts.refusal`) and of users and zones: an observer that keeps or shows
+/// anything of it decides what. It never holds the target, whose query carries tokens, nor an address.
+struct FinishedRequest: Sendable {
+    /// The UUID of the answer.
+    let id: String
+    /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
+    let route: String
+    let target: RequestTarget
+    let status: Int
+    /// The time at which the answer was ready.
+    let ended: Timestamp
+    /// From the end of the request's head to the answer.
+    let duration: Duration
+    /// The user record name of the sender; nil if it is no user.
+    let user: String?
+    /// The group of operations that the client names.
+    let group: OperationGroupNote?
+    /// Bytes of the body, as the client announced them.
+    let bytesIn: Int
+    /// Bytes of an answer whose length is known before it is sent; 0 for others.
+    let bytesOut: Int
+    let facts: RequestFacts
+
+    init(_ request: HTTPRequest, _ response: HTTPResponse, _ meter: WorkMeter, ended: Timestamp, took duration: Duration) {
+        (id, route, target) = (request.id, request.route ?? "none", RequestTarget(request))
+        (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
+        user = request.ledger.userName
+        group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
+        bytesIn = request.header("Content-Length").flatMap { Int($0) } ?? 0
+        bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
+        facts = meter.facts
+    }
+}
+
+/// A part of the server that learns of each request once it is answered.
+protocol RequestObserver: Sendable {
+    /// Takes the request's facts. Called on any thread before the answer is sent: it must return at once, must not
+    /// block, and must not fail.
+    func observe(_ request: FinishedRequest)
+}
