@@ -109,10 +109,10 @@ package struct Senders: Sendable {
     /// Learns how notifications reach devices.
     package var observer: (any DeliveryObserver)?
 
-    package init(mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil) {
-        self.mail = mail
-        self.texts = texts
-        self.pushes = pushes
+    package init(
+        mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, observer: (any DeliveryObserver)? = nil
+    ) {
+        (self.mail, self.texts, self.pushes, self.observer) = (mail, texts, pushes, observer)
     }
 }
 

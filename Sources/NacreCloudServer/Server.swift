@@ -140,14 +140,12 @@ package final class Server: Sendable {
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
-        var senders = configuration.senders(sealer, registry)
-        senders.observer = recorder
         let cloud = Cloud(
             store: store, tokens: sealer,
             process: CloudProcess(
                 clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
                 failed: StoreFaultLog(logger: configuration.logger).log),
-            assets: assets, senders: senders, bounds: configuration.bounds,
+            assets: assets, senders: configuration.senders(sealer, registry, observer: recorder), bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
@@ -185,25 +183,32 @@ package final class Server: Sendable {
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
             try file.publish()
-            life.withLock {
-                $0 = .running(
-                    Running(
-                        store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording,
-                        requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
-            }
-            if configuration.doesTasks {
-                await takeUpTasks(cloud)
-                tasks.start()
-                sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
-            }
-            scheduled?.start()
-            recording.start { await recorder.run { try await StorageCensus(cloud: cloud, recorder: recorder).take() } }
+            let running = Running(
+                store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording,
+                requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
+            life.withLock { $0 = .running(running) }
+            await startWork(running, of: cloud)
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)
             throw error
+        }
+    }
+
+    /// Starts the work outside requests.
+    private func startWork(_ parts: Running, of cloud: Cloud) async {
+        if configuration.doesTasks {
+            await takeUpTasks(cloud)
+            parts.tasks.start()
+            parts.sweep.start { [clock = configuration.clock, logger = configuration.logger] in
+                await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run()
+            }
+        }
+        parts.scheduled?.start()
+        parts.recording.start { [recorder = parts.recorder] in
+            await recorder.run { try await StorageCensus(cloud: cloud, recorder: recorder).take() }
         }
     }
 

@@ -60,7 +60,7 @@ package enum TelemetryProperty: String, CaseIterable, Sendable {
     case operation, container, client, code, index
 }
 
-/// What a comparison needs of a period.
+/// The sums of a period that a comparison needs.
 package struct TelemetryTotals: Sendable {
     package private(set) var all = TelemetrySums.PartSums()
     /// parts[property][name]

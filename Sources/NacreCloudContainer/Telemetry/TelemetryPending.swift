@@ -95,8 +95,8 @@ package struct TelemetrySalts: Sendable {
 
     private static func periods(of day: Int64) -> (day: String, month: String) { ("day \(day)", "month \(month(of: day))") }
 
-    /// The month of a day, counted from the year 0. Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
-    /// civil_from_days.
+    /// The month of a day, counted from the year 0. Source: Howard Hinnant, "chrono-Compatible Low-Level Date
+    /// Algorithms", civil_from_days.
     static func month(of day: Int64) -> Int64 {
         let shifted = day + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -5,8 +5,8 @@ package import NacreCloudWire
 ///
 /// A figure of private and shared databases is shown only as a sum over at least `UserSketch.fewest` users, and no such
 /// sum of fewer users may follow from others by subtraction. A row is decided once, when its slot is over. It is shown
-/// if the part of it that no shown finer row covers is empty, or has enough users. Otherwise it is hidden, and that part
-/// is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums is
+/// if the part of it that no shown finer row covers is empty, or has enough users. Otherwise it is hidden, and that
+/// part is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums is
 /// over enough users.
 package struct TelemetryRow: Hashable, Sendable {
     package var state: TelemetryEntry.State
@@ -17,7 +17,8 @@ package struct TelemetryRow: Hashable, Sendable {
     package init(of series: TelemetrySeries) { state = series.isPersonal ? .open : .shown }
 
     /// Decides whether a row whose slot is over is shown.
-    /// - Parameter uncovered: the users of the part that no shown finer row covers, at least; nil: there is no such part.
+    /// - Parameter uncovered: the users of the part that no shown finer row covers, at least; nil: there is no such
+    ///   part.
     package static func verdict(uncovered: Int?) -> TelemetryEntry.State {
         guard let uncovered else { return .shown }
         return uncovered >= UserSketch.fewest ? .shown : .hidden
@@ -103,8 +104,8 @@ extension TelemetryTable {
         }
     }
 
-    /// Removes the slots that were made first, until a tier is within its bounds. The order is not that of time: a clock
-    /// that jumps ahead and back does not remove the slots of today.
+    /// Removes the slots that were made first, until a tier is within its bounds. The order is not that of time: a
+    /// clock that jumps ahead and back does not remove the slots of today.
     package func trim(slotsKept: (TelemetryTier) -> Int = \.slotsKept, bytesMax: Int = TelemetryRow.bytesOfTier) throws {
         for tier in TelemetryTier.allCases {
             while true {

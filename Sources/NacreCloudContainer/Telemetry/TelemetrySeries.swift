@@ -38,8 +38,8 @@ package struct TelemetrySeries: Hashable, Sendable {
         "/database/1/:container/:environment/:database/", "/database/1/:container/:environment/", "/device/1/:container/:environment/",
     ]
 
-    /// The series that stands for those beyond the bound of a slot. Personal ones have one of their own, which is hidden
-    /// by the same rule.
+    /// The series that stands for those beyond the bound of a slot. Personal ones have one of their own, which is
+    /// hidden by the same rule.
     package var other: TelemetrySeries { TelemetrySeries(operation: "other", databases: databases == .personal ? .personal : .none) }
 
     /// Whether its figures are shown only if they are sums over enough users.

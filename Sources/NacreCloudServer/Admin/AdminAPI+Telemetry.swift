@@ -3,7 +3,7 @@ import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
 
-/// What the cloud did, in sums.
+/// Sums of what the cloud did.
 extension AdminAPI {
     /// `GET /admin/1/telemetry?last=…&from=…&to=…&operation=…&database=…&container=…&environment=…&by=…&compare=…`
     @Sendable func telemetry(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -17,8 +17,8 @@ extension AdminMessages {
         /// The period in milliseconds since 1970. Its ends are those of slots.
         package var from: Int64
         package var to: Int64
-        /// Whether figures of private and shared databases are left out, because they are sums over fewer than five users
-        /// or their slot is not over.
+        /// Whether figures of private and shared databases are left out, because they are sums over fewer than five
+        /// users or their slot is not over.
         package var hasHidden: Bool
         package var total: TelemetryLine
         package var lines: [TelemetryLine]

@@ -21,8 +21,8 @@ struct PushServices: Sendable {
 }
 
 extension ServerConfiguration {
-    func senders(_ sealer: TokenSealer, _ registry: Registry) -> Senders {
-        Senders(mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry))
+    func senders(_ sealer: TokenSealer, _ registry: Registry, observer: (any DeliveryObserver)? = nil) -> Senders {
+        Senders(mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry), observer: observer)
     }
 
     /// The sender to browsers, and to devices of Apple's if a container has a key.

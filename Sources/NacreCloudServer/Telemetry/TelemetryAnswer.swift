@@ -3,8 +3,8 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension TelemetryRecorder {
-    /// The sums of a period, of all databases: for the server's own decisions. Nobody may be shown figures of private and
-    /// shared databases that this makes; `answer(to:)` leaves out those of few users.
+    /// The sums of a period, of all databases: for the server's own decisions. Nobody may be shown figures of private
+    /// and shared databases that this makes; `answer(to:)` leaves out those of few users.
     /// - Parameters:
     ///   - from: the beginning, and `to` the end. Only slots that lie between them count: give ends of hours for times
     ///     more than a day ago, and of minutes for times more than an hour ago.
@@ -17,7 +17,8 @@ extension TelemetryRecorder {
         }
     }
 
-    /// Answers a question. Figures of private and shared databases that are sums over fewer than five users are left out.
+    /// Answers a question. Figures of private and shared databases that are sums over fewer than five users are left
+    /// out.
     func answer(to question: TelemetryQuestion) async throws -> AdminMessages.Telemetry {
         try await transaction { table in
             var (total, lines, totals) = (TelemetryLine(), TelemetryLines(question.grouping), TelemetryTotals())

@@ -36,8 +36,8 @@ final class TelemetryRecorder: RequestObserver, Sendable {
 
     var now: Timestamp { clock.now() }
 
-    /// Reads the salts of the current day and month. Call it before the first request: otherwise a user who asked before
-    /// a restart counts again.
+    /// Reads the salts of the current day and month. Call it before the first request: otherwise a user who asked
+    /// before a restart counts again.
     func open() async {
         do {
             let known = try await storage.transaction({ try $0.salts() }, ended: { _ in })
@@ -48,8 +48,8 @@ final class TelemetryRecorder: RequestObserver, Sendable {
     }
 
     /// Writes every ten seconds, until the task is cancelled.
-    /// - Parameter takeStock: sums up what is stored; called after a minute, and once an hour. If it fails, the next hour
-    ///   has its sums.
+    /// - Parameter takeStock: sums up what is stored; called after a minute, and once an hour. If it fails, the next
+    ///   hour has its sums.
     func run(takeStock: @Sendable () async throws -> Void) async {
         var turn = 0
         while !Task.isCancelled {

@@ -58,9 +58,9 @@ struct DeliverNotifications: TaskHandler {
                 delivery.putOff(seconds)
                 continue
             }
-            let start = ContinuousClock.now
+            let start = cloud.clock().secondsSince2001
             let report = await pushes.send(next.message, to: place, of: user.container)
-            cloud.senders.observer?.pushed(report, took: ContinuousClock.now - start, for: user)
+            cloud.senders.observer?.pushed(report, took: .seconds(cloud.clock().secondsSince2001 - start), for: user)
             delivery.add(report, of: next)
         }
         refusals = delivery.refusals
