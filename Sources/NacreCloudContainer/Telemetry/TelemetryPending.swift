@@ -23,12 +23,18 @@ package struct TelemetryPending: Sendable {
     package mutating func add(
         _ series: TelemetrySeries, at time: Timestamp, tier: TelemetryTier = .tenSeconds, _ change: (inout TelemetrySums) -> Void
     ) {
-        change(&sums[room(for: Place(tier: tier, slot: tier.slot(of: time), series: series)), default: TelemetrySums()])
+        self.change(Place(tier: tier, slot: tier.slot(of: time), series: series), change)
     }
 
     /// Takes back sums that could not be written.
     package mutating func merge(_ other: TelemetryPending) {
-        for (place, sums) in other.sums { self.sums[room(for: place), default: TelemetrySums()].merge(sums) }
+        for (place, sums) in other.sums { change(place) { $0.merge(sums) } }
+    }
+
+    private mutating func change(_ place: Place, _ change: (inout TelemetrySums) -> Void) {
+        // Nearly always the sums are there: then one search is enough.
+        if let index = sums.index(forKey: place) { return change(&sums.values[index]) }
+        change(&sums[room(for: place), default: TelemetrySums()])
     }
 
     package func write(to table: any TelemetryTable) throws {
@@ -36,7 +42,7 @@ package struct TelemetryPending: Sendable {
     }
 
     private mutating func room(for place: Place) -> Place {
-        if sums[place] != nil || sums.count < Self.most { return place }
+        if sums.count < Self.most { return place }
         for tier in TelemetryTier.allCases where sums.count > Self.most / 2 { coarsen(tier) }
         if sums.count >= Self.most { removeFirstSlot() }
         guard sums.count >= Self.most else { return place }

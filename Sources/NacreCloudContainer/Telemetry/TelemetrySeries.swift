@@ -28,7 +28,7 @@ package struct TelemetrySeries: Hashable, Sendable {
     ///     no part of a series.
     package init(route: String, _ database: DatabaseKey?) {
         let place = Self.places.first { route.hasPrefix($0) }
-        let operation = place.map { String(route.dropFirst($0.count)) } ?? route
+        let operation = place.map { String(Substring(route.utf8.dropFirst($0.utf8.count))) } ?? route
         self.init(
             operation: operation, databases: database.map { Databases($0.scope) } ?? .none, container: database?.container ?? "",
             environment: database?.environment.rawValue ?? "")

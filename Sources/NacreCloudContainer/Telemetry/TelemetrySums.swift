@@ -50,7 +50,8 @@ package struct TelemetrySums: Hashable, Sendable {
 
     /// Adds to a part. Parts beyond the bound of their kind are added to `other`.
     package mutating func add(_ sums: PartSums, to part: TelemetryPart) {
-        let part = parts[part] != nil || parts.keys.count(where: { $0.kind == part.kind }) < TelemetryPart.most ? part : part.other
+        if let index = parts.index(forKey: part) { return parts.values[index].merge(sums) }
+        let part = parts.keys.count(where: { $0.kind == part.kind }) < TelemetryPart.most ? part : part.other
         parts[part, default: PartSums()].merge(sums)
     }
 

@@ -87,10 +87,9 @@ final class TelemetryRecorder: RequestObserver, Sendable {
             state.pending.add(series, at: time, tier: tier) { sums in
                 change(&sums)
                 guard let user else { return }
-                // Names are those of one container: the same name in another one is another user.
-                let name = "\(series.container)\n\(series.environment)\n\(user)"
-                sums.users.insert(ShortHash.code(for: name, key: salts.day.key), salt: salts.day.id)
-                sums.monthUsers.insert(ShortHash.code(for: name, key: salts.month.key), salt: salts.month.id)
+                // A user record name is random: no user of another container has the same.
+                sums.users.insert(ShortHash.code(for: user, key: salts.day.key), salt: salts.day.id)
+                sums.monthUsers.insert(ShortHash.code(for: user, key: salts.month.key), salt: salts.month.id)
             }
         }
     }

@@ -9,9 +9,14 @@ package enum ShortHash {
     /// - Parameter key: a shorter key is filled up with zeros.
     package static func code(for text: String, key: [UInt8]) -> UInt64 {
         let key = key.count >= keyLength ? key : key + [UInt8](repeating: 0, count: keyLength - key.count)
-        var (text, code) = (text, [UInt8](repeating: 0, count: 8))
-        // Documented to return 0 always.
-        text.withUTF8 { text in _ = crypto_shorthash(&code, text.baseAddress, UInt64(text.count), key) }
-        return code.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        var (text, code) = (text, UInt64(0))
+        text.withUTF8 { text in
+            withUnsafeMutableBytes(of: &code) { code in
+                guard let start = code.bindMemory(to: UInt8.self).baseAddress else { return }
+                // Documented to return 0 always.
+                _ = crypto_shorthash(start, text.baseAddress, UInt64(text.count), key)
+            }
+        }
+        return UInt64(littleEndian: code)
     }
 }
