@@ -115,6 +115,7 @@ extension Cloud {
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
                 rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, goingOn: sorted, transaction)
             meter?.add(bytes: page.work)
+            meter?.note { $0.index = page.way }
             return (page, known.database)
         }
         for (record, zoneID) in page.damaged { report([record], of: key, zoneID) }

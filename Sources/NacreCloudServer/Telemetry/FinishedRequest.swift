@@ -20,6 +20,7 @@ struct FinishedRequest: Sendable {
     let duration: Duration
     /// The user record name of the sender; nil if it is no user.
     let user: String?
+    let client: ClientKind
     /// The group of operations that the client names.
     let group: OperationGroupNote?
     /// Bytes of the body, as the client announced them.
@@ -32,6 +33,7 @@ struct FinishedRequest: Sendable {
         (id, route, target) = (request.id, request.route ?? "none", RequestTarget(request))
         (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
         user = request.ledger.userName
+        client = ClientKind(request)
         group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
         bytesIn = request.header("Content-Length").flatMap { Int($0) } ?? 0
         bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
