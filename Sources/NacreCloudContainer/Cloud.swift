@@ -106,6 +106,8 @@ package struct Senders: Sendable {
     package var texts: (any Mailing)?
     /// Sends notifications to devices that have registered an address.
     package var pushes: (any PushDelivering)?
+    /// Learns how notifications reach devices.
+    package var observer: (any DeliveryObserver)?
 
     package init(mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil) {
         self.mail = mail

@@ -54,6 +54,8 @@ package final class Server: Sendable {
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
         var sweep: BackgroundWork
+        var recorder: TelemetryRecorder
+        var recording: BackgroundWork
         var requestsUnderWay: [Gauge]
     }
 
@@ -98,12 +100,20 @@ package final class Server: Sendable {
     /// Serves a given store: called by `start`, and by tests that bring their own store.
     package func start(over store: any Store) async throws -> Addresses {
         let assets = try await openAssets(store)
+        let recorder = openTelemetry()
+        await recorder.open()
         do {
-            return try await start(over: store, assets)
+            return try await start(over: store, assets, recorder)
         } catch {
+            await recorder.close()
             await assets.close()
             throw error
         }
+    }
+
+    func openTelemetry() -> TelemetryRecorder {
+        let file = TelemetryFile(folder: configuration.engine == .sqlite ? configuration.dataFolder : nil)
+        return TelemetryRecorder(file, clock: configuration.clock, logger: configuration.logger, random: Self.random)
     }
 
     private func openAssets(_ store: any Store) async throws -> any AssetStorage {
@@ -119,7 +129,7 @@ package final class Server: Sendable {
         return assets
     }
 
-    private func start(over store: any Store, _ assets: any AssetStorage) async throws -> Addresses {
+    private func start(over store: any Store, _ assets: any AssetStorage, _ recorder: TelemetryRecorder) async throws -> Addresses {
         let clock = configuration.clock
         let telemetry = Telemetry()
         let overload = OverloadLog(configuration.logger, telemetry)
@@ -130,25 +140,31 @@ package final class Server: Sendable {
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
+        var senders = configuration.senders(sealer, registry)
+        senders.observer = recorder
         let cloud = Cloud(
             store: store, tokens: sealer,
             process: CloudProcess(
                 clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
                 failed: StoreFaultLog(logger: configuration.logger).log),
-            assets: assets, senders: configuration.senders(sealer, registry), bounds: configuration.bounds,
+            assets: assets, senders: senders, bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder, assets)
         let sweep = BackgroundWork()
+        let recording = BackgroundWork()
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger, telemetry) }
 
         var http = httpConfiguration(configuration.listen)
         http.connectionsMax = connectionsMax(configuration.connectionsMax)
         http.trustedProxies = configuration.trustedProxies
         let publicServer = HTTPServer(
-            http, router: publicRouter(cloud, authenticator, hub, passwords, rates, overload) { [weak self] in self?.isRunning ?? false },
+            http,
+            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: [recorder]) { [weak self] in
+                self?.isRunning ?? false
+            },
             telemetry: telemetry,
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
@@ -161,7 +177,7 @@ package final class Server: Sendable {
             adminHTTP,
             router: adminRouter(
                 cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL),
-                Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }),
+                Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }, recorder),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -173,7 +189,7 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep,
+                        backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording,
                         requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
             }
             if configuration.doesTasks {
@@ -182,6 +198,7 @@ package final class Server: Sendable {
                 sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
             }
             scheduled?.start()
+            recording.start { await recorder.run() }
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
@@ -229,6 +246,8 @@ package final class Server: Sendable {
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
         _ = await (publicEnd, adminEnd, tasksEnd)
+        await parts.recording.stop()
+        await parts.recorder.close()
         await parts.assets.close()
         await parts.store.close()
         logger.writeFolded()
@@ -292,13 +311,13 @@ package final class Server: Sendable {
 
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics
+        _ urls: (public: String, local: String), _ metrics: Metrics, _ recorder: TelemetryRecorder
     ) -> Router {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
-            recentLog: configuration.recentLog
+            recentLog: configuration.recentLog, recorder: recorder
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router

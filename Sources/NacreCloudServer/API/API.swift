@@ -176,6 +176,10 @@ struct API: Sendable {
             response.letRead(by: origin)
             return response
         }
+        meter.note { facts in
+            facts.database = DatabaseKey(container: target.container, environment: target.environment, scope: target.scope, owner: "")
+            facts.client = identity.caller.kind
+        }
         var response: HTTPResponse
         do {
             let more = rates.payers(of: identity.caller, at: address, in: target, try await rates.entry(of: target.container, in: cloud.registry))
@@ -208,6 +212,17 @@ extension HTTPResponse {
     mutating func letRead(by origin: String) {
         headers["Access-Control-Allow-Origin"] = origin
         headers.addItem("Vary", "Origin")
+    }
+}
+
+extension Caller {
+    /// The kind of client, for the log and the telemetry.
+    fileprivate var kind: String {
+        switch (identity, client) {
+        case (.serverKey, _): "server"
+        case (_, .framework): "framework"
+        case (_, .web): "web"
+        }
     }
 }
 

@@ -80,7 +80,10 @@ struct ErrorAnswer: Sendable {
     func tell(_ items: [RefusedItem], in response: inout HTTPResponse, _ request: HTTPRequest) {
         // Skip ATOMIC_ERROR: it only repeats that another item failed.
         guard let first = items.first(where: { $0.error.code != .atomicError }) ?? items.first else { return }
-        WorkMeter.current?.note { ($0.refusal, $0.itemsRefused) = (first.error, items.count) }
+        WorkMeter.current?.note { facts in
+            (facts.refusal, facts.itemsRefused) = (first.error, items.count)
+            for item in items { facts.refusedItems[item.error.code, default: 0] += 1 }
+        }
         logRefusal("Items of a request were refused", first.error, request, count: items.count)
         response.headers["X-Nacre-Help"] = ErrorsPage.place(of: first.error.code)
         let told = [first.error.field.map { "field '\($0)'" }, first.error.remedy].compactMap(\.self)

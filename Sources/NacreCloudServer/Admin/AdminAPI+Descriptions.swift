@@ -59,6 +59,13 @@ extension AdminAPI {
         get(
             "logs", "Server", "The last lines of the log.", Messages.Logs.self,
             query: [after, .optional("level", .word(ServerConfiguration.logLevels))]),
+        get(
+            "telemetry", "Server", "What the cloud did in a period, in sums.", Messages.Telemetry.self,
+            query: [
+                .optional("last", .word(TelemetryQuestion.Last.allCases.map(\.rawValue))), .optional("from"), .optional("to"), .optional("operation"),
+                .optional("database"), .optional("container"), .optional("environment", EndpointDescription.environment),
+                .optional("by", .word(TelemetryQuestion.Grouping.allCases.map(\.rawValue))), .optional("compare", .word(["previous"])),
+            ]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],
             answers: [.init(status: 200, schema: .map(.any))], errors: errors),

@@ -27,6 +27,7 @@ package struct AdminAPI: Sendable {
     let faults: FaultQueue?
     private let logger: Logger
     let recentLog: RecentLog
+    let recorder: TelemetryRecorder
 
     /// - Parameters:
     ///   - token: the token of the admin file.
@@ -34,7 +35,8 @@ package struct AdminAPI: Sendable {
     ///   - localURL: the same listener's URL on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog()
+        localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
+        recorder: TelemetryRecorder
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -47,6 +49,7 @@ package struct AdminAPI: Sendable {
         self.faults = faults
         self.logger = logger
         self.recentLog = recentLog
+        self.recorder = recorder
     }
 
     /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
@@ -65,6 +68,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/server", server)
         router.get("/admin/1/audit", listAudit)
         router.get("/admin/1/logs", listLogs)
+        router.get("/admin/1/telemetry", telemetry)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)

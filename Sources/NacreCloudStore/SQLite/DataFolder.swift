@@ -15,7 +15,10 @@ package enum DataFolder {
     }
 
     /// The names of a server's files. A link or folder of one of these names is refused.
-    private static let names: Set = ["nacre.sqlite", "nacre.sqlite-wal", "nacre.sqlite-shm", "nacre.sqlite-run", "nacre.lock", "admin.json"]
+    private static let names: Set = [
+        "nacre.sqlite", "nacre.sqlite-wal", "nacre.sqlite-shm", "nacre.sqlite-run", "nacre.lock", "admin.json", TelemetryFile.name,
+        TelemetryFile.name + "-journal",
+    ]
 
     /// Removes all rights of other users to the existing folder, and to our files in it.
     /// - Throws: `StoreError` with the path. `remedy` has the command for faults that only the operator can mend: an

@@ -54,7 +54,10 @@ extension Cloud {
                 try transaction.apply(portion.plan)
                 return .commit(portion)
             }
-            if !portion.plan.isEmpty { publish(portion, in: database) }
+            if !portion.plan.isEmpty {
+                let told = publish(portion, in: database)
+                senders.observer?.queued(portion.count, told: told, for: appUser)
+            }
             notificationRates.take(portion.count, from: appUser, at: now)
             count += portion.count
             next = portion.rest
@@ -64,14 +67,17 @@ extension Cloud {
 
     /// Hands notifications to the streams of their devices; other devices read their queues. A notification to fetch
     /// everything is read too, so that the queue knows that it was given.
-    private func publish(_ portion: Notifying.Portion, in database: DatabaseID) {
-        var mustRead = portion.mustRead
+    /// - Returns: the number of notifications that were handed to streams.
+    private func publish(_ portion: Notifying.Portion, in database: DatabaseID) -> Int {
+        var (mustRead, told) = (portion.mustRead, 0)
         for (key, before, events) in portion.added {
             let isToBeRead = events.contains(where: \.tellsEverything)
             let isTold = !isToBeRead && listening.publish(events, after: before, to: DeviceAddress(database: database, key: key))
             mustRead = mustRead || !isTold
+            if isTold { told += events.count }
         }
         if mustRead { committed(database) }
+        return told
     }
 }
 

@@ -44,7 +44,7 @@ struct DeliverNotifications: TaskHandler {
     mutating func chunk(_ leased: LeasedTask) async throws -> Bool {
         let cloud = leased.cloud
         let address = DeviceAddress(database: leased.key.database, key: leased.key.name)
-        guard let pushes = cloud.senders.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
+        guard let pushes = cloud.senders.pushes, let (device, user) = try await cloud.reachableDevice(address), let place = device.address else {
             try await cloud.store.write { transaction in
                 try leased.requireLease(transaction)
                 try transaction.apply(WritePlan(finishing: leased.key))
@@ -58,7 +58,10 @@ struct DeliverNotifications: TaskHandler {
                 delivery.putOff(seconds)
                 continue
             }
-            delivery.add(await pushes.send(next.message, to: place, of: container), of: next)
+            let start = ContinuousClock.now
+            let report = await pushes.send(next.message, to: place, of: user.container)
+            cloud.senders.observer?.pushed(report, took: ContinuousClock.now - start, for: user)
+            delivery.add(report, of: next)
         }
         refusals = delivery.refusals
         let (end, rest) = (delivery, payload)
@@ -172,8 +175,8 @@ extension QueuedNotification {
 }
 
 extension Cloud {
-    /// Returns a signed-in device with an address, and the container of its subscriptions; nil: nothing can be sent.
-    fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, container: String)? {
+    /// Returns a signed-in device with an address, and its user; nil: nothing can be sent.
+    fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, user: AppUser)? {
         let now = clock()
         let found = try await store.read { transaction -> (NotifiedDevice, DatabaseKey)? in
             guard let row = try transaction.entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first,
@@ -188,7 +191,8 @@ extension Cloud {
             guard try transaction.isGood(device.credential, places, at: now) else { return nil }
             // Notifications for an account that is not available wait for the first one after it is available again.
             let state = try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState ?? .available
-            return state == .available ? (device, key.container) : nil
+            guard state == .available, let name = Registry.Part.deviceUser(of: key) else { return nil }
+            return (device, AppUser(container: key.container, environment: key.environment, userRecordName: name))
         }
     }
 }

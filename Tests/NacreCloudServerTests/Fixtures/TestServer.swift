@@ -39,6 +39,7 @@ final class TestServer: Sendable {
     /// names[name]: texts that requests may name, such as tokens and users.
     let names: [String: String]
     let router: Router
+    let recorder: TelemetryRecorder
 
     init(
         opensSignUp: Bool = false, isVouched: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
@@ -76,7 +77,8 @@ final class TestServer: Sendable {
             process: CloudProcess(clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) }),
             assets: assets, senders: configuration.senders(sealer, registry), hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
-        router = server.publicRouter(cloud, authenticator, hub, passwords, rates) { true }
+        recorder = TelemetryRecorder(TelemetryFile(folder: nil), clock: clock.serverClock, logger: log.logger, random: random)
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: [recorder]) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 

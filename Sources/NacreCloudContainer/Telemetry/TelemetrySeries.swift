@@ -1,0 +1,75 @@
+package import NacreCloudStorage
+
+/// The requests that telemetry sums up together: one operation on the databases of one kind, container and environment.
+package struct TelemetrySeries: Hashable, Sendable {
+    /// The databases of a series. A user's private and shared databases are one kind, so that the figures do not tell
+    /// who shares.
+    package enum Databases: String, Hashable, Sendable, CaseIterable {
+        /// Requests without a database, and requests whose sender was not let in.
+        case none = ""
+        case `public`
+        case personal = "private+shared"
+
+        package init(_ scope: DatabaseKey.Scope) { self = scope == .public ? .public : .personal }
+    }
+
+    package var operation: String
+    package var databases: Databases
+    package var container: String
+    package var environment: String
+
+    package init(operation: String, databases: Databases = .none, container: String = "", environment: String = "") {
+        (self.operation, self.databases, self.container, self.environment) = (operation, databases, container, environment)
+    }
+
+    /// - Parameters:
+    ///   - route: the route's pattern, a text of the server's.
+    ///   - database: the database of an authenticated request, which is known to exist. Names that a client made up are
+    ///     no part of a series.
+    package init(route: String, _ database: DatabaseKey?) {
+        let place = Self.places.first { route.hasPrefix($0) }
+        let operation = place.map { String(route.dropFirst($0.count)) } ?? route
+        self.init(
+            operation: operation, databases: database.map { Databases($0.scope) } ?? .none, container: database?.container ?? "",
+            environment: database?.environment.rawValue ?? "")
+    }
+
+    private static let places = [
+        "/database/1/:container/:environment/:database/", "/database/1/:container/:environment/", "/device/1/:container/:environment/",
+    ]
+
+    /// The series that stands for those beyond the bound of a slot. Personal ones have one of their own, which is hidden
+    /// by the same rule.
+    package var other: TelemetrySeries { TelemetrySeries(operation: "other", databases: databases == .personal ? .personal : .none) }
+
+    /// Whether its figures are shown only if they are sums over enough users.
+    package var isPersonal: Bool { databases == .personal }
+
+    /// The text under which it is kept. No part holds a line feed.
+    package var text: String { [operation, databases.rawValue, container, environment].joined(separator: "\n") }
+
+    package init?(text: String) {
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 4, let databases = Databases(rawValue: parts[1]) else { return nil }
+        self.init(operation: parts[0], databases: databases, container: parts[2], environment: parts[3])
+    }
+}
+
+/// The series that a question is about; nil: any.
+package struct TelemetryFilter: Hashable, Sendable {
+    package var operation: String?
+    package var databases: TelemetrySeries.Databases?
+    package var container: String?
+    package var environment: String?
+
+    package init(
+        operation: String? = nil, databases: TelemetrySeries.Databases? = nil, container: String? = nil, environment: String? = nil
+    ) {
+        (self.operation, self.databases, self.container, self.environment) = (operation, databases, container, environment)
+    }
+
+    package func admits(_ series: TelemetrySeries) -> Bool {
+        (operation ?? series.operation) == series.operation && (databases ?? series.databases) == series.databases
+            && (container ?? series.container) == series.container && (environment ?? series.environment) == series.environment
+    }
+}
