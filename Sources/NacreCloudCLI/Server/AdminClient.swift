@@ -61,6 +61,11 @@ struct AdminClient {
         return try read(AdminMessages.Logs.self, try await web.send("GET", path, bearer: token))
     }
 
+    /// Returns sums of what the cloud did.
+    func telemetry(_ query: [(name: String, value: String?)]) async throws -> AdminMessages.Telemetry {
+        try await get(AdminMessages.Telemetry.self, "/admin/1/telemetry", query)
+    }
+
     /// Passes all containers to `body`, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
