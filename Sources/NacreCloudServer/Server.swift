@@ -198,7 +198,7 @@ package final class Server: Sendable {
                 sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
             }
             scheduled?.start()
-            recording.start { await recorder.run() }
+            recording.start { await recorder.run { try await StorageCensus(cloud: cloud, recorder: recorder).take() } }
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)

@@ -22,7 +22,7 @@ extension TelemetryRecorder {
         try await transaction { table in
             var (total, lines, totals) = (TelemetryLine(), TelemetryLines(question.grouping), TelemetryTotals())
             let hasHidden = try table.eachRow(in: [question.span], admitting: question.filter) { _, series, sums in
-                total.add(sums)
+                total.add(series, sums)
                 lines.add(series, sums)
                 totals.add(series, sums)
             }
@@ -37,7 +37,7 @@ extension TelemetryRecorder {
             if question.compares {
                 var (before, totalsBefore) = (TelemetryLine(), TelemetryTotals())
                 _ = try table.eachRow(in: [question.before], admitting: question.filter) { _, series, sums in
-                    before.add(sums)
+                    before.add(series, sums)
                     totalsBefore.add(series, sums)
                 }
                 answer.before = before.message()
@@ -52,10 +52,17 @@ extension TelemetryRecorder {
 private struct TelemetryLine {
     private var sums = TelemetrySums()
     private var users = TelemetryUsers()
+    /// The last bytes of each series that says what is stored.
+    private var stored: [TelemetrySeries: TelemetrySums.Stored] = [:]
 
-    mutating func add(_ sums: TelemetrySums) {
+    mutating func add(_ series: TelemetrySeries, _ sums: TelemetrySums) {
         self.sums.merge(sums)
-        users.add(sums)
+        if let new = sums.stored {
+            if new.milliseconds >= stored[series]?.milliseconds ?? .min { stored[series] = new }
+        } else {
+            // The owners of stored records are no users who asked.
+            users.add(sums)
+        }
     }
 
     func message(_ series: TelemetrySeries? = nil, of grouping: TelemetryQuestion.Grouping? = nil) -> AdminMessages.TelemetryLine {
@@ -71,7 +78,7 @@ private struct TelemetryLine {
         (line.p50, line.p95, line.p99) = (milliseconds(0.5), milliseconds(0.95), milliseconds(0.99))
         (line.bytesIn, line.bytesOut, line.asked, line.answered) = (sums.bytesIn, sums.bytesOut, sums.asked, sums.answered)
         line.users = users.count.map(String.init) ?? "fewer than \(UserSketch.fewest)"
-        line.storedBytes = sums.stored?.bytes
+        line.storedBytes = stored.isEmpty ? nil : stored.values.reduce(0) { $0 &+ $1.bytes }
         return line
     }
 }
@@ -90,12 +97,12 @@ private struct TelemetryLines {
     mutating func add(_ series: TelemetrySeries, _ sums: TelemetrySums) {
         let kind: TelemetryPart.Kind
         switch grouping {
-        case nil: return self.series[series, default: TelemetryLine()].add(sums)
-        case .operation: return self.series[TelemetrySeries(operation: series.operation), default: TelemetryLine()].add(sums)
-        case .database: return self.series[TelemetrySeries(operation: "", databases: series.databases), default: TelemetryLine()].add(sums)
+        case nil: return self.series[series, default: TelemetryLine()].add(series, sums)
+        case .operation: return self.series[TelemetrySeries(operation: series.operation), default: TelemetryLine()].add(series, sums)
+        case .database: return self.series[TelemetrySeries(operation: "", databases: series.databases), default: TelemetryLine()].add(series, sums)
         case .container:
             let place = TelemetrySeries(operation: "", container: series.container, environment: series.environment)
-            return self.series[place, default: TelemetryLine()].add(sums)
+            return self.series[place, default: TelemetryLine()].add(series, sums)
         case .code: kind = .code
         case .client: kind = .client
         case .index: kind = .index

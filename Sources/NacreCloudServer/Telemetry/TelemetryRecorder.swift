@@ -48,12 +48,20 @@ final class TelemetryRecorder: RequestObserver, Sendable {
     }
 
     /// Writes every ten seconds, until the task is cancelled.
-    func run() async {
+    /// - Parameter takeStock: sums up what is stored; called after a minute, and once an hour. If it fails, the next hour
+    ///   has its sums.
+    func run(takeStock: @Sendable () async throws -> Void) async {
+        var turn = 0
         while !Task.isCancelled {
+            turn += 1
             do { try await ServerClock.system.sleep(Self.pause) } catch { return }
+            if turn % Self.turnsOfHour == Self.turnsOfMinute { try? await takeStock() }
             await flush()
         }
     }
+
+    private static let turnsOfMinute = 6
+    private static let turnsOfHour = 360
 
     /// Writes the last sums, and closes the file.
     func close() async {
