@@ -32,6 +32,7 @@ package final class Server: Sendable {
     private let configuration: ServerConfiguration
     private let life = Locked(Life.new)
     private let migrationBackup = Locked<String?>(nil)
+    private let telemetry = Telemetry()
     /// Faults that an emulator injects; nil for a real server.
     private let faults: FaultQueue?
 
@@ -89,7 +90,8 @@ package final class Server: Sendable {
             let options = OfflineFolder.options(
                 configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
                 backupFolders: configuration.backups.map { [$0.folder] } ?? []
-            ) { [weak self] event in
+            ) { [weak self, commits = telemetry.histogram(.commitDuration)] event in
+                if case .committed(let duration) = event { commits.record(duration) }
                 if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
                 report.log(event)
             }
@@ -131,7 +133,6 @@ package final class Server: Sendable {
 
     private func start(over store: any Store, _ assets: any AssetStorage, _ recorder: TelemetryRecorder) async throws -> Addresses {
         let clock = configuration.clock
-        let telemetry = Telemetry()
         let overload = OverloadLog(configuration.logger, telemetry)
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
@@ -140,13 +141,13 @@ package final class Server: Sendable {
         let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
-        var senders = configuration.senders(sealer, registry)
+        var senders = configuration.senders(sealer, registry, telemetry)
         senders.observer = recorder
         let cloud = Cloud(
             store: store, tokens: sealer,
             process: CloudProcess(
                 clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
-                failed: StoreFaultLog(logger: configuration.logger).log),
+                failed: StoreFaultLog(logger: configuration.logger, telemetry).log),
             assets: assets, senders: senders, bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
@@ -158,26 +159,22 @@ package final class Server: Sendable {
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger, telemetry) }
 
         var http = httpConfiguration(configuration.listen)
-        http.connectionsMax = connectionsMax(configuration.connectionsMax)
-        http.trustedProxies = configuration.trustedProxies
+        (http.connectionsMax, http.trustedProxies) = (connectionsMax(configuration.connectionsMax), configuration.trustedProxies)
         let publicServer = HTTPServer(
             http,
-            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: [recorder]) { [weak self] in
+            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: [RequestMetrics(telemetry), recorder]) { [weak self] in
                 self?.isRunning ?? false
-            },
-            telemetry: telemetry,
-            logger: configuration.logger)
+            }, telemetry: telemetry, logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
         // Backups and checks take as long as they need, so an administrator's request has a day.
         adminHTTP.workDeadline = .seconds(24 * 3600)
+        let metrics = metrics(of: cloud, store, assets, http.budgets)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(
-                cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL),
-                Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }, recorder),
+            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, recorder),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -323,6 +320,20 @@ package final class Server: Sendable {
         return router
     }
 
+    private func metrics(of cloud: Cloud, _ store: any Store, _ assets: any AssetStorage, _ budgets: Budgets) -> Metrics {
+        var metrics = Metrics(telemetry: telemetry, budgets: budgets, started: configuration.clock.now())
+        metrics.dataFolder = configuration.dataFolder
+        metrics.assets = { assets.usage }
+        metrics.tasks = { try await cloud.taskFigures() }
+        if let store = store as? SQLiteStore {
+            metrics.store = {
+                let events = SQLiteStatistics.Counter.allCases.map { (kind: $0.rawValue, count: store.statistics[$0]) }
+                return StoreFigures(events: events, writesWaiting: store.waitingWrites)
+            }
+        }
+        return metrics
+    }
+
     /// The number of connections to allow: `wanted`, or fewer if descriptors do not suffice, which the log then says.
     private func connectionsMax(_ wanted: Int) -> Int {
         let descriptors = DescriptorLimit.raise()
@@ -410,6 +421,7 @@ private struct StoreLog: Sendable {
                     .durationMilliseconds: .int(Int(write.milliseconds)),
                 ])
         case .writable: logger.log(.notice, "The data can be written again")
+        case .committed: break
         }
     }
 }

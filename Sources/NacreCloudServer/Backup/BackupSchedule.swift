@@ -42,6 +42,9 @@ package struct BackupSchedule: Hashable, Sendable {
 }
 
 extension MetricKey {
+    static let backupTime = MetricKey(
+        "nacre_backup_last_success_timestamp_seconds",
+        help: "Time of the newest finished backup of the schedule, in seconds since 1970; 0 if there is none.", unit: .seconds)
     static let backupFailing = MetricKey("nacre_backup_failing", help: "1 while the last scheduled backup has failed, else 0.")
 }
 
@@ -53,6 +56,7 @@ final class ScheduledBackups: Sendable {
     private let clock: ServerClock
     private let logger: Logger
     private let failing: Gauge
+    private let newestTime: Gauge
     private let work = BackgroundWork()
 
     init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger, _ telemetry: Telemetry) {
@@ -61,6 +65,7 @@ final class ScheduledBackups: Sendable {
         self.clock = clock
         self.logger = logger
         failing = telemetry.gauge(.backupFailing)
+        newestTime = telemetry.gauge(.backupTime)
     }
 
     func start() {
@@ -79,6 +84,7 @@ final class ScheduledBackups: Sendable {
     private func run() async {
         while !Task.isCancelled {
             let newest = finished().last.flatMap { UTCText.seconds($0.manifest.time) }
+            newestTime.set((newest ?? 0) * 1_000_000_000)
             let wait = BackupSchedule.wait(everySeconds: schedule.everySeconds, newest: newest, now: now)
             if wait > 0 {
                 try? await clock.sleep(.seconds(wait))

@@ -27,7 +27,7 @@ struct AdministeredServer {
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),
-            Metrics(telemetry: Telemetry(), budgets: Budgets()), server.recorder)
+            Metrics(telemetry: Telemetry(), budgets: Budgets(), started: server.clock.now), server.recorder)
     }
 
     /// Sends a request, and checks the answer against the document of the admin API.
