@@ -56,11 +56,17 @@ extension Cloud {
             (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: page.sorted)
             damaged += page.damaged
         }
+        return (try answer(of: page, damaged: damaged), page.waits ? schema : nil)
+    }
+
+    /// Returns a page as it is answered.
+    /// - Parameter damaged: The damaged records that the page and its earlier portions met.
+    func answer(of page: QueryPage, damaged: [(record: StoredRecord, zoneID: ZoneID)]) throws -> QueryAnswer {
         let response = RecordsQueryResponse(
             records: [],
             failures: damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
-        return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
+        return QueryAnswer(response: response, page: page.records)
     }
 
     /// Reads a portion of a page. If concurrent writes end its snapshot, it reads fewer rows.

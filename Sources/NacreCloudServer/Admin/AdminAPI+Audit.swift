@@ -78,7 +78,7 @@ final class AuditedRequest: Sendable {
         "path",
         "publicBytes", "record", "recordType", "redirect", "redirects", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes",
         "resetsUserBytes",
-        "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
+        "resetsUserRate", "role", "showsRecords", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
     ]
     /// Characters of a value; longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255

@@ -143,6 +143,7 @@ extension AdminAPI {
         get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),
         post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self, by: managers),
         post("query/explain", "Schemas", "How a query is answered.", Messages.NewExplanation.self, Messages.Explanation.self),
+        post("records/lookup", "Schemas", "Records by their names.", Messages.NewLookup.self, Messages.Lookup.self),
     ]
 
     private static let ofRoles = [

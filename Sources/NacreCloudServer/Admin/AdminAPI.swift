@@ -112,6 +112,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/tasks", listTasks)
         router.post("/admin/1/tasks/retry", bodyBytesMax: Limits.accountBodyBytes, retryTask)
         router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
+        router.post("/admin/1/records/lookup", bodyBytesMax: Limits.accountBodyBytes, lookupRecords)
         addPushRoutes(to: &router)
         addSubscriptionRoutes(to: &router)
         addShareRoutes(to: &router)
