@@ -71,6 +71,11 @@ struct AdminClient {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
     }
 
+    /// Returns a page of the containers.
+    func containers(after: String?) async throws -> AdminMessages.Containers {
+        try await get(AdminMessages.Containers.self, "/admin/1/containers", [("after", after)])
+    }
+
     func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
         try read(AdminMessages.ContainerChange.self, try await web.send("POST", "/admin/1/containers/change", bearer: token, body: container))
     }
@@ -215,12 +220,16 @@ struct AdminClient {
     ) async throws {
         var next: String?
         repeat {
-            let page = try await get(
-                AdminMessages.Usage.self, "/admin/1/usage",
-                [("container", container), ("environment", environment), ("user", user), ("after", next)])
+            let page = try await usage(of: container, environment, user: user, after: next)
             try body(page)
             next = page.next
         } while next != nil
+    }
+
+    /// Returns a page of the stored bytes of a container and its users.
+    func usage(of container: String, _ environment: String, user: String?, after: String?) async throws -> AdminMessages.Usage {
+        try await get(
+            AdminMessages.Usage.self, "/admin/1/usage", [("container", container), ("environment", environment), ("user", user), ("after", after)])
     }
 
     func quotas(of container: String, _ environment: String) async throws -> AdminMessages.Quotas {
@@ -300,6 +309,10 @@ struct AdminClient {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }
 
+    func lookup(_ asked: AdminMessages.NewLookup) async throws -> AdminMessages.Lookup {
+        try read(AdminMessages.Lookup.self, try await web.send("POST", "/admin/1/records/lookup", bearer: token, body: asked))
+    }
+
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.
     private static let checkPatience: Duration = .seconds(3600)
 
@@ -323,6 +336,11 @@ struct AdminClient {
         try await eachPage(AdminMessages.TaskPage.self, "/admin/1/tasks", []) { page in
             for task in page.tasks { try await body(task) }
         }
+    }
+
+    /// Returns a page of the tasks.
+    func tasks(after: String?) async throws -> AdminMessages.TaskPage {
+        try await get(AdminMessages.TaskPage.self, "/admin/1/tasks", [("after", after)])
     }
 
     func retry(_ asked: AdminMessages.NewRetry) async throws -> AdminMessages.Retries {

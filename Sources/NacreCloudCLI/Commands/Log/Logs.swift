@@ -38,7 +38,9 @@ enum Logs {
             let page = try await admin.logs(after: after, level: call.has(follow) ? try call.require(level) : nil)
             if page.missed > 0 { Output.message("\(page.missed) lines were faster than this command, and are left out.") }
             for line in page.lines {
-                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], filter.admits(object) else { continue }
+                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                    filter.admits(status: object["status"] as? Int, text: { object[$0] as? String })
+                else { continue }
                 try Output.data(isForPeople ? text(object) : line)
             }
             after = page.last
@@ -49,36 +51,50 @@ enum Logs {
     /// The conditions on the lines that are shown.
     struct LogFilter {
         private let level: Int
-        private let status: (first: Int, last: Int)?
+        private let statuses: ClosedRange<Int>?
         /// Keys of a line, each with the value that it must have.
         private let values: [(key: String, value: String)]
         private let operation: String?
 
+        init(level: String, statuses: ClosedRange<Int>?, operation: String?, values: [(key: String, value: String)]) {
+            self.level = ServerConfiguration.logLevels.firstIndex(of: level) ?? 0
+            (self.statuses, self.operation, self.values) = (statuses, operation, values)
+        }
+
         init(_ call: Call) throws {
-            level = ServerConfiguration.logLevels.firstIndex(of: try call.require(Logs.level)) ?? 0
             let options = [
                 ("code", code), ("container", container), ("environment", environment), ("zone", zone), ("user", user), ("request_id", request),
             ]
-            values = options.compactMap { key, option in call.value(option).map { (key: key, value: option.name == "code" ? $0.uppercased() : $0) } }
-            operation = call.value(Logs.operation)
-            status = try call.value(Logs.status).map { text in
-                let digits = text.lowercased().replacing("x", with: "0")
-                guard text.count == 3, let first = Int(digits), (100...599).contains(first), text.lowercased().hasSuffix("xx") || digits == text
-                else {
+            let values = options.compactMap { key, option in
+                call.value(option).map { (key: key, value: option.name == "code" ? $0.uppercased() : $0) }
+            }
+            let statuses = try call.value(Logs.status).map { text in
+                guard let statuses = Self.statuses(text) else {
                     throw UsageError(.invalid("--\(Logs.status.name)", "give a status such as 404, or 4xx"), path: call.path)
                 }
-                return (first, digits == text ? first : first + 99)
+                return statuses
             }
+            self.init(level: try call.require(Logs.level), statuses: statuses, operation: call.value(Logs.operation), values: values)
         }
 
-        func admits(_ line: [String: Any]) -> Bool {
-            let found = (line["level"] as? String).flatMap(ServerConfiguration.logLevels.firstIndex) ?? ServerConfiguration.logLevels.count
+        /// Reads `404` or `4xx`; nil for a text of another form.
+        static func statuses(_ text: String) -> ClosedRange<Int>? {
+            let digits = text.lowercased().replacing("x", with: "0")
+            guard text.count == 3, let first = Int(digits), (100...599).contains(first), text.lowercased().hasSuffix("xx") || digits == text
+            else { return nil }
+            return first...(digits == text ? first : first + 99)
+        }
+
+        /// Returns whether a line passes.
+        /// - Parameter text: Returns the text of one of its keys; nil: it has none.
+        func admits(status: Int?, text: (String) -> String?) -> Bool {
+            let found = text("level").flatMap(ServerConfiguration.logLevels.firstIndex) ?? ServerConfiguration.logLevels.count
             guard found >= level else { return false }
-            if let status {
-                guard let number = line["status"] as? Int, (status.first...status.last).contains(number) else { return false }
+            if let statuses {
+                guard let status, statuses.contains(status) else { return false }
             }
-            if let operation, (line["operation"] as? String) != operation { return false }
-            return values.allSatisfy { (line[$0.key] as? String) == $0.value }
+            if let operation, text("operation") != operation { return false }
+            return values.allSatisfy { text($0.key) == $0.value }
         }
     }
 
