@@ -79,7 +79,14 @@ enum JSONValue: Hashable, Sendable {
 
     var string: String? { if case .string(let text) = self { text } else { nil } }
     var items: [JSONValue]? { if case .array(let items) = self { items } else { nil } }
-    var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+    /// The whole number that the value is. JSON does not tell 5.0 from 5.
+    var integer: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .double(let number): Int64(exactly: number)
+        default: nil
+        }
+    }
 
     /// Returns the value with each text changed. Names of members stay.
     func mapTexts(_ change: (String) -> String) -> JSONValue {

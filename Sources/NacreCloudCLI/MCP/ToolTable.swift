@@ -1,13 +1,7 @@
 /// The tools that a session offers.
 struct ToolTable: Sendable {
-    /// Every tool, in the order of the list. A new tool is a value here.
-    static let all: [Tool] = [
-        StatusTools.status, StatusTools.containers, StatusTools.usage, StatusTools.tasks, StatusTools.check,
-        LogTools.logs, LogTools.explainError,
-        SchemaTools.show, SchemaTools.compare, SchemaTools.validate, SchemaTools.write,
-        RecordTools.query, RecordTools.lookup,
-        WhyTools.permission, WhyTools.notification,
-    ]
+    /// Every tool, in the order of the list. A new tool is a value in the file of its group, and in the group's `all`.
+    static let all = StatusTools.all + LogTools.all + SchemaTools.all + RecordTools.all + WhyTools.all
 
     /// Tools of one page of a list. Ours: more than there are, because some clients read the first page alone.
     static let pageSize = 50

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import NacreCloudCLI
@@ -18,6 +19,13 @@ struct MCPToolTests {
                 if let fallback = parameter.fallback { try parameter.check(fallback) }
             }
         }
+    }
+
+    @Test func `the page about agents has every tool`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "docs/agents.md"), encoding: .utf8)
+        for tool in ToolTable.all { #expect(page.contains("| `\(tool.name)` |"), "\(tool.name)") }
     }
 
     @Test func `tools that write are offered only if the operator allows it`() async throws {
@@ -61,11 +69,11 @@ struct MCPToolTests {
         let texts = ToolParameter.texts("t", "T.", count: 2, characters: 3)
         let choice = ToolParameter.text("c", "C.", oneOf: ["a", "b"])
         for (parameter, value) in [
-            (number, JSONValue.integer(0)), (number, .integer(10)), (number, .double(2)), (number, .string("2")), (number, .integer(.max)),
+            (number, JSONValue.integer(0)), (number, .integer(10)), (number, .double(2.5)), (number, .string("2")), (number, .integer(.max)),
             (texts, .array([])), (texts, .texts(["a", "b", "c"])), (texts, .texts(["abcd"])), (texts, .array([.integer(1)])), (texts, .string("a")),
             (choice, .string("c")), (choice, .integer(1)), (ToolParameter.flag("f", "F."), .string("true")),
         ] { #expect(throws: ToolFault.self, "\(parameter.name) \(value)") { try parameter.check(value) } }
-        for (parameter, value) in [(number, JSONValue.integer(9)), (texts, .texts(["abc", "ü"])), (choice, .string("b"))] {
+        for (parameter, value) in [(number, JSONValue.integer(9)), (number, .double(2)), (texts, .texts(["abc", "ü"])), (choice, .string("b"))] {
             try parameter.check(value)
         }
     }

@@ -3,6 +3,8 @@ import NacreCloudWire
 
 /// Tools about requests that failed: the log, and what a code means.
 enum LogTools {
+    static let all = [logs, explainError]
+
     private static let level = ToolParameter.text(
         "level", "Lines of this level and above.", oneOf: ServerConfiguration.logLevels, fallback: "info")
     private static let status = ToolParameter.text("status", "Requests that were answered so: 404, or 4xx.", characters: 3)

@@ -3,6 +3,8 @@ import NacreCloudWire
 
 /// Tools about records. A look into a private database is a request that the server's audit log has.
 enum RecordTools {
+    static let all = [query, lookup]
+
     private static let recordType = ToolParameter.text("record_type", "The record type.", isRequired: true)
     private static let filters = ToolParameter.texts(
         "filters",

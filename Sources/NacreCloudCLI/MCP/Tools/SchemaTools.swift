@@ -2,6 +2,8 @@ import NacreCloudServer
 
 /// Tools about schemas: shown, compared, checked, and imported into development.
 enum SchemaTools {
+    static let all = [show, compare, validate, write]
+
     private static let recordType = ToolParameter.text("record_type", "This record type alone.")
 
     /// Characters of a piece of a schema's text. Ours.

@@ -3,6 +3,8 @@ import NacreCloudServer
 
 /// Tools about the server as a whole: where it is, what it keeps, and what waits.
 enum StatusTools {
+    static let all = [status, containers, usage, tasks, check]
+
     static let status = Tool(
         "server_status", "Server status", "Says which version runs, where apps reach it, and how many bytes files of assets take.", []
     ) { _, context in

@@ -2,6 +2,8 @@ import NacreCloudServer
 
 /// Tools that say why the server decided as it did.
 enum WhyTools {
+    static let all = [permission, notification]
+
     private static let operation = ToolParameter.text(
         "operation", "What is to be done. WRITE is also to delete.", oneOf: ["READ", "CREATE", "WRITE"], isRequired: true)
     private static let key = ToolParameter.text("key", "The ID of a server-to-server key, in place of user.")
