@@ -84,17 +84,20 @@ package struct CloudProcess: Sendable {
     package var charge: @Sendable (AppUser, Int) async -> Void
     /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
     package var failed: @Sendable (StoreError) -> Void
+    /// Receives events on the way of notifications, for the request log; nil: none are made. Must return at once.
+    package var noted: (@Sendable ([NotificationEvent]) -> Void)?
 
     package init(
         clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64,
         longWork: (any TaskExecutor)? = nil, charge: @escaping @Sendable (AppUser, Int) async -> Void = { _, _ in },
-        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }, noted: (@Sendable ([NotificationEvent]) -> Void)? = nil
     ) {
         self.clock = clock
         self.random = random
         self.longWork = longWork
         self.charge = charge
         self.failed = failed
+        self.noted = noted
     }
 }
 

@@ -57,6 +57,7 @@ package final class Server: Sendable {
         var sweep: BackgroundWork
         var recorder: TelemetryRecorder
         var recording: BackgroundWork
+        var requestLog: (any RequestLog)?
         var requestsUnderWay: [Gauge]
     }
 
@@ -105,7 +106,15 @@ package final class Server: Sendable {
         let recorder = openTelemetry()
         await recorder.open()
         do {
-            return try await start(over: store, assets, recorder)
+            let registry = Registry(store: store, clock: configuration.clock.now, random: { Self.random() })
+            let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
+            let recorded = try requestLog(Pseudonyms(key: keys.first?.key ?? []))
+            do {
+                return try await start(over: store, assets, registry, try TokenSealer(keys: keys), recorder, recorded)
+            } catch {
+                await recorded?.log.close()
+                throw error
+            }
         } catch {
             await recorder.close()
             await assets.close()
@@ -113,7 +122,7 @@ package final class Server: Sendable {
         }
     }
 
-    func openTelemetry() -> TelemetryRecorder {
+    private func openTelemetry() -> TelemetryRecorder {
         let file = TelemetryFile(folder: configuration.engine == .sqlite ? configuration.dataFolder : nil)
         return TelemetryRecorder(file, clock: configuration.clock, logger: configuration.logger, random: Self.random)
     }
@@ -131,24 +140,23 @@ package final class Server: Sendable {
         return assets
     }
 
-    private func start(over store: any Store, _ assets: any AssetStorage, _ recorder: TelemetryRecorder) async throws -> Addresses {
+    private func start(
+        over store: any Store, _ assets: any AssetStorage, _ registry: Registry, _ sealer: TokenSealer, _ recorder: TelemetryRecorder,
+        _ recorded: RecordedRequests?
+    ) async throws -> Addresses {
         let clock = configuration.clock
         let overload = OverloadLog(configuration.logger, telemetry)
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
-        let registry = Registry(store: store, clock: clock.now, random: random)
-        let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
-        let sealer = try TokenSealer(keys: keys)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
+        let process = CloudProcess(
+            clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
+            failed: StoreFaultLog(logger: configuration.logger, telemetry).log, noted: recorded?.noting(by: clock))
         var senders = configuration.senders(sealer, registry, telemetry)
         senders.observer = recorder
         let cloud = Cloud(
-            store: store, tokens: sealer,
-            process: CloudProcess(
-                clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
-                failed: StoreFaultLog(logger: configuration.logger, telemetry).log),
-            assets: assets, senders: senders, bounds: configuration.bounds,
+            store: store, tokens: sealer, process: process, assets: assets, senders: senders, bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
@@ -160,12 +168,12 @@ package final class Server: Sendable {
 
         var http = httpConfiguration(configuration.listen)
         (http.connectionsMax, http.trustedProxies) = (connectionsMax(configuration.connectionsMax), configuration.trustedProxies)
+        let adminToken = try AdminFile.newToken()
         let publicServer = HTTPServer(
             http,
-            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: [RequestMetrics(telemetry), recorder]) { [weak self] in
+            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: observers(recorder, recorded)) { [weak self] in
                 self?.isRunning ?? false
             }, telemetry: telemetry, logger: configuration.logger)
-        let adminToken = try AdminFile.newToken()
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
@@ -174,7 +182,7 @@ package final class Server: Sendable {
         let metrics = metrics(of: cloud, store, assets, http.budgets)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, recorder),
+            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, recorder, recorded),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -186,7 +194,7 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording,
+                        backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording, requestLog: recorded?.log,
                         requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
             }
             if configuration.doesTasks {
@@ -202,6 +210,24 @@ package final class Server: Sendable {
             await adminServer.shutdown(grace: .zero)
             throw error
         }
+    }
+
+    private func observers(_ recorder: TelemetryRecorder, _ recorded: RecordedRequests?) -> [any RequestObserver] {
+        let log = recorded.map { RequestRecorder(log: $0.log, pseudonyms: $0.pseudonyms) }
+        return [RequestMetrics(telemetry), recorder] + (log.map { [$0] } ?? [])
+    }
+
+    /// The request log, which is in memory if the data are; nil if it is turned off.
+    private func requestLog(_ pseudonyms: Pseudonyms) throws -> RecordedRequests? {
+        let folder = configuration.engine == .sqlite ? configuration.dataFolder : nil
+        guard let bounds = configuration.requestLog else {
+            if let folder { RequestRing.remove(from: folder) }
+            return nil
+        }
+        let ring = try RequestRing(
+            folder: folder, server: pseudonyms.check, bounds: bounds, now: { [clock = configuration.clock] in clock.now().millisecondsSince1970 },
+            report: { [logger = configuration.logger] event in RequestLogNotice(logger: logger).log(event) })
+        return RecordedRequests(log: ring, pseudonyms: pseudonyms)
     }
 
     /// Releases the leases of tasks that the previous process held when it died. No other process has the store, so
@@ -245,6 +271,7 @@ package final class Server: Sendable {
         _ = await (publicEnd, adminEnd, tasksEnd)
         await parts.recording.stop()
         await parts.recorder.close()
+        await parts.requestLog?.close()
         await parts.assets.close()
         await parts.store.close()
         logger.writeFolded()
@@ -308,13 +335,13 @@ package final class Server: Sendable {
 
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics, _ recorder: TelemetryRecorder
+        _ urls: (public: String, local: String), _ metrics: Metrics, _ recorder: TelemetryRecorder, _ recorded: RecordedRequests? = nil
     ) -> Router {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
-            recentLog: configuration.recentLog, recorder: recorder
+            recentLog: configuration.recentLog, recorder: recorder, recorded: recorded
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router

@@ -49,12 +49,12 @@ package final class WorkMeter: Sendable {
 
     package func note(zone name: String) { note { $0.zone = name } }
 
-    /// Adds the time of one call of the store, which ends now.
+    /// Adds the time of one call of the store.
     /// - Parameters:
     ///   - submitted: the time at which the call was made.
     ///   - begun: the time at which its body began; nil: it did not.
-    package func noteStore(from submitted: ContinuousClock.Instant, _ begun: ContinuousClock.Instant?) {
-        let end = ContinuousClock.now
+    ///   - end: the time at which its result was there.
+    package func noteStore(from submitted: ContinuousClock.Instant, _ begun: ContinuousClock.Instant?, to end: ContinuousClock.Instant) {
         note { facts in
             facts.waited += (begun ?? end) - submitted
             if let begun { facts.stored += end - begun }
@@ -104,6 +104,8 @@ package struct RequestFacts: Sendable {
     package var client: String?
     /// The codes of the refused items of an answer with status 200, with their numbers.
     package var refusedItems: [ServerErrorCode: Int] = [:]
+    /// The task by which devices are told of the request's changes.
+    package var telling: TaskKey?
 
     package init() {}
 }

@@ -215,6 +215,7 @@ extension AuthorisationTable {
             GET    /admin/1/audit                 -  401  403  403  200
             GET    /admin/1/logs                  -  401  403  403  200
             GET    /admin/1/telemetry             -  401  403  403  200
+            GET    /admin/1/requests              -  401  403  403  404
             GET    /admin/1/containers            -  401  403  403  200
             POST   /admin/1/containers            -  401  403  403  400
             POST   /admin/1/containers/change     -  401  403  403  400

@@ -66,6 +66,11 @@ struct AdminClient {
         try await get(AdminMessages.Telemetry.self, "/admin/1/telemetry", query)
     }
 
+    /// Returns a page of the requests that the server answered.
+    func requests(_ query: [(name: String, value: String?)]) async throws -> AdminMessages.Requests {
+        try await get(AdminMessages.Requests.self, "/admin/1/requests", query)
+    }
+
     /// Passes all containers to `body`, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)

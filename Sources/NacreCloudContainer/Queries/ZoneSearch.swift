@@ -197,9 +197,8 @@ struct ZoneSearch {
             var rows = KeyRows(IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: ahead)
             found = try collect(&rows, count: count)
         }
-        if found != nil { way = "collect \(query.described(driver))" }
         let matches = "\(query.described(driver)), \(count) rows, \(names.count) records"
-        probes[fewest].isTooMuch = found == nil
+        (probes[fewest].isTooMuch, way) = (found == nil, found == nil ? way : "collect \(query.described(driver))")
         steps.append(found == nil ? "\(matches), are too much to be collected" : "collect \(matches), sort in memory")
         return found
     }

@@ -66,6 +66,13 @@ extension AdminAPI {
                 .optional("database"), .optional("container"), .optional("environment", EndpointDescription.environment),
                 .optional("by", .word(TelemetryQuestion.Grouping.allCases.map(\.rawValue))), .optional("compare", .word(["previous"])),
             ]),
+        get(
+            "requests", "Server", "Requests that were answered, newest first.", Messages.Requests.self,
+            query: [
+                .optional("since"), .optional("until"), .optional("container"), .optional("environment"), .optional("database"), .optional("zone"),
+                .optional("user"), .optional("operation"), .optional("client"), .optional("code"), .optional("status"), .optional("slowerThan"),
+                .optional("request"), after, .optional("following"), .optional("limit"),
+            ]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],
             answers: [.init(status: 200, schema: .map(.any))], errors: errors),

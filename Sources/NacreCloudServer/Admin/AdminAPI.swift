@@ -28,6 +28,8 @@ package struct AdminAPI: Sendable {
     private let logger: Logger
     let recentLog: RecentLog
     let recorder: TelemetryRecorder
+    /// The request log; nil if it is turned off.
+    let recorded: RecordedRequests?
 
     /// - Parameters:
     ///   - token: the token of the admin file.
@@ -36,7 +38,7 @@ package struct AdminAPI: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
-        recorder: TelemetryRecorder
+        recorder: TelemetryRecorder, recorded: RecordedRequests? = nil
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -50,6 +52,7 @@ package struct AdminAPI: Sendable {
         self.logger = logger
         self.recentLog = recentLog
         self.recorder = recorder
+        self.recorded = recorded
     }
 
     /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
@@ -69,6 +72,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/audit", listAudit)
         router.get("/admin/1/logs", listLogs)
         router.get("/admin/1/telemetry", telemetry)
+        router.get("/admin/1/requests", listRequests)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)

@@ -45,6 +45,24 @@ package struct ServerConfiguration: Sendable {
     package var logger: Logger { didSet { logger = logger.keeping(recentLog) } }
     /// The last lines of `logger`.
     let recentLog = RecentLog()
+    /// The bounds of the request log; nil: none is kept.
+    var requestLog: RequestLogBounds? = .usual
+    package static let usualRequestLog = (days: String(RequestLogBounds.usual.days), size: "\(RequestLogBounds.usual.bytes >> 20)M")
+
+    /// Sets the bounds of the request log; 0 days or bytes turn it off.
+    /// - Returns: the fault; nil if there is none.
+    package mutating func setRequestLog(days: Int, bytes: Int) -> RequestLogFault? {
+        guard (0...RequestLogBounds.mostDays).contains(days) else { return .days(most: RequestLogBounds.mostDays) }
+        guard bytes == 0 || bytes >= RequestLogBounds.leastBytes else { return .bytes(least: RequestLogBounds.leastBytes) }
+        requestLog = days == 0 || bytes == 0 ? nil : RequestLogBounds(days: days, bytes: bytes)
+        return nil
+    }
+
+    /// Bounds that a request log cannot have.
+    package enum RequestLogFault: Hashable, Sendable {
+        case days(most: Int)
+        case bytes(least: Int)
+    }
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system

@@ -5,8 +5,8 @@ import NacreHTTPServer
 
 /// A request to the public listener that was answered, with all that is known of it.
 ///
-/// The refusal in `facts` may hold names of private records and of users and zones: an observer that keeps or shows
-/// anything of it decides what. It never holds the target, whose query carries tokens, nor an address.
+/// Names of private records (in `facts.refusal`), users and zones may be in it: an observer that keeps or shows
+/// anything of it decides what. The value never holds the target, whose query carries tokens, nor an address.
 struct FinishedRequest: Sendable {
     /// The UUID of the answer.
     let id: String

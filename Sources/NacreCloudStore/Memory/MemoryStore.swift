@@ -37,7 +37,7 @@ package final class MemoryStore: Store {
         let submitted = ContinuousClock.now
         return try state.withLock { current in
             let begun = ContinuousClock.now
-            defer { WorkMeter.current?.noteStore(from: submitted, begun) }
+            defer { WorkMeter.current?.noteStore(from: submitted, begun, to: .now) }
             guard let original = current else { throw StoreError.closed }
             let transaction = MemoryTransaction(original)
             defer { transaction.end() }
@@ -57,7 +57,7 @@ package final class MemoryStore: Store {
         guard let snapshot = state.withLock({ $0 }) else { throw StoreError.closed }
         try Task.checkCancellation()
         let begun = ContinuousClock.now
-        defer { WorkMeter.current?.noteStore(from: begun, begun) }
+        defer { WorkMeter.current?.noteStore(from: begun, begun, to: .now) }
         let transaction = MemoryTransaction(snapshot, endsWithTask: true)
         defer { transaction.end() }
         return try body(transaction)

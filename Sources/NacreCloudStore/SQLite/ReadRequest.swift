@@ -40,7 +40,7 @@ struct ReadRequest<Value: Sendable>: PendingRead {
         let begun = ContinuousClock.now
         let outcome = Result { try connection.read(body) }
         connection.watch?.end()
-        meter?.noteStore(from: submitted, begun)
+        meter?.noteStore(from: submitted, begun, to: .now)
         if case .failure = outcome, cancellation.isCancelled { return continuation.resume(throwing: CancellationError()) }
         continuation.resume(with: outcome)
     }

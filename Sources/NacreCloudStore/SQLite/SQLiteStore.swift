@@ -83,7 +83,7 @@ package final class SQLiteStore: Store {
         if engine.mayReadAtOnce(turn), !Task.isCancelled {
             let begun = ContinuousClock.now
             if let outcome = engine.readAtOnce(body) {
-                WorkMeter.current?.noteStore(from: begun, begun)
+                WorkMeter.current?.noteStore(from: begun, begun, to: .now)
                 return try outcome.get()
             }
         }

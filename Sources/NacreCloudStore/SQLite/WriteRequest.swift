@@ -65,7 +65,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     }
 
     func answer() {
-        meter?.noteStore(from: submitted, begun)
+        meter?.noteStore(from: submitted, begun, to: .now)
         continuation.resume(with: outcome)
     }
 }

@@ -46,7 +46,7 @@ final class TestServer: Sendable {
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
         pushServices: PushServices = PushServices(), isEmulator: Bool = false, trustedProxy: String? = nil,
-        clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
+        clock: TestClock = TestClock(), recorded: RecordedRequests? = nil, over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -72,13 +72,17 @@ final class TestServer: Sendable {
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         let rates = RequestRates(perSecond: requestRate, clock: clock.serverClock)
+        let noted = recorded?.noting(by: clock.serverClock)
         cloud = Cloud(
             store: store, tokens: sealer,
-            process: CloudProcess(clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) }),
+            process: CloudProcess(
+                clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) },
+                noted: noted),
             assets: assets, senders: configuration.senders(sealer, registry), hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         recorder = TelemetryRecorder(TelemetryFile(folder: nil), clock: clock.serverClock, logger: log.logger, random: random)
-        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: [recorder]) { true }
+        let observers: [any RequestObserver] = [recorder] + (recorded.map { [RequestRecorder(log: $0.log, pseudonyms: $0.pseudonyms)] } ?? [])
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observers) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 

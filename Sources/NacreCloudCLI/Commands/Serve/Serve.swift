@@ -46,6 +46,13 @@ enum Serve {
     static let logLevel = Option.value(
         "log-level", "level", oneOf: ServerConfiguration.logLevels, fallback: "notice", "What is logged; info has a line for each request.")
 
+    private static let requestLogDays = Option.value(
+        "request-log-days", "days", fallback: ServerConfiguration.usualRequestLog.days,
+        "Days for which requests are kept for nacre logs; 0 for none.")
+    private static let requestLogSize = Option.value(
+        "request-log-size", "size", fallback: ServerConfiguration.usualRequestLog.size,
+        "What they may take of the disk: a number of bytes, with K, M or G of 1024; the oldest go first. 0 for none.")
+
     private static let dev = Option.value(
         "dev", "container", "Also do what nacre up does for this container, once the server is ready: an API token, a user, and a file .env.")
 
@@ -64,7 +71,7 @@ enum Serve {
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
             adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel]
+        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
     static let command = Command(
         "serve", "Run the server.",
@@ -193,6 +200,7 @@ enum Serve {
                 throw UsageError(.invalid("--\(assets.name)", fault), path: call.path)
             }
         }
+        try setRequestLog(of: &configuration, call)
         configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
     }
@@ -202,6 +210,17 @@ enum Serve {
             throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, such as 100M"), path: call.path)
         }
         return bytes
+    }
+
+    private static func setRequestLog(of configuration: inout ServerConfiguration, _ call: Call) throws {
+        let size = try call.require(requestLogSize)
+        let days = Int(try call.require(requestLogDays)) ?? -1
+        switch configuration.setRequestLog(days: days, bytes: size == "0" ? 0 : Quantity.bytes(size) ?? -1) {
+        case .days(let most): throw UsageError(.invalid("--\(requestLogDays.name)", "give a number of days up to \(most), or 0"), path: call.path)
+        case .bytes(let least):
+            throw UsageError(.invalid("--\(requestLogSize.name)", "give \(least >> 20)M or more, such as 256M, or 0"), path: call.path)
+        case nil: break
+        }
     }
 
     private static func schedule(_ call: Call) throws -> BackupSchedule? {

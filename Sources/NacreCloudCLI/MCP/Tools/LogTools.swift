@@ -44,19 +44,20 @@ enum LogTools {
         return answer.goingOn(after: answer.shown < found.count && answer.shown > 0 ? String(found[answer.shown - 1].number) : nil)
     }
 
-    private static func filter(_ arguments: ToolArguments) throws(ToolFault) -> Logs.LogFilter {
+    private static func filter(_ arguments: ToolArguments) throws(ToolFault) -> ServerLines.LineFilter {
         let keys = [
-            ("container", container), ("environment", environment), ("zone", ToolParameter.zone), ("user", user), ("request_id", request),
+            ("container", container), ("environment", environment), ("zone", ToolParameter.zone), ("user", user), ("operation", operation),
+            ("request_id", request),
         ]
         var values = keys.compactMap { key, parameter in arguments.text(parameter).map { (key: key, value: $0) } }
         if let code = arguments.text(code) { values.append((key: "code", value: code.uppercased())) }
         let statuses = try arguments.text(status).map { text throws(ToolFault) in
-            guard let statuses = Logs.LogFilter.statuses(text) else {
+            guard let statuses = AdminAPI.statuses(text) else {
                 throw ToolFault("status is none of HTTP", field: status.name, remedy: "Give a status such as 404, or 4xx.")
             }
             return statuses
         }
-        return Logs.LogFilter(level: arguments.text(level) ?? "info", statuses: statuses, operation: arguments.text(operation), values: values)
+        return ServerLines.LineFilter(level: arguments.text(level) ?? "info", statuses: statuses, values: values)
     }
 
     /// Keys of a line that name no person, no device and no record. A key that is not here is not shown.
