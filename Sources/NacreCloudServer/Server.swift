@@ -55,9 +55,7 @@ package final class Server: Sendable {
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
         var sweep: BackgroundWork
-        var recorder: TelemetryRecorder
-        var recording: BackgroundWork
-        var requestLog: (any RequestLog)?
+        var observation: Observation
         var requestsUnderWay: [Gauge]
     }
 
@@ -163,15 +161,17 @@ package final class Server: Sendable {
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder, assets)
         let sweep = BackgroundWork()
-        let recording = BackgroundWork()
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger, telemetry) }
 
         var http = httpConfiguration(configuration.listen)
         (http.connectionsMax, http.trustedProxies) = (connectionsMax(configuration.connectionsMax), configuration.trustedProxies)
+        let observation = Observation(
+            telemetry: telemetry, recorder: recorder, recorded: recorded,
+            openTelemetry: configuration.openTelemetry.map { OpenTelemetry($0, of: configuration, telemetry) })
         let adminToken = try AdminFile.newToken()
         let publicServer = HTTPServer(
             http,
-            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: observers(recorder, recorded)) { [weak self] in
+            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: observation.observers) { [weak self] in
                 self?.isRunning ?? false
             }, telemetry: telemetry, logger: configuration.logger)
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
@@ -194,7 +194,7 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording, requestLog: recorded?.log,
+                        backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
                         requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
             }
             if configuration.doesTasks {
@@ -203,18 +203,13 @@ package final class Server: Sendable {
                 sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
             }
             scheduled?.start()
-            recording.start { await recorder.run { try await StorageCensus(cloud: cloud, recorder: recorder).take() } }
+            observation.start(cloud, metrics)
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)
             throw error
         }
-    }
-
-    private func observers(_ recorder: TelemetryRecorder, _ recorded: RecordedRequests?) -> [any RequestObserver] {
-        let log = recorded.map { RequestRecorder(log: $0.log, pseudonyms: $0.pseudonyms) }
-        return [RequestMetrics(telemetry), recorder] + (log.map { [$0] } ?? [])
     }
 
     /// The request log, which is in memory if the data are; nil if it is turned off.
@@ -269,9 +264,7 @@ package final class Server: Sendable {
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
         _ = await (publicEnd, adminEnd, tasksEnd)
-        await parts.recording.stop()
-        await parts.recorder.close()
-        await parts.requestLog?.close()
+        await parts.observation.stop()
         await parts.assets.close()
         await parts.store.close()
         logger.writeFolded()
@@ -350,6 +343,7 @@ package final class Server: Sendable {
     private func metrics(of cloud: Cloud, _ store: any Store, _ assets: any AssetStorage, _ budgets: Budgets) -> Metrics {
         var metrics = Metrics(telemetry: telemetry, budgets: budgets, started: configuration.clock.now())
         metrics.dataFolder = configuration.dataFolder
+        for signal in OTLPSender.signals { _ = telemetry.counter(.otlpDropped, signal) }
         metrics.assets = { assets.usage }
         metrics.tasks = { try await cloud.taskFigures() }
         if let store = store as? SQLiteStore {

@@ -35,6 +35,7 @@ package enum LogKey: String, Sendable {
     case route
     case status
     case task
+    case traceID = "trace_id"
     case url
     case user
     case version

@@ -66,6 +66,8 @@ package struct ServerConfiguration: Sendable {
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system
+    /// The export of traces and metrics; nil: none.
+    package var openTelemetry: OpenTelemetryConfiguration?
     /// Rows that one page of a query may look at; a test can set few.
     package var queryScanRows = Limits.queryScanRows
     /// Whether the server runs the outbox's tasks; a test can turn that off and run them itself.

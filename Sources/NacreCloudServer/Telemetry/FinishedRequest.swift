@@ -2,6 +2,7 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
+import NacreTelemetry
 
 /// A request to the public listener that was answered, with all that is known of it.
 ///
@@ -12,7 +13,11 @@ struct FinishedRequest: Sendable {
     let id: String
     /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
     let route: String
+    /// The method, which may be any name.
+    let method: String
     let target: RequestTarget
+    /// The trace that the client names with `traceparent`.
+    let clientTrace: TraceContext?
     let status: Int
     /// The time at which the answer was ready.
     let ended: Timestamp
@@ -31,6 +36,8 @@ struct FinishedRequest: Sendable {
 
     init(_ request: HTTPRequest, _ response: HTTPResponse, _ meter: WorkMeter, ended: Timestamp, took duration: Duration) {
         (id, route, target) = (request.id, request.route ?? "none", RequestTarget(request))
+        method = request.method.rawValue
+        clientTrace = TraceContext(parent: request.headerValues("traceparent"), state: request.headerValues("tracestate"))
         (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
         user = request.ledger.userName
         client = ClientKind(request)
@@ -39,6 +46,9 @@ struct FinishedRequest: Sendable {
         bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
         facts = meter.facts
     }
+
+    /// The trace that the client names, or one that begins here with the digits of `id`.
+    var trace: TraceContext? { clientTrace ?? TraceContext(beginning: id) }
 }
 
 /// A part of the server that learns of each request once it is answered.

@@ -201,6 +201,7 @@ enum Serve {
             }
         }
         try setRequestLog(of: &configuration, call)
+        configuration.openTelemetry = OpenTelemetryConfiguration(environment: ProcessInfo.processInfo.environment)
         configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
     }
