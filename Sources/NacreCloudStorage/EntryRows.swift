@@ -81,6 +81,10 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case managementToken = 70
     /// The needs of a recorded query, in a schema's environment.
     case recordedQuery = 71
+    /// A rule about what the operator is told, its state unless that is fine, and its silence.
+    case alertRule = 90
+    case alertState = 91
+    case alertSilence = 92
 }
 
 package struct EntryKey: Hashable, Sendable {
