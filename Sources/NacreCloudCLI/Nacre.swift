@@ -17,7 +17,7 @@ struct Nacre {
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
             SubscriptionCommands.command, ShareCommands.command,
-            AuditCommands.command, Logs.command, Why.command, TelemetryCommand.command, MCPCommand.command,
+            AuditCommands.command, AlertCommands.command, Logs.command, Why.command, TelemetryCommand.command, MCPCommand.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command, CheckCommand.command,
             AssetCommands.command, TaskCommands.command,
             BackupCommands.command, Migrate.command, Explain.command, ConfigCommands.command, Completions.command, Manual.command,

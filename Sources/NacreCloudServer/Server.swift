@@ -101,7 +101,7 @@ package final class Server: Sendable {
     /// Serves a given store: called by `start`, and by tests that bring their own store.
     package func start(over store: any Store) async throws -> Addresses {
         let assets = try await openAssets(store)
-        let recorder = openTelemetry()
+        let recorder = openRecorder()
         await recorder.open()
         do {
             let registry = Registry(store: store, clock: configuration.clock.now, random: { Self.random() })
@@ -120,7 +120,7 @@ package final class Server: Sendable {
         }
     }
 
-    private func openTelemetry() -> TelemetryRecorder {
+    private func openRecorder() -> TelemetryRecorder {
         let file = TelemetryFile(folder: configuration.engine == .sqlite ? configuration.dataFolder : nil)
         return TelemetryRecorder(file, clock: configuration.clock, logger: configuration.logger, random: Self.random)
     }
@@ -167,7 +167,8 @@ package final class Server: Sendable {
         (http.connectionsMax, http.trustedProxies) = (connectionsMax(configuration.connectionsMax), configuration.trustedProxies)
         let observation = Observation(
             telemetry: telemetry, recorder: recorder, recorded: recorded,
-            openTelemetry: configuration.openTelemetry.map { OpenTelemetry($0, of: configuration, telemetry) })
+            openTelemetry: configuration.openTelemetry.map { OpenTelemetry($0, of: configuration, telemetry) },
+            alerts: alertWatch(cloud, sealer, scheduled, recorder))
         let adminToken = try AdminFile.newToken()
         let publicServer = HTTPServer(
             http,
@@ -182,7 +183,7 @@ package final class Server: Sendable {
         let metrics = metrics(of: cloud, store, assets, http.budgets)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, recorder, recorded),
+            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, observation),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -200,6 +201,7 @@ package final class Server: Sendable {
             if configuration.doesTasks {
                 await takeUpTasks(cloud)
                 tasks.start()
+                observation.alerts.start()
                 sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
             }
             scheduled?.start()
@@ -259,6 +261,7 @@ package final class Server: Sendable {
         parts.hub.close()
         parts.backups.cancel()
         await parts.scheduled?.stop()
+        await parts.observation.alerts.stop()
         await parts.sweep.stop()
         async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
@@ -328,13 +331,13 @@ package final class Server: Sendable {
 
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics, _ recorder: TelemetryRecorder, _ recorded: RecordedRequests? = nil
+        _ urls: (public: String, local: String), _ metrics: Metrics, _ observation: Observation
     ) -> Router {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
-            recentLog: configuration.recentLog, recorder: recorder, recorded: recorded
+            recentLog: configuration.recentLog, observation: observation
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router
@@ -353,6 +356,18 @@ package final class Server: Sendable {
             }
         }
         return metrics
+    }
+
+    func alertWatch(_ cloud: Cloud, _ sealer: TokenSealer, _ scheduled: ScheduledBackups?, _ recorder: TelemetryRecorder) -> AlertWatch {
+        let readings = ServerReadings(
+            cloud: cloud, folder: configuration.engine == .memory ? nil : configuration.dataFolder, scheduled: scheduled,
+            recorder: recorder)
+        let teller = AlertTeller(
+            postman: configuration.postman(sealer), hosts: configuration.alertHosts, sealer: sealer, clock: configuration.clock,
+            logger: configuration.logger, server: configuration.publicURL.flatMap(Self.host) ?? "nacre")
+        return AlertWatch(
+            cloud.registry, readings, teller, backupSeconds: configuration.backups?.everySeconds, clock: configuration.clock,
+            logger: configuration.logger)
     }
 
     /// The number of connections to allow: `wanted`, or fewer if descriptors do not suffice, which the log then says.

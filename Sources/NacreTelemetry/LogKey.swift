@@ -33,6 +33,8 @@ package enum LogKey: String, Sendable {
     case remedy
     case requestID = "request_id"
     case route
+    case scope
+    case since
     case status
     case task
     case traceID = "trace_id"

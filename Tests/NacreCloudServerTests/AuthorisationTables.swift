@@ -216,6 +216,11 @@ extension AuthorisationTable {
             GET    /admin/1/logs                  -  401  403  403  200
             GET    /admin/1/telemetry             -  401  403  403  200
             GET    /admin/1/requests              -  401  403  403  404
+            GET    /admin/1/alerts                -  401  403  403  200
+            POST   /admin/1/alerts                -  401  403  403  400
+            POST   /admin/1/alerts/remove         -  401  403  403  400
+            POST   /admin/1/alerts/test           -  401  403  403  400
+            POST   /admin/1/alerts/silence        -  401  403  403  400
             GET    /admin/1/containers            -  401  403  403  200
             POST   /admin/1/containers            -  401  403  403  400
             POST   /admin/1/containers/change     -  401  403  403  400

@@ -53,6 +53,28 @@ struct AdminClient {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
     }
 
+    func alerts() async throws -> AdminMessages.Alerts {
+        try await get(AdminMessages.Alerts.self, "/admin/1/alerts", [])
+    }
+
+    func add(_ asked: AdminMessages.NewAlert) async throws -> AdminMessages.AddedAlert {
+        try read(AdminMessages.AddedAlert.self, try await web.send("POST", "/admin/1/alerts", bearer: token, body: asked))
+    }
+
+    func remove(_ asked: AdminMessages.NewAlertRemoval) async throws -> AdminMessages.RemovedAlert {
+        try read(AdminMessages.RemovedAlert.self, try await web.send("POST", "/admin/1/alerts/remove", bearer: token, body: asked))
+    }
+
+    func test(_ asked: AdminMessages.NewAlertTest) async throws -> AdminMessages.AlertTest {
+        // Mails go one after the other, and a mail server may be slow.
+        let answer = try await web.send("POST", "/admin/1/alerts/test", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.AlertTest.self, answer)
+    }
+
+    func silence(_ asked: AdminMessages.NewAlertSilence) async throws -> AdminMessages.SilencedAlert {
+        try read(AdminMessages.SilencedAlert.self, try await web.send("POST", "/admin/1/alerts/silence", bearer: token, body: asked))
+    }
+
     /// Returns the lines of the server's log after a line number.
     /// - Parameter level: The level from which the server makes lines while a client follows.
     func logs(after: Int?, level: String?) async throws -> AdminMessages.Logs {

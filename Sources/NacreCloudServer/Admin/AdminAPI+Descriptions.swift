@@ -17,7 +17,8 @@ extension AdminAPI {
             title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: endpoints, errors: .problem)
     }
 
-    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore
+    static let descriptions: [EndpointDescription] =
+        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore + ofAlerts
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -184,6 +185,14 @@ extension AdminAPI {
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
         post(
             "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.NewZonePurge.self, Messages.PurgedZone.self),
+    ]
+
+    private static let ofAlerts = [
+        get("alerts", "Alerts", "The alert rules, their states, and the kinds that there are.", Messages.Alerts.self),
+        created("alerts", "Alerts", "Adds an alert rule, or changes the one of its name.", Messages.NewAlert.self, Messages.AddedAlert.self),
+        post("alerts/remove", "Alerts", "Removes an alert rule.", Messages.NewAlertRemoval.self, Messages.RemovedAlert.self),
+        post("alerts/test", "Alerts", "Tells by all ways of a rule at once.", Messages.NewAlertTest.self, Messages.AlertTest.self),
+        post("alerts/silence", "Alerts", "Tells nothing of a rule for a time.", Messages.NewAlertSilence.self, Messages.SilencedAlert.self),
     ]
 
     private static let ofFaults = [

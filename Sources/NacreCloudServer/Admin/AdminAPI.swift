@@ -30,6 +30,7 @@ package struct AdminAPI: Sendable {
     let recorder: TelemetryRecorder
     /// The request log; nil if it is turned off.
     let recorded: RecordedRequests?
+    let alerts: AlertWatch
 
     /// - Parameters:
     ///   - token: the token of the admin file.
@@ -38,7 +39,7 @@ package struct AdminAPI: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
-        recorder: TelemetryRecorder, recorded: RecordedRequests? = nil
+        observation: Observation
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -51,8 +52,8 @@ package struct AdminAPI: Sendable {
         self.faults = faults
         self.logger = logger
         self.recentLog = recentLog
-        self.recorder = recorder
-        self.recorded = recorded
+        recorder = observation.recorder
+        (recorded, alerts) = (observation.recorded, observation.alerts)
     }
 
     /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
@@ -122,6 +123,7 @@ package struct AdminAPI: Sendable {
         addShareRoutes(to: &router)
         addAssetRoutes(to: &router)
         addFaultRoutes(to: &router)
+        addAlertRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         let document = faults == nil ? Self.documentJSON : Self.emulatorDocumentJSON
         router.get(Self.documentPath) { _, _ in .json(document) }

@@ -30,6 +30,8 @@ package struct TokenSealer: TokenSealing {
         /// Private keys for push services.
         case applePushKey
         case browserPushKey
+        /// The secret of an alert rule's webhook.
+        case alertSecret
 
         init(_ kind: AssetTokenKind) {
             switch kind {

@@ -123,6 +123,14 @@ package struct ServerConfiguration: Sendable {
         pushServices.hosts = PushHosts(names: names.map { $0.lowercased() })
     }
 
+    /// The hosts that alerts may be sent to over HTTPS, beside this machine.
+    var alertHosts = PushHosts(names: [])
+
+    /// Sets `alertHosts`: each a name, or `*.` and a name for any host below it.
+    package mutating func setAlertHosts(_ names: [String]) {
+        alertHosts = PushHosts(names: names.map { $0.lowercased() })
+    }
+
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
         self.logger = logger.keeping(recentLog)

@@ -1,8 +1,8 @@
 import NacreCloudContainer
 import NacreTelemetry
 
-/// The parts of a server that note what it does: the metrics, the sums of telemetry, the request log, and the sender to
-/// an OpenTelemetry collector.
+/// The parts of a server that note what it does: the metrics, the sums of telemetry, the request log, the sender to an
+/// OpenTelemetry collector, and the alerts.
 struct Observation: Sendable {
     let telemetry: Telemetry
     let recorder: TelemetryRecorder
@@ -10,10 +10,14 @@ struct Observation: Sendable {
     let recorded: RecordedRequests?
     /// nil without a collector.
     let openTelemetry: OpenTelemetry?
+    let alerts: AlertWatch
     private let recording = BackgroundWork()
 
-    init(telemetry: Telemetry, recorder: TelemetryRecorder, recorded: RecordedRequests?, openTelemetry: OpenTelemetry?) {
-        (self.telemetry, self.recorder, self.recorded, self.openTelemetry) = (telemetry, recorder, recorded, openTelemetry)
+    init(
+        telemetry: Telemetry, recorder: TelemetryRecorder, recorded: RecordedRequests?, openTelemetry: OpenTelemetry?, alerts: AlertWatch
+    ) {
+        (self.telemetry, self.recorder, self.recorded) = (telemetry, recorder, recorded)
+        (self.openTelemetry, self.alerts) = (openTelemetry, alerts)
     }
 
     /// The observers of finished requests.

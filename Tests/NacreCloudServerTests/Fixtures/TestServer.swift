@@ -20,9 +20,9 @@ final class TestServer: Sendable {
     static let container = "iCloud.test.scenes"
     static let otherContainer = "iCloud.test.other"
     static let password = "correct horse battery"
-    /// Sleeping tasks in a listening server, beside its requests: the task lanes, their upkeep, and the search for
-    /// strays once it has run.
-    static let sleepers = TaskLane.allCases.count + 2
+    /// Sleeping tasks in a listening server, beside its requests: the task lanes, their upkeep, the search for strays
+    /// once it has run, and the watch for alerts.
+    static let sleepers = TaskLane.allCases.count + 3
     /// The password hash of the two accounts: made once, because a hash takes 70 ms on purpose.
     private static let passwordHash = Result { try PasswordHash.hash(password) }
 
@@ -40,6 +40,7 @@ final class TestServer: Sendable {
     let names: [String: String]
     let router: Router
     let recorder: TelemetryRecorder
+    let observation: Observation
 
     init(
         opensSignUp: Bool = false, isVouched: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
@@ -81,8 +82,10 @@ final class TestServer: Sendable {
             assets: assets, senders: configuration.senders(sealer, registry), hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         recorder = TelemetryRecorder(TelemetryFile(folder: nil), clock: clock.serverClock, logger: log.logger, random: random)
-        let observers: [any RequestObserver] = [recorder] + (recorded.map { [RequestRecorder(log: $0.log, pseudonyms: $0.pseudonyms)] } ?? [])
-        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observers) { true }
+        observation = Observation(
+            telemetry: Telemetry(), recorder: recorder, recorded: recorded, openTelemetry: nil,
+            alerts: server.alertWatch(cloud, sealer, nil, recorder))
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observation.observers) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 

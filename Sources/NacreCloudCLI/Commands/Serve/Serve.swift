@@ -65,13 +65,17 @@ enum Serve {
         "A host of push services that browsers may name, *.NAME for any below it, in the place of those of Chrome, Firefox, Safari and Edge; may be given several times."
     )
 
+    private static let alertHost = Option.repeated(
+        "alert-host", "name", "A host that alerts may be sent to over HTTPS, *.NAME for any below it; may be given several times.")
+
     /// Options that variables and the file can set as well as the command line.
     static let settings =
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
             adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
+        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all
+        + [webPushHost, alertHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
     static let command = Command(
         "serve", "Run the server.",
@@ -170,13 +174,9 @@ enum Serve {
             }
             return name
         }
-        let pushHosts = try call.all(webPushHost).map { name in
-            guard ServerConfiguration.isHostName(name.hasPrefix("*.") ? String(name.dropFirst(2)) : name) else {
-                throw UsageError(.invalid("--\(webPushHost.name)", "give a name such as push.example.com or *.push.example.com"), path: call.path)
-            }
-            return name
-        }
+        let pushHosts = try hosts(webPushHost, call)
         if !pushHosts.isEmpty { configuration.setWebPushHosts(pushHosts) }
+        configuration.setAlertHosts(try hosts(alertHost, call))
         configuration.texts = try TextOptions.configuration(call)
         configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
@@ -204,6 +204,16 @@ enum Serve {
         configuration.openTelemetry = OpenTelemetryConfiguration(environment: ProcessInfo.processInfo.environment)
         configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
+    }
+
+    /// Returns the hosts of an option: each a name, or `*.` and a name.
+    private static func hosts(_ option: Option, _ call: Call) throws -> [String] {
+        try call.all(option).map { name in
+            guard ServerConfiguration.isHostName(name.hasPrefix("*.") ? String(name.dropFirst(2)) : name) else {
+                throw UsageError(.invalid("--\(option.name)", "give a name such as push.example.com or *.push.example.com"), path: call.path)
+            }
+            return name
+        }
     }
 
     private static func assetSize(_ option: Option, _ call: Call) throws -> Int {
