@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudStorage
 import NacreTelemetry
 
 /// The parts of a server that note what it does: the metrics, the sums of telemetry, the request log, the sender to an
