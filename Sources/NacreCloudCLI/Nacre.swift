@@ -16,7 +16,7 @@ struct Nacre {
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
-            SubscriptionCommands.command, ShareCommands.command,
+            SubscriptionCommands.command, WebhookCommands.command, ShareCommands.command,
             AuditCommands.command, AlertCommands.command, Logs.command, Why.command, TelemetryCommand.command, MCPCommand.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command, CheckCommand.command,
             AssetCommands.command, TaskCommands.command,

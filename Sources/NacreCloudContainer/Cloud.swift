@@ -111,11 +111,16 @@ package struct Senders: Sendable {
     package var pushes: (any PushDelivering)?
     /// Learns how notifications reach devices.
     package var observer: (any DeliveryObserver)?
+    /// Sends changes to webhooks.
+    package var webhooks: (any WebhookSending)?
 
-    package init(mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil) {
+    package init(
+        mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, webhooks: (any WebhookSending)? = nil
+    ) {
         self.mail = mail
         self.texts = texts
         self.pushes = pushes
+        self.webhooks = webhooks
     }
 }
 

@@ -18,7 +18,7 @@ extension AdminAPI {
     }
 
     static let descriptions: [EndpointDescription] =
-        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore + ofAlerts
+        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofWebhooks + ofShares + ofStore + ofAlerts
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -177,6 +177,16 @@ extension AdminAPI {
             "subscriptions/why", "Push", "Why a subscription fired for a record, or not.", Messages.NewNotificationQuestion.self,
             Messages.NotificationAnswer.self),
         post("push/apns/remove", "Push", "Takes a container's key away.", Messages.NewPushKeyRemoval.self, Messages.PushKey.self),
+    ]
+
+    private static let ofWebhooks = [
+        post(
+            "webhooks", "Webhooks", "Makes a webhook, and shows its secret this once.", Messages.NewWebhook.self, Messages.CreatedWebhook.self,
+            status: 201),
+        get("webhooks", "Webhooks", "The webhooks of an environment, and how they fare.", Messages.Webhooks.self, query: place),
+        post("webhooks/delete", "Webhooks", "Deletes a webhook.", Messages.WebhookName.self, Messages.WebhookLine.self),
+        post("webhooks/test", "Webhooks", "Sends a delivery without changes.", Messages.WebhookName.self, Messages.WebhookTest.self),
+        post("webhooks/resume", "Webhooks", "Puts the parked deliveries of a webhook back.", Messages.WebhookName.self, Messages.WebhookResume.self),
     ]
 
     private static let ofShares = [

@@ -120,6 +120,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/records/lookup", bodyBytesMax: Limits.accountBodyBytes, lookupRecords)
         addPushRoutes(to: &router)
         addSubscriptionRoutes(to: &router)
+        addWebhookRoutes(to: &router)
         addShareRoutes(to: &router)
         addAssetRoutes(to: &router)
         addFaultRoutes(to: &router)

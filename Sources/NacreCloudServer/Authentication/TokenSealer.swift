@@ -32,6 +32,8 @@ package struct TokenSealer: TokenSealing {
         case browserPushKey
         /// The secret of an alert rule's webhook.
         case alertSecret
+        /// The secret of a webhook.
+        case webhookSecret
 
         init(_ kind: AssetTokenKind) {
             switch kind {

@@ -23,7 +23,9 @@ struct PushServices: Sendable {
 
 extension ServerConfiguration {
     func senders(_ sealer: TokenSealer, _ registry: Registry, _ telemetry: Telemetry = Telemetry()) -> Senders {
-        Senders(mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry, telemetry))
+        Senders(
+            mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry, telemetry),
+            webhooks: WebhookSender(sealer, clock: clock))
     }
 
     /// The sender to browsers, and to devices of Apple's if a container has a key.
