@@ -105,6 +105,21 @@ struct SyncEngineAutomaticTests {
             #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
             await b.fetch()
             #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+    @Test func `what the app cancels while the engine does it by itself is done after a pause (5, 39)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            a.transport.failNext("records/modify", .hangs)
+            a.write("one", "bread")
+            await a.transport.hang(of: "records/modify")
+            await a.engine.cancelOperations()
+            await a.app.heard("sent !one operationCancelled")
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            a.clock.advance(by: SyncSchedule.firstPause)
+            await a.app.heard("sent +one")
+        }
+    }
+
             let asked = b.transport.count("subscriptions/list")
             await b.fetch()
             #expect(b.transport.count("subscriptions/list") == asked, "once, and not at each fetch")
