@@ -74,7 +74,7 @@ struct SyncEngineAutomaticTests {
                 }
             }
             let refusal = SyncTransport.itemRefusal(["one"], .quotaExceeded, "QUOTA_EXCEEDED")
-            a.transport.failNext("records/modify", refusal, refusal, refusal)
+            a.transport.failNext("records/modify", .notSent, .notSent, refusal, refusal, refusal)
             a.write("one", "bread")
             for pause in [SyncSchedule.firstPause, SyncSchedule.firstPause * 2] {
                 await a.clock.sleeper(of: pause)
@@ -105,12 +105,6 @@ struct SyncEngineAutomaticTests {
         }
     }
 
-    @Test func `a user who has no database subscription gets one, and one that there is is used (41)`() async throws {
-        try await SyncDevice.pair { a, b, _ in
-            await a.fetch()
-            #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
-            await b.fetch()
-            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
     @Test func `what the app cancels while the engine does it by itself is done after a pause (5, 39)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
@@ -126,6 +120,12 @@ struct SyncEngineAutomaticTests {
         }
     }
 
+    @Test func `a user who has no database subscription gets one, and one that there is is used (41)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            await a.fetch()
+            #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            await b.fetch()
+            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
             let asked = b.transport.count("subscriptions/list")
             await b.fetch()
             #expect(b.transport.count("subscriptions/list") == asked, "once, and not at each fetch")
@@ -138,6 +138,22 @@ struct SyncEngineAutomaticTests {
             let another = await #expect(throws: CKError.self) { try await b.database.save(CKDatabaseSubscription(subscriptionID: "mine")) }
             #expect(another?.code == .serverRejectedRequest)
             #expect(another?.localizedDescription.contains("subscription is duplicate of 'CKSyncEngine-private'") == true)
+        }
+    }
+
+    @Test func `a subscription that the app deletes is made again by the next fetch, or by the first one of another launch (41)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            try await a.database.save(CKDatabaseSubscription(subscriptionID: "app"))
+            await a.fetch()
+            try await a.database.deleteSubscription(withID: "app")
+            await a.fetch()
+            #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            try await b.database.deleteSubscription(withID: "CKSyncEngine-private")
+            await a.fetch()
+            #expect(try await b.database.allSubscriptions().isEmpty, "another device's deletion is not seen at each fetch")
+            a.restart()
+            await a.fetch()
+            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
         }
     }
 
