@@ -304,6 +304,28 @@ struct SyncEngineErrorTests {
         }
     }
 
+    @Test func `a zone that is deleted while it is fetched, and made again before the next fetch, is told as deleted (30)`() async throws {
+        try await with { a, b in
+            let zoneID = a.app.zoneID
+            await b.fetch()
+            a.write("one", "wine")
+            await a.send()
+            b.app.hook.withLock {
+                $0 = { event, _ in
+                    if case .willFetchRecordZoneChanges = event { _ = try? await a.database.deleteRecordZone(withID: zoneID) }
+                }
+            }
+            #expect(await b.fetch() == .partialFailure)
+            #expect(b.app.events.last == "didFetch" && b.app.events.contains("didFetch Notes zoneNotFound"))
+            b.app.hook.withLock { $0 = nil }
+            b.app.clearLog()
+            try await a.database.save(CKRecordZone(zoneID: zoneID))
+            #expect(await b.fetch() == nil)
+            #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "zones -Notes", "didFetch Notes", "didFetch"])
+            #expect(b.app.words.isEmpty)
+        }
+    }
+
     @Test func `an expired token of a zone, and of the database, begins again and tells of what is gone (30)`() async throws {
         try await with { a, b in
             let old = CKRecordZone.ID(zoneName: "Old")
