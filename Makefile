@@ -32,7 +32,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract push dist dist-check release-check install format coverage docs clean
+.PHONY: help setup run test bench soak browsers contract push otlp dist dist-check release-check install format coverage docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,9 @@ contract: setup ## ask all that openapi.json describes, and more, and hold the a
 
 push: setup ## have what push services are sent read by others' implementations, which it installs
 	@NACRE_TESTS=require NACRE_PUSH_PYTHON="$$(Scripts/push/setup)" swift test $(BUILD_FLAGS) --filter IndependentPushTests
+
+otlp: setup ## have what OpenTelemetry collectors are sent read by OpenTelemetry's own messages, which it installs
+	@NACRE_TESTS=require NACRE_OTLP_PYTHON="$$(Scripts/otlp/setup)" swift test $(BUILD_FLAGS) --filter IndependentOTLPTests
 
 dist: ## build what is handed out into build/dist: a tarball that needs no Swift, a Debian package, a Dockerfile
 	@Scripts/setup dist

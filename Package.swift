@@ -151,6 +151,9 @@ let package = Package(
         // The app of a test that kills it.
         .executableTarget(
             name: "NacreLongLivedApp", dependencies: ["CloudKit", "NacreCrypto"], path: "Tests/NacreLongLivedApp", swiftSettings: settings),
+        // The app of `Scripts/soak/converge.py`.
+        .executableTarget(
+            name: "NacreConvergingApp", dependencies: ["CloudKit", "NacreRandom"], path: "Tests/NacreConvergingApp", swiftSettings: settings),
         tests(
             "NacreEndToEndTests",
             [

@@ -7,6 +7,10 @@ static inline int nacre_bind_copied_text(sqlite3_stmt *statement, int index, con
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
+static inline int nacre_bind_copied_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
 // SQLITE_STATIC is a null function pointer: the bytes are not copied and must outlive the statement's last step.
 static inline int nacre_bind_borrowed_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);

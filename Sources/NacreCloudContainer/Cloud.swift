@@ -84,17 +84,20 @@ package struct CloudProcess: Sendable {
     package var charge: @Sendable (AppUser, Int) async -> Void
     /// Receives each failure of the store in a request or a task, and each damaged record. Must return at once.
     package var failed: @Sendable (StoreError) -> Void
+    /// Receives events on the way of notifications, for the request log; nil: none are made. Must return at once.
+    package var noted: (@Sendable ([NotificationEvent]) -> Void)?
 
     package init(
         clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64,
         longWork: (any TaskExecutor)? = nil, charge: @escaping @Sendable (AppUser, Int) async -> Void = { _, _ in },
-        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }, noted: (@Sendable ([NotificationEvent]) -> Void)? = nil
     ) {
         self.clock = clock
         self.random = random
         self.longWork = longWork
         self.charge = charge
         self.failed = failed
+        self.noted = noted
     }
 }
 
@@ -108,11 +111,16 @@ package struct Senders: Sendable {
     package var pushes: (any PushDelivering)?
     /// Learns how notifications reach devices.
     package var observer: (any DeliveryObserver)?
+    /// Sends changes to webhooks.
+    package var webhooks: (any WebhookSending)?
 
     package init(
-        mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, observer: (any DeliveryObserver)? = nil
+        mail: (any Mailing)? = nil, texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, webhooks: (any WebhookSending)? = nil
     ) {
-        (self.mail, self.texts, self.pushes, self.observer) = (mail, texts, pushes, observer)
+        self.mail = mail
+        self.texts = texts
+        self.pushes = pushes
+        self.webhooks = webhooks
     }
 }
 

@@ -197,7 +197,7 @@ extension ServerError {
         ServerError(
             .validatingReferenceError, "Record delete would violate validating reference ([\(name)]), rejecting update", internalCode: 2025,
             field: "recordName",
-            remedy: "Delete the records that name \(name) as their parent or refer to it with action VALIDATE before or together with it.")
+            remedy: "Delete the records that name it as their parent or refer to it with action VALIDATE before or together with it.")
     }
 
     static let tooManyOwningReferences = ServerError(

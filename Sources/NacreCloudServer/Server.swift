@@ -32,6 +32,7 @@ package final class Server: Sendable {
     private let configuration: ServerConfiguration
     private let life = Locked(Life.new)
     private let migrationBackup = Locked<String?>(nil)
+    private let telemetry = Telemetry()
     /// Faults that an emulator injects; nil for a real server.
     private let faults: FaultQueue?
 
@@ -54,8 +55,7 @@ package final class Server: Sendable {
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
         var sweep: BackgroundWork
-        var recorder: TelemetryRecorder
-        var recording: BackgroundWork
+        var observation: Observation
         var requestsUnderWay: [Gauge]
     }
 
@@ -89,7 +89,8 @@ package final class Server: Sendable {
             let options = OfflineFolder.options(
                 configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
                 backupFolders: configuration.backups.map { [$0.folder] } ?? []
-            ) { [weak self] event in
+            ) { [weak self, commits = telemetry.histogram(.commitDuration)] event in
+                if case .committed(let duration) = event { commits.record(duration) }
                 if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
                 report.log(event)
             }
@@ -100,10 +101,18 @@ package final class Server: Sendable {
     /// Serves a given store: called by `start`, and by tests that bring their own store.
     package func start(over store: any Store) async throws -> Addresses {
         let assets = try await openAssets(store)
-        let recorder = openTelemetry()
+        let recorder = openRecorder()
         await recorder.open()
         do {
-            return try await start(over: store, assets, recorder)
+            let registry = Registry(store: store, clock: configuration.clock.now, random: { Self.random() })
+            let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
+            let recorded = try requestLog(Pseudonyms(key: keys.first?.key ?? []))
+            do {
+                return try await start(over: store, assets, registry, try TokenSealer(keys: keys), recorder, recorded)
+            } catch {
+                await recorded?.log.close()
+                throw error
+            }
         } catch {
             await recorder.close()
             await assets.close()
@@ -111,7 +120,7 @@ package final class Server: Sendable {
         }
     }
 
-    func openTelemetry() -> TelemetryRecorder {
+    private func openRecorder() -> TelemetryRecorder {
         let file = TelemetryFile(folder: configuration.engine == .sqlite ? configuration.dataFolder : nil)
         return TelemetryRecorder(file, clock: configuration.clock, logger: configuration.logger, random: Self.random)
     }
@@ -129,53 +138,52 @@ package final class Server: Sendable {
         return assets
     }
 
-    private func start(over store: any Store, _ assets: any AssetStorage, _ recorder: TelemetryRecorder) async throws -> Addresses {
+    private func start(
+        over store: any Store, _ assets: any AssetStorage, _ registry: Registry, _ sealer: TokenSealer, _ recorder: TelemetryRecorder,
+        _ recorded: RecordedRequests?
+    ) async throws -> Addresses {
         let clock = configuration.clock
-        let telemetry = Telemetry()
         let overload = OverloadLog(configuration.logger, telemetry)
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
-        let registry = Registry(store: store, clock: clock.now, random: random)
-        let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
-        let sealer = try TokenSealer(keys: keys)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: clock, overload: overload)
+        let process = CloudProcess(
+            clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
+            failed: StoreFaultLog(logger: configuration.logger, telemetry).log, noted: recorded?.noting(by: clock))
+        var senders = configuration.senders(sealer, registry, telemetry)
+        senders.observer = recorder
         let cloud = Cloud(
-            store: store, tokens: sealer,
-            process: CloudProcess(
-                clock: clock.now, random: random, longWork: LongWork.shared, charge: { await rates.take($1, from: $0, in: registry) },
-                failed: StoreFaultLog(logger: configuration.logger).log),
-            assets: assets, senders: configuration.senders(sealer, registry, observer: recorder), bounds: configuration.bounds,
+            store: store, tokens: sealer, process: process, assets: assets, senders: senders, bounds: configuration.bounds,
             hints: ServerHints(hub: hub, alarm: alarm))
         let passwords = PasswordHasher(cost: configuration.passwordCost)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder, assets)
         let sweep = BackgroundWork()
-        let recording = BackgroundWork()
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger, telemetry) }
 
         var http = httpConfiguration(configuration.listen)
-        http.connectionsMax = connectionsMax(configuration.connectionsMax)
-        http.trustedProxies = configuration.trustedProxies
+        (http.connectionsMax, http.trustedProxies) = (connectionsMax(configuration.connectionsMax), configuration.trustedProxies)
+        let observation = Observation(
+            telemetry: telemetry, recorder: recorder, recorded: recorded,
+            openTelemetry: configuration.openTelemetry.map { OpenTelemetry($0, of: configuration, telemetry) },
+            alerts: alertWatch(cloud, sealer, scheduled, recorder))
+        let adminToken = try AdminFile.newToken()
         let publicServer = HTTPServer(
             http,
-            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: [recorder]) { [weak self] in
+            router: publicRouter(cloud, authenticator, hub, passwords, rates, overload, observers: observation.observers) { [weak self] in
                 self?.isRunning ?? false
-            },
-            telemetry: telemetry,
-            logger: configuration.logger)
-        let adminToken = try AdminFile.newToken()
+            }, telemetry: telemetry, logger: configuration.logger)
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
         // Backups and checks take as long as they need, so an administrator's request has a day.
         adminHTTP.workDeadline = .seconds(24 * 3600)
+        let metrics = metrics(of: cloud, store, assets, http.budgets)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(
-                cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL),
-                Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }, recorder),
+            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, observation),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -183,12 +191,21 @@ package final class Server: Sendable {
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
             try file.publish()
-            let running = Running(
-                store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                backups: backups, scheduled: scheduled, sweep: sweep, recorder: recorder, recording: recording,
-                requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
-            life.withLock { $0 = .running(running) }
-            await startWork(running, of: cloud)
+            life.withLock {
+                $0 = .running(
+                    Running(
+                        store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                        backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
+                        requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
+            }
+            if configuration.doesTasks {
+                await takeUpTasks(cloud)
+                tasks.start()
+                observation.alerts.start()
+                sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
+            }
+            scheduled?.start()
+            observation.start(cloud, metrics)
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
@@ -197,19 +214,17 @@ package final class Server: Sendable {
         }
     }
 
-    /// Starts the work outside requests.
-    private func startWork(_ parts: Running, of cloud: Cloud) async {
-        if configuration.doesTasks {
-            await takeUpTasks(cloud)
-            parts.tasks.start()
-            parts.sweep.start { [clock = configuration.clock, logger = configuration.logger] in
-                await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run()
-            }
+    /// The request log, which is in memory if the data are; nil if it is turned off.
+    private func requestLog(_ pseudonyms: Pseudonyms) throws -> RecordedRequests? {
+        let folder = configuration.engine == .sqlite ? configuration.dataFolder : nil
+        guard let bounds = configuration.requestLog else {
+            if let folder { RequestRing.remove(from: folder) }
+            return nil
         }
-        parts.scheduled?.start()
-        parts.recording.start { [recorder = parts.recorder] in
-            await recorder.run { try await StorageCensus(cloud: cloud, recorder: recorder).take() }
-        }
+        let ring = try RequestRing(
+            folder: folder, server: pseudonyms.check, bounds: bounds, now: { [clock = configuration.clock] in clock.now().millisecondsSince1970 },
+            report: { [logger = configuration.logger] event in RequestLogNotice(logger: logger).log(event) })
+        return RecordedRequests(log: ring, pseudonyms: pseudonyms)
     }
 
     /// Releases the leases of tasks that the previous process held when it died. No other process has the store, so
@@ -246,13 +261,13 @@ package final class Server: Sendable {
         parts.hub.close()
         parts.backups.cancel()
         await parts.scheduled?.stop()
+        await parts.observation.alerts.stop()
         await parts.sweep.stop()
         async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
         _ = await (publicEnd, adminEnd, tasksEnd)
-        await parts.recording.stop()
-        await parts.recorder.close()
+        await parts.observation.stop()
         await parts.assets.close()
         await parts.store.close()
         logger.writeFolded()
@@ -316,16 +331,43 @@ package final class Server: Sendable {
 
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics, _ recorder: TelemetryRecorder
+        _ urls: (public: String, local: String), _ metrics: Metrics, _ observation: Observation
     ) -> Router {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
-            recentLog: configuration.recentLog, recorder: recorder
+            recentLog: configuration.recentLog, observation: observation
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router
+    }
+
+    private func metrics(of cloud: Cloud, _ store: any Store, _ assets: any AssetStorage, _ budgets: Budgets) -> Metrics {
+        var metrics = Metrics(telemetry: telemetry, budgets: budgets, started: configuration.clock.now())
+        metrics.dataFolder = configuration.dataFolder
+        for signal in OTLPSender.signals { _ = telemetry.counter(.otlpDropped, signal) }
+        metrics.assets = { assets.usage }
+        metrics.tasks = { try await cloud.taskFigures() }
+        if let store = store as? SQLiteStore {
+            metrics.store = {
+                let events = SQLiteStatistics.Counter.allCases.map { (kind: $0.rawValue, count: store.statistics[$0]) }
+                return StoreFigures(events: events, writesWaiting: store.waitingWrites)
+            }
+        }
+        return metrics
+    }
+
+    func alertWatch(_ cloud: Cloud, _ sealer: TokenSealer, _ scheduled: ScheduledBackups?, _ recorder: TelemetryRecorder) -> AlertWatch {
+        let readings = ServerReadings(
+            cloud: cloud, folder: configuration.engine == .memory ? nil : configuration.dataFolder, scheduled: scheduled,
+            recorder: recorder)
+        let teller = AlertTeller(
+            postman: configuration.postman(sealer), hosts: configuration.alertHosts, sealer: sealer, clock: configuration.clock,
+            logger: configuration.logger, server: configuration.publicURL.flatMap(Self.host) ?? "nacre")
+        return AlertWatch(
+            cloud.registry, readings, teller, backupSeconds: configuration.backups?.everySeconds, clock: configuration.clock,
+            logger: configuration.logger)
     }
 
     /// The number of connections to allow: `wanted`, or fewer if descriptors do not suffice, which the log then says.
@@ -415,6 +457,7 @@ private struct StoreLog: Sendable {
                     .durationMilliseconds: .int(Int(write.milliseconds)),
                 ])
         case .writable: logger.log(.notice, "The data can be written again")
+        case .committed: break
         }
     }
 }

@@ -81,6 +81,15 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case managementToken = 70
     /// The needs of a recorded query, in a schema's environment.
     case recordedQuery = 71
+    /// A webhook of a container and environment.
+    case webhook = 80
+    /// A database's changes that webhooks are told of, and the position of a webhook in a zone.
+    case webhookChange = 81
+    case webhookPosition = 82
+    /// A rule about what the operator is told, its state unless that is fine, and its silence.
+    case alertRule = 90
+    case alertState = 91
+    case alertSilence = 92
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -71,6 +71,7 @@ extension Limits {
         Limit("schemaChangesKept", schemaChangesKept, .server),
         Limit("schemaChangeBytes", schemaChangeBytes, .server),
         Limit("auditEntriesKept", auditEntriesKept, .server),
+        Limit("alertRules", alertRules, .server),
         Limit("bodyGrowthBytes", Int(bodyGrowthBytes), .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),
         Limit("indexBuildRows", indexBuildRows, .server),
@@ -231,5 +232,15 @@ extension Limits {
         Limit("eventHeartbeatSeconds", Int(eventHeartbeatSeconds), .server),
         Limit("eventStreamSeconds", Int(eventStreamSeconds), .server),
         Limit("pushGraceSeconds", Int(pushGraceSeconds), .server),
+        Limit("webhooksPerEnvironment", webhooksPerEnvironment, .server),
+        Limit("fieldsPerWebhook", fieldsPerWebhook, .server),
+        Limit("webhookURLBytes", webhookURLBytes, .server),
+        Limit("webhookQueryBytes", webhookQueryBytes, .server),
+        Limit("webhookValueBytes", webhookValueBytes, .server),
+        Limit("changesPerDelivery", changesPerDelivery, .server),
+        Limit("deliveryBytes", deliveryBytes, .server),
+        Limit("webhookChangeSeconds", Int(webhookChangeSeconds), .server),
+        Limit("webhookSeconds", Int(webhookSeconds), .server),
+        Limit("webhooksAtOnce", webhooksAtOnce, .server),
     ]
 }

@@ -83,6 +83,8 @@ extension Limits {
     package static let schemaChangeBytes = 64_000
     /// Entries in the audit log of administrators. On this server: years of a small team's work, some megabytes.
     package static let auditEntriesKept = 10_000
+    /// Alert rules of the server. On this server: each is read every half minute.
+    package static let alertRules = 100
     /// Bytes by which a save may grow a record despite a full quota, if its fields do not grow. On this server: other
     /// names and devices in its stamps, a few longer numbers.
     package static let bodyGrowthBytes: Int64 = 512
@@ -460,4 +462,24 @@ extension Limits {
     package static let eventStreamSeconds: Double = 30 * 60
     /// Seconds that a listening device has to acknowledge a notification before a push. On this server: two heartbeats.
     package static let pushGraceSeconds: Double = 30
+    /// Webhooks of a container in an environment. On this server: each commit is held against all of them.
+    package static let webhooksPerEnvironment = 10
+    /// Fields whose values a webhook is sent. On this server: what a receiver decides by; it reads the rest itself.
+    package static let fieldsPerWebhook = 20
+    /// Bytes of a webhook's URL. On this server: as those of a push service.
+    package static let webhookURLBytes = 2000
+    /// Bytes of a webhook's query. On this server: as a subscription's.
+    package static let webhookQueryBytes = 16 * 1024
+    /// Bytes of a value that a webhook is sent, or compares; larger ones are left out. On this server.
+    package static let webhookValueBytes = 16 * 1024
+    /// Changes of a delivery, at most; a commit's part may exceed it by its own. On this server.
+    package static let changesPerDelivery = 100
+    /// Bytes of kept changes after which a delivery is full; its last part may exceed it. On this server: 256 KB.
+    package static let deliveryBytes = 256 * 1024
+    /// Seconds that changes are kept for webhooks; an older cursor begins anew. On this server: as notifications.
+    package static let webhookChangeSeconds: Double = 7 * 24 * 3600
+    /// Seconds that a receiver has to answer a delivery. On this server: a worker's lease is six times as long.
+    package static let webhookSeconds: Double = 10
+    /// Deliveries to webhooks at the same time. On this server: a slow receiver leaves room for others.
+    package static let webhooksAtOnce = 8
 }

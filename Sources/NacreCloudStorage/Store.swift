@@ -299,7 +299,7 @@ package struct WritePlan: Sendable {
 
 /// A failure of an engine. The text is static; the values are for logs.
 package struct StoreError: Error, Hashable, Sendable {
-    package enum Code: String, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
         /// No room: writes fail, reads go on, and writes resume by themselves.
         case full
         /// The files cannot be written now: writes fail, reads go on, and writes resume by themselves.

@@ -18,6 +18,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case settleSubtree = 25
     case dropIndexes = 26
     case clearIndexes = 27
+    case deliverWebhook = 28
 }
 
 extension [TaskKind: Timestamp] {

@@ -49,6 +49,18 @@ package final class WorkMeter: Sendable {
 
     package func note(zone name: String) { note { $0.zone = name } }
 
+    /// Adds the time of one call of the store.
+    /// - Parameters:
+    ///   - submitted: the time at which the call was made.
+    ///   - begun: the time at which its body began; nil: it did not.
+    ///   - end: the time at which its result was there.
+    package func noteStore(from submitted: ContinuousClock.Instant, _ begun: ContinuousClock.Instant?, to end: ContinuousClock.Instant) {
+        note { facts in
+            facts.waited += (begun ?? end) - submitted
+            if let begun { facts.stored += end - begun }
+        }
+    }
+
     package var cost: Int { sums.withLock { $0.cost } }
 
     /// Sets the bytes of the answer. A further call replaces the value.
@@ -69,7 +81,8 @@ package struct RequestFacts: Sendable {
     package var zone: String?
     /// The client's name for the request over its retries.
     package var operationID: String?
-    /// Time in queues: for a slot among pages, and for the store.
+    /// Time in queues: for a slot among pages, and for the store. Calls of the store that run beside each other count
+    /// one by one, so that times may add up to more than the request took.
     package var waited = Duration.zero
     /// Time in the store, with the sync of the disk.
     package var stored = Duration.zero
@@ -83,7 +96,7 @@ package struct RequestFacts: Sendable {
     package var itemsRefused = 0
     /// The error that the client was told: of the whole request, or of the first refused item.
     package var refusal: ServerError?
-    /// The index that answered a query.
+    /// The way in which a query was searched, in names of the schema alone.
     package var index: String?
     /// The database that an authenticated request is about, without its owner. Its container exists.
     package var database: DatabaseKey?
@@ -91,6 +104,8 @@ package struct RequestFacts: Sendable {
     package var client: String?
     /// The codes of the refused items of an answer with status 200, with their numbers.
     package var refusedItems: [ServerErrorCode: Int] = [:]
+    /// The task by which devices are told of the request's changes.
+    package var telling: TaskKey?
 
     package init() {}
 }

@@ -9,8 +9,12 @@ extension MetricKey {
         "nacre_http_requests_waiting", help: "Requests that only wait, for a change or for their client; they are none of those in flight.")
     package static let httpAwaitingClient = MetricKey(
         "nacre_http_requests_awaiting_client", help: "Requests that wait for their client to send or to read on; they are among those that wait.")
-    package static let httpBodyBytes = MetricKey("nacre_http_body_bytes", help: "Bytes of request bodies in memory.")
-    package static let httpAnswerBytes = MetricKey("nacre_http_answer_bytes", help: "Bytes of answers that wait to be read.")
+    package static let httpBodyBytes = MetricKey("nacre_http_body_bytes", help: "Bytes of request bodies in memory.", unit: .bytes)
+    package static let httpAnswerBytes = MetricKey("nacre_http_answer_bytes", help: "Bytes of answers that wait to be read.", unit: .bytes)
+    package static let httpReceived = MetricKey(
+        "nacre_http_received_bytes_total", help: "Bytes received on connections, heads of requests included.", unit: .bytes)
+    package static let httpSent = MetricKey(
+        "nacre_http_sent_bytes_total", help: "Bytes of answers sent, their heads included.", unit: .bytes)
     package static let httpAbandoned = MetricKey("nacre_http_abandoned_total", help: "Requests whose client went away first.")
     package static let httpLate = MetricKey("nacre_http_late_total", help: "Connections closed for missing a deadline.")
 }
@@ -21,6 +25,8 @@ struct ServerMetrics: Sendable {
     let inFlight: Gauge
     let waiting: Gauge
     let awaitingClient: Gauge
+    let received: Counter
+    let sent: Counter
     let abandoned: Counter
     let late: Counter
     private let duration: Histogram
@@ -34,6 +40,8 @@ struct ServerMetrics: Sendable {
         inFlight = telemetry.gauge(.httpInFlight)
         waiting = telemetry.gauge(.httpWaiting)
         awaitingClient = telemetry.gauge(.httpAwaitingClient)
+        received = telemetry.counter(.httpReceived)
+        sent = telemetry.counter(.httpSent)
         abandoned = telemetry.counter(.httpAbandoned)
         late = telemetry.counter(.httpLate)
         duration = telemetry.histogram(.httpDuration)

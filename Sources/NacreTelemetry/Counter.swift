@@ -10,6 +10,11 @@ package final class Counter: Sendable {
         count.wrappingAdd(amount, ordering: .relaxed)
     }
 
+    /// Sets the count to one that is kept elsewhere and only rises, such as the system's.
+    package func follow(_ count: UInt64) {
+        self.count.store(count, ordering: .relaxed)
+    }
+
     package var value: UInt64 { count.load(ordering: .relaxed) }
 }
 

@@ -33,8 +33,11 @@ package enum LogKey: String, Sendable {
     case remedy
     case requestID = "request_id"
     case route
+    case scope
+    case since
     case status
     case task
+    case traceID = "trace_id"
     case url
     case user
     case version

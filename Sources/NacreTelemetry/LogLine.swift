@@ -77,7 +77,7 @@ enum LogLine {
         }
     }
 
-    private static func appendJSON(_ text: String, to line: inout String) {
+    static func appendJSON(_ text: String, to line: inout String) {
         line += "\""
         for scalar in text.unicodeScalars {
             switch scalar {

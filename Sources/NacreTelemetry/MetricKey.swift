@@ -8,15 +8,23 @@ package struct MetricKey: Sendable, Hashable {
     package let name: String
     /// One sentence for the person who reads the metric.
     package let help: String
-    /// The name of the only label; nil if the metric has none.
-    package let label: String?
+    /// The names of the labels, in the order of the values that are given with them.
+    package let labels: [String]
     package let unit: MetricUnit
+    /// The number of series that are kept apart. Later ones are counted together, with the value `other` for each
+    /// label.
+    package let seriesMax: Int
 
     package init(_ name: String, help: String, label: String? = nil, unit: MetricUnit = .none) {
+        self.init(name, help: help, labels: label.map { [$0] } ?? [], unit: unit)
+    }
+
+    package init(_ name: String, help: String, labels: [String], unit: MetricUnit = .none, seriesMax: Int = Telemetry.seriesMax) {
         self.name = name
         self.help = help
-        self.label = label
+        self.labels = labels
         self.unit = unit
+        self.seriesMax = seriesMax
     }
 
     package static func == (one: MetricKey, other: MetricKey) -> Bool { one.name == other.name }
@@ -24,7 +32,7 @@ package struct MetricKey: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// The unit of a histogram's whole numbers, and the way they are written.
+/// The unit of a metric's whole numbers, and the way they are written.
 package enum MetricUnit: Sendable {
     case none
     /// Recorded in nanoseconds, written in seconds.
@@ -40,7 +48,7 @@ package enum MetricUnit: Sendable {
         }
     }
 
-    func text(_ value: UInt64) -> String {
+    func text(_ value: some BinaryInteger) -> String {
         switch self {
         case .none, .bytes: String(value)
         case .seconds: String(Double(value) / 1e9)

@@ -3,9 +3,9 @@ import NacreLocks
 /// The metrics of one process (or of one test), which are written as text for Prometheus. A part of the server asks for
 /// a metric by key and keeps it. To ask takes a lock; to count does not.
 package final class Telemetry: Sendable {
-    /// The number of values of one label that are kept apart. Later values are counted as `other`. Prometheus' advice:
-    /// keep a metric below ten if possible, and never let a client choose the number.
-    package static let labelValuesMax = 64
+    /// The number of series of one metric that are kept apart, unless its key says otherwise. Prometheus' advice: keep
+    /// a metric below ten if possible, and never let a client choose the number.
+    package static let seriesMax = 64
 
     private enum Metric: Sendable {
         case counter(Counter)
@@ -13,15 +13,16 @@ package final class Telemetry: Sendable {
         case histogram(Histogram)
     }
 
-    private typealias Series = [String: Metric]
+    /// series[values of the labels]
+    private typealias Series = [[String]: Metric]
 
     private let metrics = Locked<[MetricKey: Series]>([:])
 
     package init() {}
 
-    /// Returns the counter of this key and label value. The first call creates it.
-    package func counter(_ key: MetricKey, _ label: String = "") -> Counter {
-        let metric = metric(key, label) { .counter(Counter()) }
+    /// Returns the counter of this key and these values of its labels. The first call creates it.
+    package func counter(_ key: MetricKey, _ values: String...) -> Counter {
+        let metric = metric(key, values) { .counter(Counter()) }
         guard case .counter(let counter) = metric else {
             // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a counter")
@@ -29,9 +30,9 @@ package final class Telemetry: Sendable {
         return counter
     }
 
-    /// Returns the gauge of this key and label value. The first call creates it.
-    package func gauge(_ key: MetricKey, _ label: String = "") -> Gauge {
-        let metric = metric(key, label) { .gauge(Gauge()) }
+    /// Returns the gauge of this key and these values of its labels. The first call creates it.
+    package func gauge(_ key: MetricKey, _ values: String...) -> Gauge {
+        let metric = metric(key, values) { .gauge(Gauge()) }
         guard case .gauge(let gauge) = metric else {
             // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a gauge")
@@ -39,9 +40,9 @@ package final class Telemetry: Sendable {
         return gauge
     }
 
-    /// Returns the histogram of this key and label value. The first call creates it.
-    package func histogram(_ key: MetricKey, _ label: String = "") -> Histogram {
-        let metric = metric(key, label) { .histogram(Histogram(unit: key.unit)) }
+    /// Returns the histogram of this key and these values of its labels. The first call creates it.
+    package func histogram(_ key: MetricKey, _ values: String...) -> Histogram {
+        let metric = metric(key, values) { .histogram(Histogram(unit: key.unit)) }
         guard case .histogram(let histogram) = metric else {
             // unreachable: a key is a static member beside the only place that uses it, which always asks for one kind.
             preconditionFailure("\(key.name) is not a histogram")
@@ -49,66 +50,61 @@ package final class Telemetry: Sendable {
         return histogram
     }
 
-    private func metric(_ key: MetricKey, _ label: String, make: () -> Metric) -> Metric {
+    private func metric(_ key: MetricKey, _ values: [String], make: () -> Metric) -> Metric {
         metrics.withLock { metrics in
             let known = metrics[key]
-            if let metric = known?[label] { return metric }
-            let label = (known?.count ?? 0) < Self.labelValuesMax ? label : "other"
-            if let metric = known?[label] { return metric }
+            if let metric = known?[values] { return metric }
+            let values = (known?.count ?? 0) < key.seriesMax ? values : values.map { _ in "other" }
+            if let metric = known?[values] { return metric }
             let metric = make()
-            metrics[key, default: [:]][label] = metric
+            metrics[key, default: [:]][values] = metric
             return metric
         }
     }
 
-    /// Returns all metrics in Prometheus' text format, sorted by name and label.
-    package func prometheusText() -> String {
+    /// The values of all metrics now, sorted by name and labels.
+    package var snapshot: [MetricFamily] {
         let all = metrics.withLock { $0 }
-        var text = ""
-        for (key, series) in all.sorted(by: { $0.key.name < $1.key.name }) {
-            text += "# HELP \(key.name) \(key.help)\n"
-            for (index, (value, metric)) in series.sorted(by: { $0.key < $1.key }).enumerated() {
-                let label = key.label.map { "\($0)=\"\(escaped(value))\"" } ?? ""
-                let braced = label.isEmpty ? "" : "{\(label)}"
-                switch metric {
-                case .counter(let counter):
-                    if index == 0 { text += "# TYPE \(key.name) counter\n" }
-                    text += "\(key.name)\(braced) \(counter.value)\n"
-                case .gauge(let gauge):
-                    if index == 0 { text += "# TYPE \(key.name) gauge\n" }
-                    text += "\(key.name)\(braced) \(gauge.value)\n"
-                case .histogram(let histogram):
-                    if index == 0 { text += "# TYPE \(key.name) histogram\n" }
-                    append(histogram, key, label, braced, to: &text)
-                }
-            }
+        return all.sorted { $0.key.name < $1.key.name }.map { key, series in
+            MetricFamily(
+                key: key,
+                series: series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { values, metric in
+                    switch metric {
+                    case .counter(let counter): (values, .count(counter.value))
+                    case .gauge(let gauge): (values, .level(gauge.value))
+                    case .histogram(let histogram): (values, .distribution(histogram.snapshot))
+                    }
+                })
         }
+    }
+
+    /// Returns all metrics in Prometheus' text format, sorted by name and labels.
+    package func prometheusText() -> String {
+        var text = ""
+        for family in snapshot { PrometheusText.append(family, to: &text) }
         return text
     }
+}
 
-    private func append(_ histogram: Histogram, _ key: MetricKey, _ label: String, _ braced: String, to text: inout String) {
-        let snapshot = histogram.snapshot
-        let prefix = label.isEmpty ? "" : "\(label),"
-        var cumulative: UInt64 = 0
-        for (bound, count) in zip(snapshot.bounds, snapshot.counts) {
-            cumulative += count
-            text += "\(key.name)_bucket{\(prefix)le=\"\(key.unit.text(bound))\"} \(cumulative)\n"
-        }
-        text += "\(key.name)_bucket{\(prefix)le=\"+Inf\"} \(snapshot.count)\n"
-        text += "\(key.name)_sum\(braced) \(key.unit.text(snapshot.sum))\n"
-        text += "\(key.name)_count\(braced) \(snapshot.count)\n"
-    }
+/// A metric and the values of its series.
+package struct MetricFamily: Sendable {
+    package let key: MetricKey
+    /// The series, with the values of the key's labels. All are of one kind; there is at least one.
+    package let series: [(labels: [String], value: MetricValue)]
+}
 
-    private func escaped(_ value: String) -> String {
-        var escaped = ""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\\": escaped += "\\\\"
-            case "\"": escaped += "\\\""
-            case "\n": escaped += "\\n"
-            default: escaped.unicodeScalars.append(scalar)
-            }
+/// The value of a series, in the unit of its key.
+package enum MetricValue: Sendable {
+    case count(UInt64)
+    case level(Int)
+    case distribution(Histogram.Snapshot)
+
+    /// The kind's name in Prometheus' text format.
+    var kind: String {
+        switch self {
+        case .count: "counter"
+        case .level: "gauge"
+        case .distribution: "histogram"
         }
-        return escaped
     }
 }

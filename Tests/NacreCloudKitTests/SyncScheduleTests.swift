@@ -79,6 +79,17 @@ import Testing
         #expect(schedule.decide(now: 0.5) == .run(Due(send: true)))
     }
 
+    @Test func `scheduled work that the app cancels is done after the first pause, and a cancelled call by hand changes nothing (5, 39)`() {
+        var schedule = SyncSchedule()
+        schedule.end(Due(send: true), .cancelled, byHand: true, now: 0, spread: 1)
+        #expect(schedule.decide(now: 0) == .idle)
+        for _ in 0..<3 { schedule.end(Due(fetch: true, send: true), .cancelled, now: 0, spread: 1) }
+        #expect(schedule.decide(now: 0) == .wait(1))
+        #expect(schedule.decide(now: 1) == .run(Due(fetch: true, send: true)))
+        let part = CKError.partial("Failed", of: ["one": CKError(.operationCancelled)] as [AnyHashable: any Error])
+        #expect(SyncSchedule.Ending(part, isFruitless: true) == .cancelled)
+    }
+
     @Test func `changes that fail for good and are added again go at once, and then with longer pauses, until one succeeds (16, 39)`() {
         var schedule = SyncSchedule()
         func added(_ ending: SyncSchedule.Ending) -> SyncSchedule.Decision {

@@ -78,7 +78,7 @@ import Testing
     private var full: SyncState {
         var state = SyncState()
         state.user = "_ada"
-        state.subscriptionID = "s"
+        state.hasSubscription = true
         state.databaseToken = "d"
         for name in ["Red", "Blue", "Green"] { state.zoneTokens[CKRecordZone.ID(zoneName: name, ownerName: "_ben")] = "t-\(name)" }
         for name in ["Zebra", "Blue", "Ape"] { state.noteUnfetched(CKRecordZone.ID(zoneName: name, ownerName: "_ben")) }
@@ -101,7 +101,7 @@ import Testing
             try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: bytes),
             try PropertyListDecoder().decode(CKSyncEngine.State.Serialization.self, from: list),
         ] {
-            #expect(read.home == home && read.state.user == "_ada" && read.state.subscriptionID == "s" && read.state.databaseToken == "d")
+            #expect(read.home == home && read.state.user == "_ada" && !read.state.hasSubscription && read.state.databaseToken == "d")
             #expect(read.state.zoneTokens == full.zoneTokens && read.state.unfetched.map(\.zoneName) == ["Zebra", "Blue", "Ape"])
             #expect(words(read.state.records.changes) == "+b -a +c" && read.state.zones.changes == full.zones.changes)
             #expect(read.state.hasPendingUntrackedChanges && read.state.revision == 0)

@@ -47,6 +47,7 @@ struct AuditTests {
         let place = #""container":"\#(TestServer.container)","environment":"development""#
         let looks = [
             ("query/explain", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
+            ("records/lookup", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
             ("subscriptions/list", #"{\#(place),"database":"private","user":"ada@example.com"}"#),
             ("subscriptions/why", #"{\#(place),"database":"private","user":"ada@example.com","subscription":"s","record":"a"}"#),
             ("shares/list", #"{\#(place),"user":"ada@example.com"}"#),

@@ -1,7 +1,7 @@
 /// The authorisation tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts"
 /// and "Signed requests".
 extension AuthorisationTable {
-    static let all = [databases, assets, push, accounts, others, signIn, administration, faults]
+    static let all = [databases, assets, push, webhooks, accounts, others, signIn, administration, faults]
 
     private static let signedIn: [Credential] = [.session, .device]
     private static let signedInElsewhere: [Credential] = [
@@ -128,6 +128,13 @@ extension AuthorisationTable {
             GET /push/1/aps  -  404
             """)
 
+    /// A webhook's secret opens its changes, and no other credential does.
+    static let webhooks = AuthorisationTable(
+        name: "webhooks", listener: .public, roots: ["webhooks"], columns: [("anybody", Credential.allCases)],
+        text: """
+            GET /webhooks/1/:container/:environment/:id  -  401
+            """)
+
     /// Accounts have no container: a sign-in to any container is valid. Where a password counts, no token replaces it
     /// (400: it is missing). Endpoints that only end credentials accept expired ones: a device that has ended, a
     /// session whose API token was revoked.
@@ -215,6 +222,12 @@ extension AuthorisationTable {
             GET    /admin/1/audit                 -  401  403  403  200
             GET    /admin/1/logs                  -  401  403  403  200
             GET    /admin/1/telemetry             -  401  403  403  200
+            GET    /admin/1/requests              -  401  403  403  404
+            GET    /admin/1/alerts                -  401  403  403  200
+            POST   /admin/1/alerts                -  401  403  403  400
+            POST   /admin/1/alerts/remove         -  401  403  403  400
+            POST   /admin/1/alerts/test           -  401  403  403  400
+            POST   /admin/1/alerts/silence        -  401  403  403  400
             GET    /admin/1/containers            -  401  403  403  200
             POST   /admin/1/containers            -  401  403  403  400
             POST   /admin/1/containers/change     -  401  403  403  400
@@ -230,6 +243,11 @@ extension AuthorisationTable {
             POST   /admin/1/push/apns/remove      -  401  403  403  400
             POST   /admin/1/subscriptions/list    -  401  403  403  400
             POST   /admin/1/subscriptions/why     -  401  403  403  400
+            GET    /admin/1/webhooks              -  401  403  403  400
+            POST   /admin/1/webhooks              -  401  403  403  400
+            POST   /admin/1/webhooks/delete       -  401  403  403  400
+            POST   /admin/1/webhooks/test         -  401  403  403  400
+            POST   /admin/1/webhooks/resume       -  401  403  403  400
             POST   /admin/1/shares/list           -  401  403  403  400
             POST   /admin/1/shares/who            -  401  403  403  400
             POST   /admin/1/zones/purge           -  401  403  403  400
@@ -267,6 +285,7 @@ extension AuthorisationTable {
             GET    /admin/1/tasks                 -  401  403  403  200
             POST   /admin/1/tasks/retry           -  401  403  403  400
             POST   /admin/1/query/explain         -  401  403  403  400
+            POST   /admin/1/records/lookup        -  401  403  403  400
             POST   /admin/1/backup                -  401  403  403  400
             GET    /admin/1/backup                -  401  403  403  200
             DELETE /admin/1/backup                -  401  403  403  200

@@ -34,6 +34,8 @@ import Testing
         // Mails a link that verifies the address.
         Limits.passwordCost + Limits.letterCost: ["POST /account/1/sign-up"],
         Limits.codeCost: ["GET /share/:shortGUID"],
+        // The container, the schema and the webhook are looked up before the secret is wrong.
+        Limits.unknownCredentialCost: ["GET /webhooks/1/:container/:environment/:id"],
         // A password is hashed, or compared with the account's or a dummy hash.
         Limits.passwordCost: [
             "POST /account/1/sign-in", "POST /account/1/change-password", "POST /account/1/reset-password",

@@ -1,6 +1,7 @@
 import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreTelemetry
 import Testing
 
 @testable import NacreCloudServer
@@ -8,11 +9,13 @@ import Testing
 @Suite struct StoreFaultLogTests {
     @Test func `a failure of the store is one line with its place, what is wrong, and the request that met it`() async throws {
         let server = try await TestServer()
-        let log = StoreFaultLog(logger: server.log.logger)
+        let telemetry = Telemetry()
+        let log = StoreFaultLog(logger: server.log.logger, telemetry)
         let place = ["database": "c/development/private/_ann", "zone": "Notes", "recordName": "r1"]
         let error = StoreError(.corrupt, "A record's checksum does not match", place.merging(["code": "11"]) { first, _ in first })
         WorkMeter.$current.withValue(WorkMeter(requestID: "the-request")) { log.log(error) }
         log.log(StoreError(.unavailable, "The disk failed"))
+        #expect(telemetry.prometheusText().contains("nacre_store_errors_total{code=\"corrupt\"} 1\n"))
         let lines = server.log.objects("The store failed")
         #expect(lines.count == 2 && lines.map { $0["level"] } == [.string("error"), .string("error")])
         let line = try #require(lines.first)

@@ -17,7 +17,7 @@ package final class TestCloud: Sendable {
 
     package init(
         _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
-        quotas: Quotas = .none, assets: (any AssetStorage)? = nil, pushes: (any PushDelivering)? = nil
+        quotas: Quotas = .none, assets: (any AssetStorage)? = nil, pushes: (any PushDelivering)? = nil, webhooks: (any WebhookSending)? = nil
     ) {
         let clock = TestCloudClock()
         let random = Locked(SeededRandom(seed: seed))
@@ -31,7 +31,7 @@ package final class TestCloud: Sendable {
             store: store, tokens: PlainTokens(),
             process: CloudProcess(
                 clock: { clock.now }, random: { random.withLock { $0.next() } }, failed: { error in faults.withLock { $0.append(error) } }),
-            assets: assets, senders: Senders(pushes: pushes),
+            assets: assets, senders: Senders(pushes: pushes, webhooks: webhooks),
             bounds: CloudBounds(quotas: quotas, readRule: readRule, cascadePerTransaction: cascadePerTransaction), hints: hints)
     }
 

@@ -68,7 +68,7 @@ import Testing
         // A subscription that was not deleted is also in the way of an equal one, which the seed may draw.
         let kinds = Set(report.violations.map(\.kind))
         #expect(kinds.subtracting([.unexpectedAnswer]) == [.wronglyTold], "NACRE_SEED=\(report.seed), \(report.violations)")
-        #expect(report.violations.allSatisfy { $0.kind == .wronglyTold || $0.text.contains("EXISTS") }, "\(report.violations)")
+        #expect(report.violations.allSatisfy { $0.kind == .wronglyTold || $0.evidence.contains("EXISTS") }, "\(report.violations)")
     }
 
     @Test func `a device that hears on after it was signed out is found out`() async throws {

@@ -5,6 +5,7 @@ import Testing
 
 extension MetricKey {
     fileprivate static let things = MetricKey("things_total", help: "Things.", label: "kind")
+    fileprivate static let pairs = MetricKey("pairs_total", help: "Pairs.", labels: ["one", "two"], seriesMax: 2)
     fileprivate static let waits = MetricKey("wait_seconds", help: "Waits.", unit: .seconds)
     fileprivate static let sizes = MetricKey("size_bytes", help: "Sizes.", unit: .bytes)
 }
@@ -28,6 +29,20 @@ extension MetricKey {
         #expect(text.contains("wait_seconds_bucket{le=\"+Inf\"} 2\nwait_seconds_sum 1000.001\nwait_seconds_count 2\n"))
     }
 
+    @Test func `a metric of two labels has its series by both, and those beyond its limit are counted together`() {
+        let telemetry = Telemetry()
+        for (one, two) in [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")] { telemetry.counter(.pairs, one, two).add() }
+        #expect(
+            telemetry.prometheusText() == """
+                # HELP pairs_total Pairs.
+                # TYPE pairs_total counter
+                pairs_total{one="a",two="x"} 1
+                pairs_total{one="a",two="y"} 1
+                pairs_total{one="other",two="other"} 2
+
+                """)
+    }
+
     @Test func `a value on a bucket's bound belongs to that bucket`() {
         let histogram = Histogram(unit: .bytes)
         for value in [0, 1, 64, 65, 128, 1 << 26, 1 << 26 + 1, .max] as [UInt64] { histogram.record(value) }
@@ -39,7 +54,7 @@ extension MetricKey {
         let telemetry = Telemetry()
         for number in 0..<1000 { telemetry.counter(.things, "\(number)").add() }
         #expect(telemetry.counter(.things, "0").value == 1)
-        #expect(telemetry.counter(.things, "other").value == 1000 - UInt64(Telemetry.labelValuesMax))
+        #expect(telemetry.counter(.things, "other").value == 1000 - UInt64(Telemetry.seriesMax))
     }
 
     @Test func `a log line is one JSON object, whatever its values are`() throws {

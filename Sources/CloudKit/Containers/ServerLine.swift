@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreLocks
 
 /// The access to a container's server, shared by the container, its databases and the views that `configuredWith`
@@ -125,6 +126,9 @@ struct ServerAddress: Sendable {
         return try request(.post, "device", "notifications", body)
     }
 
+    /// The framework and its version, by which a server's log tells its requests.
+    private static let userAgent = "CloudKit/\(ServerVersion.current)"
+
     private func request(
         _ method: TransportRequest.Method, _ root: String, _ path: String, _ body: [UInt8], query: [(String, String)] = []
     ) throws(CKError) -> TransportRequest {
@@ -134,7 +138,7 @@ struct ServerAddress: Sendable {
         let question = items.isEmpty ? "" : "?" + items.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&")
         let text = "\(base)/\(root)/1/\(Self.encoded(settings.container))/\(settings.environment.rawValue)/\(path)\(question)"
         guard let url = URL(string: text) else { throw .missing(.url) }
-        var headers = ["Accept": "application/json"]
+        var headers = ["Accept": "application/json", "User-Agent": Self.userAgent]
         if method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
         if let token = settings.accountToken { headers["Authorization"] = "Bearer \(token)" }
         return TransportRequest(method: method, url: url, headers: headers, body: body, timeout: 0)

@@ -62,6 +62,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         for (sent, answer) in zip(saves, response.subscriptions) {
             callBack(sent.subscriptionID, saved: Self.save(answer, in: conversation.scope))
         }
+        if !deletions.isEmpty { SyncEngines.shared.subscriptionEnded(conversation.line, conversation.scope) }
         for (id, answer) in zip(deletions, response.subscriptions.dropFirst(saves.count)) { callBack(id, deleted: Self.deletion(answer)) }
     }
 

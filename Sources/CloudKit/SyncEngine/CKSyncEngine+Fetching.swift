@@ -146,10 +146,11 @@ extension CKSyncEngine {
         } catch {
             next.cancel()
             if error.code == .zoneNotFound || error.code == .userDeletedZone {
-                // The database's feed reports that the zone is gone.
+                // The database's feed reports that the zone is gone. The token stays until then: if the zone is made again
+                // before, the feed reports the new one, and only the token shows that it is another one.
                 state.held.withLock { state in
                     state.change { state in
-                        state.forgetZone(zoneID)
+                        state.noteFetched(zoneID)
                         return true
                     }
                 }
@@ -212,29 +213,18 @@ extension CKSyncEngine {
     /// Keeps a database subscription, through which the server notifies devices of changes. If it cannot be made now,
     /// the next fetch tries again.
     private func keepSubscription(_ run: SyncRun) async {
-        guard state.held.withLock(\.subscriptionID) == nil else { return }
+        guard !state.held.withLock(\.hasSubscription) else { return }
         let wanted = activity.subscriptionID
         let database = database
-        let found = Locked<CKSubscription.ID?>(nil)
-        _ = try? await run.call { () async throws(CKError) in
-            guard let all = try? await database.allSubscriptions() else { return }
-            let watching = all.compactMap { $0 as? CKDatabaseSubscription }.filter { $0.recordType == nil }.map(\.subscriptionID)
+        let isThere = try? await run.call { () async throws(CKError) in
+            guard let all = try? await database.allSubscriptions() else { return false }
             // A user has one subscription to all changes of a database: the server refuses another.
-            var subscriptionID = watching.first { $0 == wanted } ?? watching.first
-            if subscriptionID == nil {
-                let subscription = CKDatabaseSubscription(subscriptionID: wanted ?? "CKSyncEngine-\(database.databaseScope.wire)")
-                subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
-                subscriptionID = (try? await database.save(subscription))?.subscriptionID
-            }
-            let kept = subscriptionID
-            found.withLock { $0 = kept }
+            let watching = all.compactMap { $0 as? CKDatabaseSubscription }
+            if watching.contains(where: { $0.recordType == nil }) { return true }
+            let subscription = CKDatabaseSubscription(subscriptionID: wanted ?? "CKSyncEngine-\(database.databaseScope.wire)")
+            subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+            return (try? await database.save(subscription)) != nil
         }
-        guard let subscriptionID = found.withLock({ $0 }) else { return }
-        state.held.withLock { state in
-            state.change { state in
-                state.subscriptionID = subscriptionID
-                return true
-            }
-        }
+        if isThere ?? false { state.held.withLock { $0.hasSubscription = true } }
     }
 }

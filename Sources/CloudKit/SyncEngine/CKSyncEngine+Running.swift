@@ -189,9 +189,9 @@ extension CKSyncEngine {
         return await ended(run, body)
     }
 
-    /// Tells the schedule how a fetch or send ended. A cancellation changes nothing.
+    /// Tells the schedule how a fetch or send ended. Without a delegate there is nothing more to do.
     private func finish(_ done: SyncSchedule.Due, _ error: CKError?, of run: SyncRun, byHand: Bool = false) {
-        guard error?.code != .operationCancelled else { return }
+        guard activity.delegate != nil else { return }
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
         let isFruitless = done.send && !run.hasSucceeded && state.held.withLock(\.hasSomethingToSend)
         let ending = SyncSchedule.Ending(error, isFruitless: isFruitless)

@@ -49,6 +49,17 @@ private struct SendFailures {
     var errors: [AnyHashable: any Error] = [:]
     var laterZones: Set<CKRecordZone.ID> = []
     var laterRecords: Set<CKRecord.ID> = []
+    /// Records that were left out of a batch of which nothing was left.
+    private var leftOut: Set<CKRecord.ID> = []
+
+    /// Notes that nothing is left of a batch.
+    /// - Returns: whether the delegate is asked for another one. A delegate that gives the same records again ends the
+    ///   send.
+    mutating func leaveOut(_ batch: CKSyncEngine.RecordZoneChangeBatch) -> Bool {
+        let before = leftOut.count
+        leftOut.formUnion(batch.recordIDs.lazy.filter(laterRecords.contains))
+        return leftOut.count > before
+    }
 }
 
 extension CKSyncEngine {
@@ -65,9 +76,10 @@ extension CKSyncEngine {
                 let asked = try await activity.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
                 if let batch = asked?.without(failures.laterRecords), batch.count > 0 {
                     try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run)
-                } else if zonesToSend(context.options.scope, failures).isEmpty {
-                    break
+                    continue
                 }
+                if let asked, failures.leaveOut(asked) { continue }
+                if zonesToSend(context.options.scope, failures).isEmpty { break }
             }
         } catch {
             end = error

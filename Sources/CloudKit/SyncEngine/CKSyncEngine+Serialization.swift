@@ -116,7 +116,6 @@ private struct ArchivedSyncState: Codable {
 
     var home: SyncHome
     var user: String?
-    var subscriptionID: String?
     var databaseToken: String?
     var zones: [Zone]
     var unfetched: [Int]
@@ -132,7 +131,6 @@ private struct ArchivedSyncState: Codable {
         let places = Dictionary(uniqueKeysWithValues: zoneIDs.enumerated().map { ($1, $0) })
         self.home = home
         user = state.user
-        subscriptionID = state.subscriptionID
         databaseToken = state.databaseToken
         zones = zoneIDs.map { Zone(name: $0.zoneName, owner: $0.ownerName, token: state.zoneTokens[$0]) }
         unfetched = state.unfetched.compactMap { places[$0] }
@@ -155,7 +153,6 @@ private struct ArchivedSyncState: Codable {
         guard (unfetched + pendingZones.map(\.zone) + pendingRecords.map(\.zone)).allSatisfy(zoneIDs.indices.contains) else { return nil }
         var state = SyncState()
         state.user = user
-        state.subscriptionID = subscriptionID
         state.databaseToken = databaseToken
         for (zoneID, zone) in zip(zoneIDs, zones) { state.zoneTokens[zoneID] = zone.token }
         for index in unfetched { state.noteUnfetched(zoneIDs[index]) }

@@ -22,6 +22,11 @@ final class SyncEngines: Sendable {
         guard let settings = try? line.settings() else { return [] }
         return kept.withLock { $0.compactMap(\.engine) }.filter { (try? $0.database.line.settings()) == settings }
     }
+
+    /// Makes the engines of a database look for their subscription at the next fetch, after the app deleted one.
+    func subscriptionEnded(_ line: ServerLine, _ scope: CKDatabase.Scope) {
+        for engine in of(line) where engine.database.databaseScope == scope { engine.state.held.withLock { $0.hasSubscription = false } }
+    }
 }
 
 extension CKContainer {

@@ -27,10 +27,14 @@ struct SyncSchedule: Equatable, Sendable {
         case fruitless
         /// A failure that may pass: of the network, or of a server that may ask for seconds to wait.
         case retry(after: Double?, isNetwork: Bool)
+        /// The app cancelled it: the rest is done later.
+        case cancelled
 
         init(_ error: CKError?, isFruitless: Bool) {
             let passing = error?.each.filter(\.mayPass) ?? []
-            if !passing.isEmpty {
+            if error?.each.contains(where: { $0.code == .operationCancelled }) ?? false {
+                self = .cancelled
+            } else if !passing.isEmpty {
                 self = .retry(after: passing.compactMap(\.retryAfterSeconds).max(), isNetwork: passing.allSatisfy(\.isOfNetwork))
             } else {
                 self = error != nil && isFruitless ? .fruitless : .success
@@ -55,8 +59,12 @@ struct SyncSchedule: Equatable, Sendable {
         mutating func end(_ ending: Ending, byHand: Bool, now: Double, spread: Double) {
             switch ending {
             case .success: self = Work(isWanted: isWanted)
+            case .cancelled where byHand: break
+            case .cancelled:
+                isWanted = true
+                pausedUntil = max(pausedUntil, now + Self.pause(0, spread))
             case .fruitless where byHand: break
-            // What was added again is sent at once the first time, for most conflicts are solved by that.
+            // Changes that were added again are sent at once the first time: most conflicts are solved by that.
             case .fruitless:
                 pausedUntil = fruitless == 0 ? 0 : now + Self.pause(fruitless - 1, spread)
                 waitsForNetwork = false
@@ -100,7 +108,8 @@ struct SyncSchedule: Equatable, Sendable {
         if due.send { sending.isWanted = false }
     }
 
-    /// Notes that work has ended. Each end that is no failure of the network shows that the server can be reached.
+    /// Notes that work has ended. An end that is no failure of the network, and no cancellation, shows that the server
+    /// can be reached.
     ///
     /// - Parameters:
     ///   - byHand: whether the app asked for it. Such a failure does not make the engine's pauses longer.
@@ -108,8 +117,10 @@ struct SyncSchedule: Equatable, Sendable {
     mutating func end(_ done: Due, _ ending: Ending, byHand: Bool = false, now: Double, spread: Double) {
         if done.fetch { fetching.end(ending, byHand: byHand, now: now, spread: spread) }
         if done.send { sending.end(ending, byHand: byHand, now: now, spread: spread) }
-        if case .retry(_, isNetwork: true) = ending { return }
-        retryNetwork()
+        switch ending {
+        case .retry(_, isNetwork: true), .cancelled: break
+        case .success, .fruitless, .retry: retryNetwork()
+        }
     }
 
     /// Ends pauses after failures of the network, because the server can be reached, or may be by now.

@@ -8,8 +8,8 @@ struct SyncState: Sendable {
 
     /// The name of the user record whose account the state belongs to; nil if no account was seen.
     var user: String?
-    /// The ID of the database subscription on the server.
-    var subscriptionID: String?
+    /// Whether the server has a database subscription. An engine that begins asks again, for the app may have deleted it.
+    var hasSubscription = false
     var databaseToken: String?
     var zoneTokens: [CKRecordZone.ID: String] = [:]
     /// Zones with unfetched changes, in the order in which the database's feed or notifications named them.

@@ -11,6 +11,12 @@ enum Quantity {
         number(text, ["s": 1, "m": 60, "h": 3600, "d": 86400])
     }
 
+    /// Returns milliseconds: `200ms`, a number with ms, s or m. nil for other text and for numbers that are not
+    /// positive.
+    static func milliseconds(_ text: String) -> Int? {
+        number(text, ["ms": 1, "s": 1000, "m": 60_000])
+    }
+
     /// Returns the seconds that an option gives.
     /// - Throws: `UsageError` for a text that is no time.
     static func seconds(_ text: String, of option: Option, _ call: Call) throws -> Int {

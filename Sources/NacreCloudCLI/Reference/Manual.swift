@@ -114,6 +114,8 @@ enum Manual {
             | --- | --- | --- | --- |
             \(rows.joined(separator: "\n"))
 
+            Variables of other programs' standards have no setting: those of [OpenTelemetry](operations.md#opentelemetry), and the keys of a bucket of `assets`.
+
             """
     }
 

@@ -53,6 +53,28 @@ struct AdminClient {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
     }
 
+    func alerts() async throws -> AdminMessages.Alerts {
+        try await get(AdminMessages.Alerts.self, "/admin/1/alerts", [])
+    }
+
+    func add(_ asked: AdminMessages.NewAlert) async throws -> AdminMessages.AddedAlert {
+        try read(AdminMessages.AddedAlert.self, try await web.send("POST", "/admin/1/alerts", bearer: token, body: asked))
+    }
+
+    func remove(_ asked: AdminMessages.NewAlertRemoval) async throws -> AdminMessages.RemovedAlert {
+        try read(AdminMessages.RemovedAlert.self, try await web.send("POST", "/admin/1/alerts/remove", bearer: token, body: asked))
+    }
+
+    func test(_ asked: AdminMessages.NewAlertTest) async throws -> AdminMessages.AlertTest {
+        // Mails go one after the other, and a mail server may be slow.
+        let answer = try await web.send("POST", "/admin/1/alerts/test", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.AlertTest.self, answer)
+    }
+
+    func silence(_ asked: AdminMessages.NewAlertSilence) async throws -> AdminMessages.SilencedAlert {
+        try read(AdminMessages.SilencedAlert.self, try await web.send("POST", "/admin/1/alerts/silence", bearer: token, body: asked))
+    }
+
     /// Returns the lines of the server's log after a line number.
     /// - Parameter level: The level from which the server makes lines while a client follows.
     func logs(after: Int?, level: String?) async throws -> AdminMessages.Logs {
@@ -66,9 +88,19 @@ struct AdminClient {
         try await get(AdminMessages.Telemetry.self, "/admin/1/telemetry", query)
     }
 
+    /// Returns a page of the requests that the server answered.
+    func requests(_ query: [(name: String, value: String?)]) async throws -> AdminMessages.Requests {
+        try await get(AdminMessages.Requests.self, "/admin/1/requests", query)
+    }
+
     /// Passes all containers to `body`, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
+    }
+
+    /// Returns a page of the containers.
+    func containers(after: String?) async throws -> AdminMessages.Containers {
+        try await get(AdminMessages.Containers.self, "/admin/1/containers", [("after", after)])
     }
 
     func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
@@ -215,12 +247,16 @@ struct AdminClient {
     ) async throws {
         var next: String?
         repeat {
-            let page = try await get(
-                AdminMessages.Usage.self, "/admin/1/usage",
-                [("container", container), ("environment", environment), ("user", user), ("after", next)])
+            let page = try await usage(of: container, environment, user: user, after: next)
             try body(page)
             next = page.next
         } while next != nil
+    }
+
+    /// Returns a page of the stored bytes of a container and its users.
+    func usage(of container: String, _ environment: String, user: String?, after: String?) async throws -> AdminMessages.Usage {
+        try await get(
+            AdminMessages.Usage.self, "/admin/1/usage", [("container", container), ("environment", environment), ("user", user), ("after", after)])
     }
 
     func quotas(of container: String, _ environment: String) async throws -> AdminMessages.Quotas {
@@ -280,6 +316,26 @@ struct AdminClient {
         try read(AdminMessages.NotificationAnswer.self, try await web.send("POST", "/admin/1/subscriptions/why", bearer: token, body: asked))
     }
 
+    func create(_ asked: AdminMessages.NewWebhook) async throws -> AdminMessages.CreatedWebhook {
+        try read(AdminMessages.CreatedWebhook.self, try await web.send("POST", "/admin/1/webhooks", bearer: token, body: asked))
+    }
+
+    func webhooks(in container: String, _ environment: String) async throws -> AdminMessages.Webhooks {
+        try await get(AdminMessages.Webhooks.self, "/admin/1/webhooks", [("container", container), ("environment", environment)])
+    }
+
+    func delete(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookLine {
+        try read(AdminMessages.WebhookLine.self, try await web.send("POST", "/admin/1/webhooks/delete", bearer: token, body: asked))
+    }
+
+    func test(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookTest {
+        try read(AdminMessages.WebhookTest.self, try await web.send("POST", "/admin/1/webhooks/test", bearer: token, body: asked))
+    }
+
+    func resume(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookResume {
+        try read(AdminMessages.WebhookResume.self, try await web.send("POST", "/admin/1/webhooks/resume", bearer: token, body: asked))
+    }
+
     func list(_ asked: AdminMessages.NewShareList) async throws -> AdminMessages.Shares {
         try read(AdminMessages.Shares.self, try await web.send("POST", "/admin/1/shares/list", bearer: token, body: asked))
     }
@@ -298,6 +354,10 @@ struct AdminClient {
 
     func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
+    }
+
+    func lookup(_ asked: AdminMessages.NewLookup) async throws -> AdminMessages.Lookup {
+        try read(AdminMessages.Lookup.self, try await web.send("POST", "/admin/1/records/lookup", bearer: token, body: asked))
     }
 
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.
@@ -323,6 +383,11 @@ struct AdminClient {
         try await eachPage(AdminMessages.TaskPage.self, "/admin/1/tasks", []) { page in
             for task in page.tasks { try await body(task) }
         }
+    }
+
+    /// Returns a page of the tasks.
+    func tasks(after: String?) async throws -> AdminMessages.TaskPage {
+        try await get(AdminMessages.TaskPage.self, "/admin/1/tasks", [("after", after)])
     }
 
     func retry(_ asked: AdminMessages.NewRetry) async throws -> AdminMessages.Retries {

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreHTTPClient
 
 /// Sends JSON and receives it, one request at a time.
@@ -63,6 +64,8 @@ struct WebClient {
     }
 
     private func send(_ request: HTTPClient.Request) async throws -> Answer {
+        var request = request
+        request.headers.append(.init("User-Agent", "nacre/\(ServerVersion.current)"))
         do {
             let answer = try await Self.client.send(request)
             return Answer(status: answer.status, body: Data(answer.body), remedy: answer.head["x-nacre-remedy"])

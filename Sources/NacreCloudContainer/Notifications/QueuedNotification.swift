@@ -34,12 +34,14 @@ package struct QueuedNotification: Hashable, Sendable {
         return "\(device) " + String(repeating: "0", count: max(0, 19 - digits.count)) + digits
     }
 
+    package static func identity(of payload: Payload) -> String { "\(payload.id ?? "") \(payload.subscriptionID ?? "")" }
+
     /// Makes a notification without its bytes.
     package init(_ queued: QueuedPayload, number: Int64) {
         let payload = queued.payload
         self.number = number
         json = []
-        identity = "\(payload.id ?? "") \(payload.subscriptionID ?? "")"
+        identity = Self.identity(of: payload)
         coalescing = payload.coalescing ?? ""
         collapseID = payload.collapseID ?? ""
         priority = payload.priority.rawValue

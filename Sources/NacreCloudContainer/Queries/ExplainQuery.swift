@@ -1,10 +1,12 @@
 package import NacreCloudAccounts
+package import NacreCloudServerWire
 import NacreCloudStorage
 package import NacreCloudWire
 
-/// The way in which a query was answered, in lines for people.
-package struct QueryExplanation: Hashable, Sendable {
+/// The way in which a query was answered, in lines for people, and the page that was answered.
+package struct QueryExplanation: Sendable {
     package var lines: [String]
+    package var answer: QueryAnswer
 }
 
 extension Cloud {
@@ -15,7 +17,7 @@ extension Cloud {
         _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
         let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes).page
-        return QueryExplanation(lines: page.explanation)
+        return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: page.damaged))
     }
 }
 

@@ -23,6 +23,8 @@ package struct QueryPage: Sendable {
     private var onlyWalks = false
     /// The description of the search, one line for each zone.
     package private(set) var steps: [String] = []
+    /// The way that the search took in the first zone, in names of the schema alone; nil without a zone.
+    private(set) var way: String?
     /// The zones that are sorted without an index, as far as this portion of the page and the earlier ones got.
     package private(set) var sorted: [ZoneAddress: PartlySorted]
     /// Whether the page made no progress yet and another portion will.
@@ -100,7 +102,7 @@ package struct QueryPage: Sendable {
             // The reader is not kept, because it holds everything that it read.
             return (
                 answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, considered: reader.considered, work: reader.work,
-                damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions,
+                damaged: Array(reader.damaged.values), steps: search.steps, way: search.way, questions: reader.questions,
                 onlyWalks: search.onlyWalks, sorted: search.sorted
             )
         }
@@ -117,6 +119,7 @@ package struct QueryPage: Sendable {
             recordsRead += found.recordsRead
             considered += found.considered
             self.work += found.work
+            if way == nil { way = found.way }
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
             // The creator of a damaged record is not known: callers who may read only their own get none of these.

@@ -56,11 +56,17 @@ extension Cloud {
             (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: page.sorted)
             damaged += page.damaged
         }
+        return (try answer(of: page, damaged: damaged), page.waits ? schema : nil)
+    }
+
+    /// Returns a page as it is answered.
+    /// - Parameter damaged: The damaged records that the page and its earlier portions met.
+    func answer(of page: QueryPage, damaged: [(record: StoredRecord, zoneID: ZoneID)]) throws -> QueryAnswer {
         let response = RecordsQueryResponse(
             records: [],
             failures: damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
-        return (QueryAnswer(response: response, page: page.records), page.waits ? schema : nil)
+        return QueryAnswer(response: response, page: page.records)
     }
 
     /// Reads a portion of a page. If concurrent writes end its snapshot, it reads fewer rows.
@@ -115,6 +121,7 @@ extension Cloud {
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
                 rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, goingOn: sorted, transaction)
             meter?.add(bytes: page.work)
+            meter?.note { $0.index = page.way }
             return (page, known.database)
         }
         for (record, zoneID) in page.damaged { report([record], of: key, zoneID) }

@@ -27,6 +27,8 @@ struct ZoneSearch {
     private(set) var onlyWalks = false
     /// A description of its work, in lines for `explainQuery`.
     package private(set) var steps: [String] = []
+    /// The way that the search took last, in names of the schema alone; nil before it took one.
+    private(set) var way: String?
 
     package init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
@@ -126,6 +128,7 @@ struct ZoneSearch {
         if found.isCut, found.end == after ?? .start, reader.questionsLeft > 0 { return try walkAll(points) }
         let probed = probes.map { "\(query.described($0.driver)) has \($0.count) rows or more" }
         let those = among.map { " among \($0.count)" } ?? ""
+        way = "walk \(described(points))"
         steps.append("\(probed.joined(separator: ", ")); walk \(described(points))\(those), \(walked) rows")
         return found
     }
@@ -145,6 +148,7 @@ struct ZoneSearch {
         allowAnew()
         let before = reader.rowsRead
         let answer = try walk(0, [], after: after, wanted: wanted, divides: true, points)
+        way = "walk \(described(points))"
         steps.append("walk \(described(points)), \(reader.rowsRead - before) rows")
         return answer
     }
@@ -193,9 +197,9 @@ struct ZoneSearch {
             var rows = KeyRows(IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: ahead)
             found = try collect(&rows, count: count)
         }
-        let way = "\(query.described(driver)), \(count) rows, \(names.count) records"
-        probes[fewest].isTooMuch = found == nil
-        steps.append(found == nil ? "\(way), are too much to be collected" : "collect \(way), sort in memory")
+        let matches = "\(query.described(driver)), \(count) rows, \(names.count) records"
+        (probes[fewest].isTooMuch, way) = (found == nil, found == nil ? way : "collect \(query.described(driver))")
+        steps.append(found == nil ? "\(matches), are too much to be collected" : "collect \(matches), sort in memory")
         return found
     }
 
@@ -239,6 +243,7 @@ struct ZoneSearch {
     private mutating func collectWhole() throws -> Answer {
         allowAnew()
         let before = sorted
+        way = "collect the whole zone"
         var (best, last) = (BestHits(wanted + 1, in: order, reader), before?.name)
         var all = try NameRows(of: zone, after: last, reader, ahead: ReadAhead.most)
         for hit in before?.hits ?? [] { best.add(hit) }

@@ -43,6 +43,14 @@ extension Cloud {
         }
     }
 
+    /// The size of a container's public database.
+    package func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage {
+        let id = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .public, owner: ""))
+        return try await readUsage(in: container, environment) { quotas, transaction in
+            Usage(bytes: try transaction.databases([id]).first?.bytes ?? 0, limit: quotas.limit(of: .public))
+        }
+    }
+
     /// The size of a user's private database; 0 bytes if the user has none.
     package func usage(
         of user: String, in container: String, _ environment: DatabaseKey.Environment

@@ -9,7 +9,7 @@ struct RecordModification: Sendable {
         package var response: RecordsResponse
         /// The zone of the answered records; nil: no save has made or met one.
         package var zone: ZoneAddress?
-        /// Something was written that devices which follow the database's feed will read.
+        /// Something was written that devices which follow the database's feed will read, or receivers of webhooks.
         var movedFeed: Bool
         /// Index rows that were added and removed. Each counts as much work as a record.
         package var indexRows = 0
@@ -177,7 +177,7 @@ struct RecordModification: Sendable {
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
         let found = try ofOther ?? zone.resolve(advance.zone, transaction)
-        let base = try base(of: advance, found, indexesBelow: schema.schema.nextIndex)
+        let base = try base(of: advance, found, by: schema.schema)
         let stored = try load(from: base.zone, as: found?.membership ?? .owner, isNew: advance.zone == nil, &patience, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
@@ -235,22 +235,25 @@ struct RecordModification: Sendable {
         var isNewZone: Bool
         /// The database has subscriptions.
         var isWatched: Bool
+        /// The webhooks that are told of changes in the zone.
+        var webhooks: [Webhook]
         /// The zone has shares: other users than its owner may see it.
         var isShared: Bool
     }
 
-    private func base(of advance: Advance, _ found: ResolvedZone?, indexesBelow: Int64) throws -> Base {
+    private func base(of advance: Advance, _ found: ResolvedZone?, by schema: Schema) throws -> Base {
         if let row = advance.database, row.key != key { throw ServerError.internalError }
         let isWatched = advance.entries.contains { $0.key.kind == .subscribed }
+        let webhooks = schema.webhooks(watching: key, zoneNamed: zone.name)
         if let row = found?.row {
             let isShared = advance.entries.contains { $0.isShare(of: row) }
-            return Base(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, isShared: isShared)
+            return Base(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, webhooks: webhooks, isShared: isShared)
         }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
-            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
+            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: schema.nextIndex)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
-        return Base(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
+        return Base(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, webhooks: webhooks, isShared: false)
     }
 
     /// Loads the records of the batch and the parents that it sets. Then it loads kept parents, roots of shares, forced
@@ -409,14 +412,12 @@ struct RecordModification: Sendable {
         plan.entries += try shareLinks?.rows(to: changes.saved, in: base.zone) ?? []
         addBase(base, to: &plan)
         addOperation(batch, number: base.zone.number, to: &plan)
-        if base.isWatched {
+        if base.isWatched || !base.webhooks.isEmpty {
             let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
             let transitions =
                 zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
-            let author = FireSubscriptions.Author(caller)
-            let tasks = try FireSubscriptions.tasks(of: transitions, in: base.zone, hasFeed: hasFeed, by: author, due: now, transaction)
-            try FireSubscriptions.requireRoom(for: author, isOwn: key.owner == author.user, leaving: tasks, within: handed, transaction)
-            plan.tasks += tasks
+            if base.isWatched { plan.tasks += try notifications(of: transitions, in: base.zone, transaction) }
+            try plan.add(transitions, in: base.zone, for: base.webhooks, at: now, transaction)
         }
         let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
         plan.addSharing(of: base.zone, isShared: base.isShared, puts: plan.records, before: before, by: caller, at: now)
@@ -427,8 +428,18 @@ struct RecordModification: Sendable {
         try transaction.settleSubtrees(below: changes.moved, of: base.zone, as: &rows, by: caller, at: now)
         return .commit(
             Outcome(
-                response: response(to: batch, with: changes.saved, showing), zone: base.zone.address, movedFeed: hasFeed, indexRows: indexRows,
+                response: response(to: batch, with: changes.saved, showing), zone: base.zone.address, movedFeed: hasFeed || !base.webhooks.isEmpty,
+                indexRows: indexRows,
                 damaged: batch.damaged))
+    }
+
+    private func notifications(
+        of transitions: [RecordTransition], in zone: ZoneRow, _ transaction: any WriteTransaction
+    ) throws -> [TaskRow] {
+        let author = FireSubscriptions.Author(caller)
+        let tasks = try FireSubscriptions.tasks(of: transitions, in: zone, hasFeed: hasFeed, by: author, due: now, transaction)
+        try FireSubscriptions.requireRoom(for: author, isOwn: key.owner == author.user, leaving: tasks, within: handed, transaction)
+        return tasks
     }
 
     private func addBase(_ base: Base, to plan: inout WritePlan) {

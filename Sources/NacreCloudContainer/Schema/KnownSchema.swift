@@ -107,7 +107,9 @@ extension Schemas {
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after, transaction)
-            let hasChanged = after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime
+            let hasChanged =
+                after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime
+                || after.webhooks != before.webhooks
             guard hasChanged || note?.kind == .undo else {
                 return .rollback((database, before, value))
             }

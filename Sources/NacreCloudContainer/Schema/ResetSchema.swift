@@ -62,6 +62,7 @@ extension Cloud {
         }
         while try await stored({ try await self.store.write { .commit(try $0.removeSubscriptions(of: nil, from: row.id)) } }) { cleared = true }
         while try await stored({ try await self.store.write { .commit(try $0.forgetPurgedZones(of: row.id)) } }) { cleared = true }
+        while try await stored({ try await self.store.write { .commit(try $0.forgetWebhookChanges(of: row.id)) } }) { cleared = true }
         return cleared
     }
 

@@ -18,6 +18,9 @@ package struct Schema: Hashable, Sendable {
     package var nextIndex: Int64 = 1
     /// There are records from before the first type: a new type may have some that lack rows in its indexes.
     var hasOlderRecords = false
+    /// The webhooks of the container in the environment, by their IDs: each commit has the schema at hand, so that a
+    /// database without webhooks pays nothing for them.
+    package var webhooks: [String: Webhook] = [:]
     /// The bytes of its version's entry. Comparing them tells whether the schema changed, without decoding.
     package var entry: [UInt8] = []
     /// The users' roles looked up so far. They belong to this version: granting or revoking one makes a new version.

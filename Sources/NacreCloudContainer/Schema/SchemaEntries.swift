@@ -18,6 +18,8 @@ package struct SchemaVersionEntry: RegistryEntry {
     package var nextRole: Int64?
     /// nil: no change since the history is kept.
     package var changes: Int64?
+    /// The number of webhooks; nil: there are none.
+    package var webhooks: Int?
 }
 
 extension [EntryRow] {
@@ -55,6 +57,9 @@ extension ReadTransaction {
         schema.nextRole = entry.nextRole ?? 1
         schema.changes = entry.changes ?? 0
         schema.entry = row.value
+        if entry.webhooks != nil {
+            for row in try allEntries(.webhook, in: database) { schema.webhooks[row.key.key] = try Webhook(row) }
+        }
         for row in try allEntries(.recordType, in: database) { schema.types[row.key.key] = try RecordTypeDefinition(row) }
         return schema
     }
@@ -104,12 +109,14 @@ extension WriteTransaction {
         let entry = SchemaVersionEntry(
             version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime,
             roles: kept.roles.isEmpty ? nil : kept.roles, nextRole: kept.nextRole == 1 ? nil : kept.nextRole,
-            changes: kept.changes == 0 ? nil : kept.changes)
+            changes: kept.changes == 0 ? nil : kept.changes, webhooks: kept.webhooks.isEmpty ? nil : kept.webhooks.count)
         let row = try entry.row(SchemaVersionEntry.key, in: database)
         plan.entries.append(row)
         kept.entry = row.value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
         plan.entriesRemoved += before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
+        for (id, webhook) in kept.webhooks where before.webhooks[id] != webhook { plan.entries.append(try webhook.row(id, in: database)) }
+        plan.entriesRemoved += before.webhooks.keys.filter { kept.webhooks[$0] == nil }.map { EntryKey(database, .webhook, $0) }
         if changesIndexed {
             let isBuilt = task?.kind == .buildIndexes
             let isToBuild = !kept.building.isSubset(of: before.building) || (isBuilt && !kept.building.isEmpty)

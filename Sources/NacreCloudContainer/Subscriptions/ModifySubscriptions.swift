@@ -45,7 +45,7 @@ extension Cloud {
         let change = SubscriptionModification(
             operations: request.operations, database: database.id, key: database.key, caller: caller, user: user, now: clock(),
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            trimsLog: Int64(bitPattern: random()) % TrimOperations.commitsPerTask == 0)
+            trimsLog: Int64(bitPattern: random()) % TrimOperations.commitsPerTask == 0, meter: .current)
         let results = try await schemas.withSchema(of: target.container, target.environment) { schema in
             try await stored(of: database.key) { try await self.store.write { try change.run($0, with: schema) } }
         }
@@ -75,6 +75,8 @@ struct SubscriptionModification: Sendable {
     package var log: OperationLog?
     /// Whether a task follows that trims the caller's operation log.
     var trimsLog: Bool
+    /// The meter of the request; the writer is in no task of it.
+    var meter: WorkMeter?
 
     package func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
         let advance = try transaction.lock(
@@ -93,13 +95,16 @@ struct SubscriptionModification: Sendable {
         let rule = SubscriptionRule(database: key, schema: schema.schema, caller: caller)
         var (come, gone, results) = ([StoredSubscription](), [StoredSubscription](), [SubscriptionResult]())
         var open = found.values.count(where: \.term.isOpen)
-        var contents = SubscriptionContents(found.values.map(\.subscription), without: operations)
+        var contents = SubscriptionContents(found.values.map(\.subscription), without: operations, in: key.scope)
+        defer { meter?.add(bytes: contents.bytes) }
         for operation in operations {
             switch operation {
             case .create(let subscription), .update(let subscription):
                 let known = found[subscription.subscriptionID]
                 let room = Limits.subscriptionsPerUser - found.count - come.count
-                switch verdict(on: subscription, over: known, by: rule, beside: contents, zones, purged, room: room) {
+                let content = contents.content(of: subscription)
+                let duplicate = contents.fault(of: content, under: subscription.subscriptionID)
+                switch verdict(on: subscription, over: known, by: rule, duplicate, zones, purged, room: room) {
                 case .failure(let error): results.append(.failure(subscription.subscriptionID, error))
                 case .success(let next):
                     let isOneMore = next.term.isOpen && known?.term.isOpen != true
@@ -110,7 +115,7 @@ struct SubscriptionModification: Sendable {
                     results.append(.subscription(subscription))
                     if next == known { continue }
                     if isOneMore { open += 1 }
-                    contents.replace(known?.subscription, by: subscription)
+                    contents.keep(content, of: subscription.subscriptionID)
                     come.append(next)
                     if let known { gone.append(known) }
                 }
@@ -136,10 +141,10 @@ struct SubscriptionModification: Sendable {
     }
 
     private func verdict(
-        on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, beside contents: SubscriptionContents,
+        on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, _ duplicate: ServerError?,
         _ zones: [String: ZoneAddress], _ purged: Set<String>, room: Int
     ) -> Result<StoredSubscription, ServerError> {
-        if let fault = rule.fault(of: subscription) ?? contents.fault(of: subscription, over: known?.subscription) { return .failure(fault) }
+        if let fault = rule.fault(of: subscription) ?? duplicate { return .failure(fault) }
         if known == nil, room <= 0 { return .failure(.tooManySubscriptions) }
         if let zoneID = subscription.zoneID, !zoneID.isDefault, zones[zoneID.zoneName] == nil {
             return .failure(.zoneNotFound(zoneID, isPurged: purged.contains(zoneID.zoneName)))

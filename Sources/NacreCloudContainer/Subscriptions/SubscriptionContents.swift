@@ -1,41 +1,60 @@
+import NacreCloudStorage
 import NacreCloudWire
 
 /// The contents of a user's subscriptions in a database. CloudKit: two subscriptions have different contents, whatever
 /// their IDs.
-///
-/// The content is what makes a subscription fire: its kind and zone, its record type with the filters in any order, and
-/// its events with `firesOnce`. The notification is no part of it.
 struct SubscriptionContents {
-    /// The ID of the subscription with a content, by the content's bytes.
-    private var holders: [[UInt8]: String] = [:]
+    private let scope: DatabaseKey.Scope
+    /// Content of each subscription, by ID.
+    private var contents: [String: SubscriptionContent] = [:]
+    /// IDs of the subscriptions with a content. Subscriptions that are older than the rule may share one.
+    private var holders: [SubscriptionContent: [String]] = [:]
+    /// Bytes of the contents that were encoded, which the request pays for.
+    private(set) var bytes = 0
 
     /// - Parameter operations: the changes of a request, which deletes some of the subscriptions.
-    init(_ subscriptions: some Sequence<Subscription>, without operations: [SubscriptionOperation]) {
+    init(_ subscriptions: some Sequence<Subscription>, without operations: [SubscriptionOperation], in scope: DatabaseKey.Scope) {
+        self.scope = scope
         let deleted = Set(operations.compactMap { if case .delete(let id) = $0 { id } else { nil } })
         if deleted.count == operations.count { return }
         for subscription in subscriptions where !deleted.contains(subscription.subscriptionID) {
-            holders[Self.content(of: subscription)] = subscription.subscriptionID
+            keep(content(of: subscription), of: subscription.subscriptionID)
         }
     }
 
-    /// Returns what is wrong with saving a subscription beside the others; nil: nothing.
-    /// - Parameter known: the subscription with its ID, which may keep its content.
-    func fault(of subscription: Subscription, over known: Subscription?) -> ServerError? {
-        let content = Self.content(of: subscription)
-        guard let holder = holders[content], holder != subscription.subscriptionID, known.map(Self.content) != content else { return nil }
+    /// Encodes the content of a subscription.
+    mutating func content(of subscription: Subscription) -> SubscriptionContent {
+        let content = SubscriptionContent(subscription, in: scope)
+        bytes += content.bytes.count
+        return content
+    }
+
+    /// Returns what is wrong with saving a content under an ID beside the others; nil: nothing. A subscription may keep
+    /// the content that it has.
+    func fault(of content: SubscriptionContent, under id: String) -> ServerError? {
+        guard contents[id] != content, let holder = holders[content]?.first else { return nil }
         return .duplicateSubscription(of: holder)
     }
 
-    mutating func replace(_ known: Subscription?, by subscription: Subscription) {
-        if let known, case let old = Self.content(of: known), holders[old] == known.subscriptionID { holders[old] = nil }
-        holders[Self.content(of: subscription)] = subscription.subscriptionID
+    /// Notes the content of a subscription that is saved, in place of the one that it had.
+    mutating func keep(_ content: SubscriptionContent, of id: String) {
+        if let old = contents.updateValue(content, forKey: id) { holders[old]?.removeAll { $0 == id } }
+        holders[content, default: []].append(id)
     }
+}
 
-    private static func content(of subscription: Subscription) -> [UInt8] {
+/// The content of a subscription is what makes it fire: its kind and zone, its record type with the filters in any
+/// order, and its events with `firesOnce`. The notification is no part of it.
+struct SubscriptionContent: Hashable {
+    let bytes: [UInt8]
+
+    init(_ subscription: Subscription, in scope: DatabaseKey.Scope) {
         var kind = subscription.kind
         switch kind {
         case .query(var subscribed):
             subscribed.zoneID?.ownerRecordName = nil
+            // The public database has one zone, whether a subscription names it or not.
+            if scope == .public { subscribed.zoneID = nil }
             subscribed.query.sorts = []
             let type = subscribed.query.recordType
             subscribed.query.filters = subscribed.query.filters
@@ -46,7 +65,7 @@ struct SubscriptionContents {
         case .zone(let zoneID, let recordType): kind = .zone(ZoneID(zoneName: zoneID.zoneName), recordType: recordType)
         case .database: break
         }
-        return Subscription(subscriptionID: "", kind: kind).keptBytes
+        bytes = Subscription(subscriptionID: "", kind: kind).keptBytes
     }
 }
 

@@ -110,6 +110,7 @@ package struct FinishCascade: TaskHandler {
         batch.settle(within: try CascadeWalk.reach(of: batch, in: zone, room: Limits.cascadeChunk, bytes: bytes, transaction))
         rest.targets += batch.unfinished
         let hasFeed = key.hasFeed(inZoneNamed: zoneName)
+        let webhooks = schema.schema.webhooks(watching: key, zoneNamed: zoneName)
         if !batch.going.isEmpty {
             var rows = RecordPlan(
                 zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: userRecordName), hasFeed: hasFeed,
@@ -127,14 +128,15 @@ package struct FinishCascade: TaskHandler {
             plan.addSharing(
                 of: row, isShared: advance.entries.contains { $0.isShare(of: row) }, puts: plan.records,
                 before: { name in batch.companions[name]?.content.sharing }, by: Caller(.user(userRecordName)), at: now)
+            let transitions = batch.goingRecords.map { RecordTransition(deleting: $0) }
             plan.tasks += try FireSubscriptions.tasks(
-                of: batch.goingRecords.map { RecordTransition(deleting: $0) }, in: row, hasFeed: hasFeed,
-                by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
+                of: transitions, in: row, hasFeed: hasFeed, by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
+            try plan.add(transitions, in: row, for: webhooks, at: now, transaction)
         }
         let isDone = rest.targets.isEmpty
         if !isDone { plan.tasks.append(leased.rest(rest.payload)) }
         try transaction.apply(plan)
-        return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
+        return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: (hasFeed || !webhooks.isEmpty) && !batch.going.isEmpty))
     }
 
     /// Takes the holders of the newest targets, as many as a chunk may have. Those of one target are taken together,

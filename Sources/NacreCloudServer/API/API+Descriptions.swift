@@ -5,7 +5,7 @@ import NacreHTTPServer
 /// Descriptions of CloudKit Web Services' endpoints for `/openapi.json`.
 extension API {
     static let descriptions: [EndpointDescription] =
-        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofUsers
+        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofWebhooks + ofUsers
 
     private static let root = "/database/1/:container/:environment/:database/"
 
@@ -161,6 +161,13 @@ extension API {
             method: .post, pattern: pattern, summary: summary, group: "Notifications", credentials: AskingCredential.user, body: body,
             example: example, answers: [.init(status: 200, schema: answer)], errors: errors)
     }
+
+    private static let ofWebhooks = [
+        EndpointDescription(
+            method: .get, pattern: webhookPath,
+            summary: "The changes that a webhook is told of, behind a cursor. Its secret is the bearer token.", group: "Webhooks",
+            query: [.optional("after"), .optional("wait")], answers: [.init(status: 200, schema: CloudKitSchemas.webhookDelivery)], errors: errors)
+    ]
 
     private static let ofUsers = [
         get("users/caller", "Users", "Who asks.", CloudKitSchemas.userIdentity),

@@ -31,7 +31,7 @@ struct API: Sendable {
     let courier = CourierAnswers()
 
     /// First segments of the paths that this API serves.
-    static let roots = databaseRoots.union(["assets", "push"])
+    static let roots = databaseRoots.union(["assets", "push", "webhooks"])
     /// First segments of the paths that name a container and an environment.
     static let databaseRoots: Set = ["database", "device"]
 
@@ -78,6 +78,7 @@ struct API: Sendable {
         get("/device/1/:container/:environment/notifications", to: &router, notifications)
         post("/device/1/:container/:environment/notifications", to: &router, if: mayHaveDevices, noteOfDevice)
         addCourierRoute(to: &router)
+        addWebhookRoute(to: &router)
         addAssetRoutes(to: &router)
     }
 

@@ -33,4 +33,5 @@ struct ChangesZoneAnswer: RecordAnswerMessage {
 
     var answerBytes: Int { response.answerBytes }
     var valueBytes: Int { response.valueBytes }
+    var itemCount: Int { response.itemCount }
 }

@@ -20,6 +20,8 @@ struct Doorkeeper: Sendable {
     let logger: Logger
     /// Parts that learn of each request once it is answered, in this order.
     let observers: [any RequestObserver]
+    /// Whether spans of requests are sent.
+    private let isTraced: Bool
     private let now: @Sendable () -> Timestamp
     private let refusedHosts = RefusedHosts()
 
@@ -29,6 +31,7 @@ struct Doorkeeper: Sendable {
     ) {
         (self.hosts, self.appRoots, self.errors, self.rates, self.logger) = (hosts, appRoots, errors, rates, logger)
         (self.observers, self.now) = (observers, now)
+        isTraced = observers.contains { $0 is TraceExporter }
     }
 
     /// Headers of answers that a page may read, and headers of requests that it may send, beside those that every page
@@ -40,6 +43,7 @@ struct Doorkeeper: Sendable {
     private static let allowed = [
         "Content-Type", "Authorization", SignedRequest.keyIDHeader, SignedRequest.dateHeader, SignedRequest.signatureHeader,
         PartHeader.offset, PartHeader.complete, OperationAge.header, OperationGroupNote.header, "Range", "If-Range", "If-None-Match",
+        "traceparent", "tracestate",
     ].joined(separator: ", ")
 
     /// Installs the steps in front of all routes.
@@ -158,8 +162,11 @@ struct Doorkeeper: Sendable {
     }
 
     private func log(_ finished: FinishedRequest, _ level: LogLevel, _ request: HTTPRequest, cost: Int) {
+        var logger = finished.group.map(self.logger.with) ?? self.logger
+        // A trace that begins here and is not sent has no ID but the request's.
+        if let trace = isTraced ? finished.trace : finished.clientTrace { logger = logger.with(.traceID, .string(trace.traceID)) }
         let milliseconds = Double(finished.duration.components.attoseconds) / 1e15 + Double(finished.duration.components.seconds) * 1000
-        (finished.group.map { logger.with($0) } ?? logger).log(
+        logger.log(
             level, "request",
             [
                 .requestID: .string(finished.id), .method: .string(request.method.rawValue), .route: .string(finished.route),

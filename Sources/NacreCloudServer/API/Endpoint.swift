@@ -21,6 +21,8 @@ struct Endpoint<Request: ReadableRequest, Answer: Sendable>: Sendable {
     let isPage: Bool
     /// The items that an answer refuses: the first is logged, and the answer's headers say what to do about it.
     let refused: @Sendable (Answer) -> [RefusedItem]
+    /// The number of items that an answer holds, refused ones included.
+    let items: @Sendable (Answer) -> Int
     let encode: @Sendable (consuming Answer, AnswerForm, RequestLedger) async throws -> HTTPResponse
 }
 
@@ -28,10 +30,12 @@ extension Endpoint where Answer: WritableAnswer {
     /// Creates an endpoint with short answers, which wait for no slot.
     init(
         form: @escaping Form = { AnswerForm(details: $0.extension.wantsDetails) }, cost: @escaping Cost = { _, _ in RequestCost() },
-        ask: @escaping Ask<Answer>, refused: @escaping @Sendable (Answer) -> [RefusedItem] = { _ in [] }
+        ask: @escaping Ask<Answer>, refused: @escaping @Sendable (Answer) -> [RefusedItem] = { _ in [] },
+        items: @escaping @Sendable (Answer) -> Int = { _ in 0 }
     ) {
         self.init(
-            form: form, cost: cost, first: nil, ask: ask, isPage: false, refused: refused, encode: { answer, form, _ in .json(answer.json(form)) })
+            form: form, cost: cost, first: nil, ask: ask, isPage: false, refused: refused, items: items,
+            encode: { answer, form, _ in .json(answer.json(form)) })
     }
 }
 
@@ -42,7 +46,7 @@ extension Endpoint where Answer: RecordAnswerMessage {
         form: @escaping Form = { AnswerForm(details: $0.extension.wantsDetails) }, cost: @escaping Cost = { _, _ in RequestCost() },
         first: Ask<Answer?>? = nil, page: @escaping Ask<Answer>, refused: @escaping @Sendable (Answer) -> [RefusedItem] = { _ in [] }
     ) {
-        self.init(form: form, cost: cost, first: first, ask: page, isPage: true, refused: refused, encode: API.encoded)
+        self.init(form: form, cost: cost, first: first, ask: page, isPage: true, refused: refused, items: { $0.itemCount }, encode: API.encoded)
     }
 }
 
@@ -83,12 +87,18 @@ extension API {
         let form = endpoint.form(request)
         let cost = endpoint.cost(request, call.body?.count ?? 0)
         WorkMeter.current?.add(rows: cost.rows + cost.names)
-        WorkMeter.current?.note { $0.itemsAsked = cost.rows }
+        WorkMeter.current?.note { ($0.itemsAsked, $0.operationID) = (cost.rows, request.extension.operationID) }
         var turn = Turn.current
         (turn.rows, turn.bytes, turn.kind) = (cost.rows, cost.bytes, cost.kind)
         func response(_ answer: consuming Answer) async throws -> (response: HTTPResponse, kept: Kept) {
-            let (kept, refused) = (keeping(answer), endpoint.refused(answer))
+            let (kept, refused, items) = (keeping(answer), endpoint.refused(answer), endpoint.items(answer))
+            let begun = ContinuousClock.now
             var response = try await endpoint.encode(answer, form, call.request.ledger)
+            let end = ContinuousClock.now
+            WorkMeter.current?.note { facts in
+                facts.encoded += end - begun
+                facts.itemsAnswered = items
+            }
             errors.tell(refused, in: &response, call.request)
             return (response, kept)
         }
@@ -110,7 +120,10 @@ extension API {
 
     /// Makes an answer that may be large: few at a time, and none for a client with too many unread answers.
     func amongPages<Value>(_ call: Call, _ turn: Turn = .current, _ make: () async throws -> Value) async throws -> Value {
-        try await pages.pass(turn) {
+        let asked = ContinuousClock.now
+        return try await pages.pass(turn) {
+            let entered = ContinuousClock.now
+            WorkMeter.current?.note { $0.waited += entered - asked }
             // The client may have gone while the request waited for its turn.
             try Task.checkCancellation()
             try call.request.ledger.requireAnswerRoom()

@@ -61,4 +61,5 @@ private struct QueryPage: RecordAnswerMessage {
 
     var answerBytes: Int { answer.answerBytes }
     var valueBytes: Int { answer.valueBytes }
+    var itemCount: Int { answer.itemCount }
 }

@@ -7,9 +7,16 @@ import NacreTelemetry
 /// and the request.
 struct StoreFaultLog: Sendable {
     let logger: Logger
+    let telemetry: Telemetry
 
-    /// Logs a failure. Unknown values are empty; background work has no request ID.
+    init(logger: Logger, _ telemetry: Telemetry) {
+        (self.logger, self.telemetry) = (logger, telemetry)
+        for code in StoreError.Code.allCases { _ = telemetry.counter(.storeErrors, code.rawValue) }
+    }
+
+    /// Logs and counts a failure. Unknown values are empty; background work has no request ID.
     func log(_ error: StoreError) {
+        telemetry.counter(.storeErrors, error.code.rawValue).add()
         logger.log(
             .error, "The store failed",
             [

@@ -71,14 +71,17 @@ final class AuditedRequest: Sendable {
 
     /// Fields that name the subject of a request. Passwords, keys and codes are not among them.
     private static let fields: Set = [
-        "after", "all", "app", "appName", "container", "containerRate", "database", "email", "environment", "fallback", "familyName", "field",
+        "after", "all", "app", "appName", "by", "container", "containerRate", "database", "email", "environment", "fallback", "familyName", "field",
+        "fields",
         "givenName", "graceSeconds", "id",
-        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "lifeSeconds", "name", "newEmail", "operation", "options", "origins",
+        "isAdministrator", "isDryRun", "isNow", "isPrivate", "justInTime", "keyID", "kind", "lifeSeconds", "name", "newEmail", "operation", "options",
+        "origins",
         "owner",
         "path",
         "publicBytes", "record", "recordType", "redirect", "redirects", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes",
         "resetsUserBytes",
-        "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
+        "resetsUserRate", "role", "seconds", "showsRecords", "state", "subscription", "teamID", "topic", "type", "url", "user", "userBytes", "userRate",
+        "why", "zone",
     ]
     /// Characters of a value; longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255

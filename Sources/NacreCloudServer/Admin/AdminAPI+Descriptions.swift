@@ -17,7 +17,8 @@ extension AdminAPI {
             title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: endpoints, errors: .problem)
     }
 
-    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore
+    static let descriptions: [EndpointDescription] =
+        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofWebhooks + ofShares + ofStore + ofAlerts
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -65,6 +66,13 @@ extension AdminAPI {
                 .optional("last", .word(TelemetryQuestion.Last.allCases.map(\.rawValue))), .optional("from"), .optional("to"), .optional("operation"),
                 .optional("database"), .optional("container"), .optional("environment", EndpointDescription.environment),
                 .optional("by", .word(TelemetryQuestion.Grouping.allCases.map(\.rawValue))), .optional("compare", .word(["previous"])),
+            ]),
+        get(
+            "requests", "Server", "Requests that were answered, newest first.", Messages.Requests.self,
+            query: [
+                .optional("since"), .optional("until"), .optional("container"), .optional("environment"), .optional("database"), .optional("zone"),
+                .optional("user"), .optional("operation"), .optional("client"), .optional("code"), .optional("status"), .optional("slowerThan"),
+                .optional("request"), after, .optional("following"), .optional("limit"),
             ]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],
@@ -143,6 +151,7 @@ extension AdminAPI {
         get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),
         post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self, by: managers),
         post("query/explain", "Schemas", "How a query is answered.", Messages.NewExplanation.self, Messages.Explanation.self),
+        post("records/lookup", "Schemas", "Records by their names.", Messages.NewLookup.self, Messages.Lookup.self),
     ]
 
     private static let ofRoles = [
@@ -170,12 +179,30 @@ extension AdminAPI {
         post("push/apns/remove", "Push", "Takes a container's key away.", Messages.NewPushKeyRemoval.self, Messages.PushKey.self),
     ]
 
+    private static let ofWebhooks = [
+        post(
+            "webhooks", "Webhooks", "Makes a webhook, and shows its secret this once.", Messages.NewWebhook.self, Messages.CreatedWebhook.self,
+            status: 201),
+        get("webhooks", "Webhooks", "The webhooks of an environment, and how they fare.", Messages.Webhooks.self, query: place),
+        post("webhooks/delete", "Webhooks", "Deletes a webhook.", Messages.WebhookName.self, Messages.WebhookLine.self),
+        post("webhooks/test", "Webhooks", "Sends a delivery without changes.", Messages.WebhookName.self, Messages.WebhookTest.self),
+        post("webhooks/resume", "Webhooks", "Puts the parked deliveries of a webhook back.", Messages.WebhookName.self, Messages.WebhookResume.self),
+    ]
+
     private static let ofShares = [
         post("shares/list", "Users", "What a user shares.", Messages.NewShareList.self, Messages.Shares.self),
         post(
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
         post(
             "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.NewZonePurge.self, Messages.PurgedZone.self),
+    ]
+
+    private static let ofAlerts = [
+        get("alerts", "Alerts", "The alert rules, their states, and the kinds that there are.", Messages.Alerts.self),
+        created("alerts", "Alerts", "Adds an alert rule, or changes the one of its name.", Messages.NewAlert.self, Messages.AddedAlert.self),
+        post("alerts/remove", "Alerts", "Removes an alert rule.", Messages.NewAlertRemoval.self, Messages.RemovedAlert.self),
+        post("alerts/test", "Alerts", "Tells by all ways of a rule at once.", Messages.NewAlertTest.self, Messages.AlertTest.self),
+        post("alerts/silence", "Alerts", "Tells nothing of a rule for a time.", Messages.NewAlertSilence.self, Messages.SilencedAlert.self),
     ]
 
     private static let ofFaults = [

@@ -28,6 +28,9 @@ package struct AdminAPI: Sendable {
     private let logger: Logger
     let recentLog: RecentLog
     let recorder: TelemetryRecorder
+    /// The request log; nil if it is turned off.
+    let recorded: RecordedRequests?
+    let alerts: AlertWatch
 
     /// - Parameters:
     ///   - token: the token of the admin file.
@@ -36,7 +39,7 @@ package struct AdminAPI: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
-        recorder: TelemetryRecorder
+        observation: Observation
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -49,7 +52,8 @@ package struct AdminAPI: Sendable {
         self.faults = faults
         self.logger = logger
         self.recentLog = recentLog
-        self.recorder = recorder
+        recorder = observation.recorder
+        (recorded, alerts) = (observation.recorded, observation.alerts)
     }
 
     /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
@@ -69,6 +73,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/audit", listAudit)
         router.get("/admin/1/logs", listLogs)
         router.get("/admin/1/telemetry", telemetry)
+        router.get("/admin/1/requests", listRequests)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
@@ -112,11 +117,14 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/tasks", listTasks)
         router.post("/admin/1/tasks/retry", bodyBytesMax: Limits.accountBodyBytes, retryTask)
         router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
+        router.post("/admin/1/records/lookup", bodyBytesMax: Limits.accountBodyBytes, lookupRecords)
         addPushRoutes(to: &router)
         addSubscriptionRoutes(to: &router)
+        addWebhookRoutes(to: &router)
         addShareRoutes(to: &router)
         addAssetRoutes(to: &router)
         addFaultRoutes(to: &router)
+        addAlertRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         let document = faults == nil ? Self.documentJSON : Self.emulatorDocumentJSON
         router.get(Self.documentPath) { _, _ in .json(document) }

@@ -230,19 +230,46 @@ package enum AdminMessages {
         package var user: String?
         /// The body of a `records/query`.
         package var request: String
+        /// true: the answer has the page's records too. nil means false.
+        package var showsRecords: Bool?
 
-        package init(container: String, environment: String, database: String, user: String?, request: String) {
+        package init(container: String, environment: String, database: String, user: String?, request: String, showsRecords: Bool? = nil) {
             self.container = container
             self.environment = environment
             self.database = database
             self.user = user
             self.request = request
+            self.showsRecords = showsRecords
         }
     }
 
     package struct Explanation: Codable, Hashable, Sendable {
         /// The plan in words.
         package var lines: [String]
+        /// The answer of the `records/query`, as JSON; absent unless the request wants it.
+        package var answer: String?
+    }
+
+    /// `POST /admin/1/records/lookup`: a `POST`, because requests that read a database are logged.
+    package struct NewLookup: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// `public` or `private`.
+        package var database: String
+        /// The owner of the private database: an e-mail address or a user record name.
+        package var user: String?
+        /// The body of a `records/lookup`.
+        package var request: String
+
+        package init(container: String, environment: String, database: String, user: String?, request: String) {
+            (self.container, self.environment, self.database) = (container, environment, database)
+            (self.user, self.request) = (user, request)
+        }
+    }
+
+    package struct Lookup: Codable, Hashable, Sendable {
+        /// The answer of the `records/lookup`, as JSON.
+        package var answer: String
     }
 
     /// `POST /admin/1/check`: the next part of a check.

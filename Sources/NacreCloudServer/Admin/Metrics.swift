@@ -1,9 +1,31 @@
 import Glibc
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
+
+extension MetricKey {
+    static let assetChunks = MetricKey("nacre_asset_chunks", help: "Chunks of assets that are kept.")
+    static let assetBytes = MetricKey("nacre_asset_bytes", help: "Bytes of the chunks of assets, on the disk or in memory.", unit: .bytes)
+    static let tasksDue = MetricKey("nacre_tasks_due", help: "Tasks that are due and not done, by lane; 1,000 at most in all.", label: "lane")
+    static let oldestTask = MetricKey(
+        "nacre_task_oldest_due_seconds", help: "Time since the task that waits longest in a lane became due.", labels: ["lane"], unit: .seconds)
+    static let tasksParked = MetricKey("nacre_tasks_parked", help: "Tasks that failed too often and wait for an administrator; 1,000 at most.")
+    static let diskFree = MetricKey(
+        "nacre_disk_free_bytes", help: "Bytes that the server may still write to the disk of the data folder.", unit: .bytes)
+    static let diskSize = MetricKey("nacre_disk_size_bytes", help: "Size of the disk of the data folder.", unit: .bytes)
+    static let databaseBytes = MetricKey("nacre_database_bytes", help: "Bytes of the database's files, by file.", labels: ["file"], unit: .bytes)
+    static let buildInfo = MetricKey("nacre_build_info", help: "1, with the version of the server.", label: "version")
+    // Metrics of any process, under the names that Prometheus' own clients use.
+    static let processCPU = MetricKey("process_cpu_seconds_total", help: "User and system CPU time in seconds.", unit: .seconds)
+    static let processStart = MetricKey(
+        "process_start_time_seconds", help: "Start time of the server since unix epoch in seconds.", unit: .seconds)
+    static let processMemory = MetricKey("process_resident_memory_bytes", help: "Resident memory in bytes.", unit: .bytes)
+    static let processDescriptors = MetricKey("process_open_fds", help: "Open file descriptors.")
+    static let processDescriptorsMax = MetricKey("process_max_fds", help: "Most open file descriptors.")
+}
 
 /// `GET /metrics` on the admin listener: Prometheus' text format 0.0.4.
 struct Metrics: Sendable {
@@ -13,46 +35,69 @@ struct Metrics: Sendable {
     let telemetry: Telemetry
     /// The public listener's budgets.
     let budgets: Budgets
+    /// The start of the server.
+    let started: Timestamp
+    var dataFolder = ""
+    /// Counts of the database; nil for a store in memory.
+    var store: @Sendable () -> StoreFigures? = { nil }
     /// Storage of assets' files; nil until it has been counted.
     var assets: @Sendable () -> AssetUsage? = { nil }
+    /// Tasks of the outbox; throws if the store cannot be read.
+    var tasks: @Sendable () async throws -> TaskFigures = { TaskFigures() }
 
     func addRoute(to router: inout Router) {
         router.get(Self.path, isAlwaysAnswered: true) { _, _ in
-            HTTPResponse(.ok, headers: ["Content-Type": Self.contentType], body: .bytes(Array(text.utf8)))
+            await refresh()
+            return HTTPResponse(.ok, headers: ["Content-Type": Self.contentType], body: .bytes(Array(telemetry.prometheusText().utf8)))
         }
     }
 
-    private var text: String {
+    /// Brings the metrics up to date that no part counts by itself. A part that cannot be asked keeps its last values.
+    func refresh() async {
         telemetry.gauge(.httpBodyBytes).set(budgets.bodies.taken)
         telemetry.gauge(.httpAnswerBytes).set(budgets.answers.taken)
-        return telemetry.prometheusText() + assetsText + Self.processText
+        store()?.publish(to: telemetry)
+        if let usage = assets() {
+            telemetry.gauge(.assetChunks).set(Int(clamping: usage.chunks))
+            telemetry.gauge(.assetBytes).set(Int(clamping: usage.bytes))
+        }
+        publishDisk()
+        publishProcess()
+        guard let tasks = try? await tasks() else { return }
+        telemetry.gauge(.tasksParked).set(tasks.parked)
+        for lane in TaskLane.allCases {
+            let figures = tasks.lanes[lane] ?? TaskFigures.Lane()
+            telemetry.gauge(.tasksDue, "\(lane)").set(figures.due)
+            telemetry.gauge(.oldestTask, "\(lane)").set(Int(figures.oldestSeconds * 1e9))
+        }
     }
 
-    private var assetsText: String {
-        guard let usage = assets() else { return "" }
-        return Self.metric("nacre_asset_chunks", "gauge", "Chunks of assets that are kept.", " \(usage.chunks)")
-            + Self.metric("nacre_asset_bytes", "gauge", "Bytes of the chunks of assets, on the disk or in memory.", " \(usage.bytes)")
+    private func publishDisk() {
+        guard !dataFolder.isEmpty else { return }
+        var disk = statvfs()
+        if statvfs(dataFolder, &disk) == 0 {
+            telemetry.gauge(.diskFree).set(Int(clamping: disk.f_bavail &* disk.f_frsize))
+            telemetry.gauge(.diskSize).set(Int(clamping: disk.f_blocks &* disk.f_frsize))
+        }
+        for (label, name) in [("database", "nacre.sqlite"), ("log", "nacre.sqlite-wal")] {
+            var file = stat()
+            if stat(dataFolder + "/" + name, &file) == 0 { telemetry.gauge(.databaseBytes, label).set(file.st_size) }
+        }
     }
 
-    /// Metrics of any process, under the names that Prometheus' own clients use.
-    private static var processText: String {
-        var text = metric("nacre_build_info", "gauge", "1, with the version of the server.", "{version=\"\(ServerVersion.current)\"} 1")
+    private func publishProcess() {
+        telemetry.gauge(.buildInfo, ServerVersion.current).set(1)
+        telemetry.gauge(.processStart).set(Int(started.secondsSince1970) * 1_000_000_000)
         var usage = timespec()
         if clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &usage) == 0 {
-            let seconds = Double(usage.tv_sec) + Double(usage.tv_nsec) / 1e9
-            text += metric("process_cpu_seconds_total", "counter", "User and system CPU time in seconds.", " \(seconds)")
+            telemetry.counter(.processCPU).follow(UInt64(clamping: usage.tv_sec * 1_000_000_000 + usage.tv_nsec))
         }
-        if let bytes = residentBytes { text += metric("process_resident_memory_bytes", "gauge", "Resident memory in bytes.", " \(bytes)") }
-        if let count = openDescriptors { text += metric("process_open_fds", "gauge", "Open file descriptors.", " \(count)") }
+        if let bytes = Self.residentBytes { telemetry.gauge(.processMemory).set(bytes) }
+        if let count = Self.openDescriptors { telemetry.gauge(.processDescriptors).set(count) }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            text += metric("process_max_fds", "gauge", "Most open file descriptors.", " \(limit.rlim_cur)")
+            telemetry.gauge(.processDescriptorsMax).set(Int(clamping: limit.rlim_cur))
         }
-        return text
-    }
-
-    private static func metric(_ name: String, _ type: String, _ help: String, _ sample: String) -> String {
-        "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name)\(sample)\n"
     }
 
     /// Resident memory: the second number of `/proc/self/statm` (proc(5)), in pages there, in bytes here.

@@ -30,6 +30,10 @@ package struct TokenSealer: TokenSealing {
         /// Private keys for push services.
         case applePushKey
         case browserPushKey
+        /// The secret of an alert rule's webhook.
+        case alertSecret
+        /// The secret of a webhook.
+        case webhookSecret
 
         init(_ kind: AssetTokenKind) {
             switch kind {

@@ -3,6 +3,7 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudWire
+import NacreLocks
 import NacreTelemetry
 
 /// The folder, interval and number of scheduled backups.
@@ -42,6 +43,9 @@ package struct BackupSchedule: Hashable, Sendable {
 }
 
 extension MetricKey {
+    static let backupTime = MetricKey(
+        "nacre_backup_last_success_timestamp_seconds",
+        help: "Time of the newest finished backup of the schedule, in seconds since 1970; 0 if there is none.", unit: .seconds)
     static let backupFailing = MetricKey("nacre_backup_failing", help: "1 while the last scheduled backup has failed, else 0.")
 }
 
@@ -53,6 +57,9 @@ final class ScheduledBackups: Sendable {
     private let clock: ServerClock
     private let logger: Logger
     private let failing: Gauge
+    private let newestTime: Gauge
+    /// The time of the newest finished backup, in seconds since 1970.
+    private let newest = Locked<Int?>(nil)
     private let work = BackgroundWork()
 
     init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger, _ telemetry: Telemetry) {
@@ -61,6 +68,7 @@ final class ScheduledBackups: Sendable {
         self.clock = clock
         self.logger = logger
         failing = telemetry.gauge(.backupFailing)
+        newestTime = telemetry.gauge(.backupTime)
     }
 
     func start() {
@@ -74,12 +82,19 @@ final class ScheduledBackups: Sendable {
         await work.stop()
     }
 
+    /// The time of the newest backup, and whether the last one failed.
+    var health: (newest: Timestamp?, isFailing: Bool) {
+        (newest.withLock { $0 }.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) }, failing.value == 1)
+    }
+
     private var now: Int { Int(clock.now().secondsSince2001.rounded(.down)) + 978_307_200 }
 
     private func run() async {
         while !Task.isCancelled {
             let newest = finished().last.flatMap { UTCText.seconds($0.manifest.time) }
+            newestTime.set((newest ?? 0) * 1_000_000_000)
             let wait = BackupSchedule.wait(everySeconds: schedule.everySeconds, newest: newest, now: now)
+            self.newest.withLock { $0 = newest }
             if wait > 0 {
                 try? await clock.sleep(.seconds(wait))
                 continue

@@ -45,9 +45,29 @@ package struct ServerConfiguration: Sendable {
     package var logger: Logger { didSet { logger = logger.keeping(recentLog) } }
     /// The last lines of `logger`.
     let recentLog = RecentLog()
+    /// The bounds of the request log; nil: none is kept.
+    var requestLog: RequestLogBounds? = .usual
+    package static let usualRequestLog = (days: String(RequestLogBounds.usual.days), size: "\(RequestLogBounds.usual.bytes >> 20)M")
+
+    /// Sets the bounds of the request log; 0 days or bytes turn it off.
+    /// - Returns: the fault; nil if there is none.
+    package mutating func setRequestLog(days: Int, bytes: Int) -> RequestLogFault? {
+        guard (0...RequestLogBounds.mostDays).contains(days) else { return .days(most: RequestLogBounds.mostDays) }
+        guard bytes == 0 || bytes >= RequestLogBounds.leastBytes else { return .bytes(least: RequestLogBounds.leastBytes) }
+        requestLog = days == 0 || bytes == 0 ? nil : RequestLogBounds(days: days, bytes: bytes)
+        return nil
+    }
+
+    /// Bounds that a request log cannot have.
+    package enum RequestLogFault: Hashable, Sendable {
+        case days(most: Int)
+        case bytes(least: Int)
+    }
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system
+    /// The export of traces and metrics; nil: none.
+    package var openTelemetry: OpenTelemetryConfiguration?
     /// Rows that one page of a query may look at; a test can set few.
     package var queryScanRows = Limits.queryScanRows
     /// Whether the server runs the outbox's tasks; a test can turn that off and run them itself.
@@ -101,6 +121,14 @@ package struct ServerConfiguration: Sendable {
     /// below it.
     package mutating func setWebPushHosts(_ names: [String]) {
         pushServices.hosts = PushHosts(names: names.map { $0.lowercased() })
+    }
+
+    /// The hosts that alerts may be sent to over HTTPS, beside this machine.
+    var alertHosts = PushHosts(names: [])
+
+    /// Sets `alertHosts`: each a name, or `*.` and a name for any host below it.
+    package mutating func setAlertHosts(_ names: [String]) {
+        alertHosts = PushHosts(names: names.map { $0.lowercased() })
     }
 
     package init(dataFolder: String, logger: Logger) {

@@ -100,8 +100,14 @@ struct Postman: Mailing {
 
     func send(_ letter: Letter, for account: AccountEntry?) async throws {
         let (subject, body) = try text(letter, account)
+        try await send(subject: subject, body: body, to: letter.address)
+    }
+
+    /// Sends a plain text. Returns when the SMTP server has taken it.
+    /// - Parameter subject: one line of ASCII characters.
+    func send(subject: String, body: String, to address: String) async throws {
         let lines = [
-            "From: <\(configuration.from)>", "To: <\(letter.address)>", "Subject: \(subject)",
+            "From: <\(configuration.from)>", "To: <\(address)>", "Subject: \(subject)",
             "Date: \(date)",
             "Message-ID: <\(Hex.encode(try SecureRandom.bytes(16)))@\(configuration.from.split(separator: "@").last ?? "")>",
             "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
@@ -109,7 +115,7 @@ struct Postman: Mailing {
             body,
         ]
         let text = lines.joined(separator: "\n").replacing("\n", with: "\r\n") + "\r\n"
-        try await client.send(from: configuration.from, to: letter.address, text: text)
+        try await client.send(from: configuration.from, to: address, text: text)
     }
 
     /// The date as in RFC 5322, 3.3: `Mon, 23 Nov 2026 08:04:48 +0000`.

@@ -229,6 +229,17 @@ extension CloudKitSchemas {
         "DeviceNoteRequest", .request(["heard?": .integer, "badge?": .integer, "clientId?": .string, "nacre?": requestDetails]))
     static let webPushKeyResponse = Schema.titled("WebPushKeyResponse", .answer(["applicationServerKey": .string]))
 
+    private static let webhookChange = Schema.answer([
+        "reason": .word(["created", "updated", "deleted"]), "recordName": .string, "recordType": .string, "recordChangeTag?": .string,
+        "fields?": .map(.any),
+    ])
+    static let webhookDelivery = Schema.titled(
+        "WebhookDelivery",
+        .answer([
+            "webhook": .string, "container": .string, "environment": .word(["development", "production"]), "database": .word(["public", "private"]),
+            "zoneID": zoneID, "cursor": .string, "reset?": .boolean, "test?": .boolean, "moreComing": .boolean, "changes": .list(webhookChange),
+        ]))
+
     // MARK: Users
 
     private static let nameComponents = Schema.answer(["givenName?": .string, "familyName?": .string])

@@ -6,6 +6,7 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPClient
 import NacreLocks
+import NacreTelemetry
 
 /// The push services that are sent to. Only tests name others than Apple's usual ones.
 struct PushServices: Sendable {
@@ -21,17 +22,24 @@ struct PushServices: Sendable {
 }
 
 extension ServerConfiguration {
-    func senders(_ sealer: TokenSealer, _ registry: Registry, observer: (any DeliveryObserver)? = nil) -> Senders {
-        Senders(mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry), observer: observer)
+    func senders(_ sealer: TokenSealer, _ registry: Registry, _ telemetry: Telemetry = Telemetry()) -> Senders {
+        Senders(
+            mail: postman(sealer), texts: textService(), pushes: pushes(sealer, registry, telemetry),
+            webhooks: WebhookSender(sealer, clock: clock))
     }
 
     /// The sender to browsers, and to devices of Apple's if a container has a key.
-    func pushes(_ sealer: TokenSealer, _ registry: Registry) -> PushDelivery {
+    private func pushes(_ sealer: TokenSealer, _ registry: Registry, _ telemetry: Telemetry) -> PushDelivery {
         var services = pushServices
         // RFC 8292, section 2.1.
         if let publicURL, publicURL.hasPrefix("https://") { services.contact = publicURL }
-        return PushDelivery(services, registry: registry, sealer: sealer, clock: clock)
+        return PushDelivery(services, registry: registry, sealer: sealer, clock: clock, telemetry)
     }
+}
+
+extension MetricKey {
+    static let pushes = MetricKey(
+        "nacre_push_messages_total", help: "Messages to push services, by service and by what became of them.", labels: ["service", "outcome"])
 }
 
 /// Sends notifications to devices over the service of each. Its keys are in the registry, sealed.
@@ -49,14 +57,25 @@ final class PushDelivery: PushDelivering {
     /// The client for browsers, separate because it does not connect to private addresses.
     private let browserClient = HTTPClient()
     private let browserIdentity = Locked<WebPushIdentity?>(nil)
+    /// counters[service, outcome]
+    private let counters: [[String]: Counter]
     /// APNs identities by container and environment, kept so that Apple gets the same provider token again.
     private let appleIdentities = Locked<[String: Apple]>([:])
 
-    init(_ services: PushServices, registry: Registry, sealer: TokenSealer, clock: ServerClock) {
+    init(_ services: PushServices, registry: Registry, sealer: TokenSealer, clock: ServerClock, _ telemetry: Telemetry = Telemetry()) {
         (self.services, self.registry, self.sealer, self.clock) = (services, registry, sealer, clock)
+        let labels = ["apple", "browser"].flatMap { service in PushOutcome.names.map { [service, $0] } }
+        counters = Dictionary(uniqueKeysWithValues: labels.map { ($0, telemetry.counter(.pushes, $0[0], $0[1])) })
     }
 
     func send(_ message: PushMessage, to address: PushAddress, of container: String) async -> PushReport {
+        let report = await report(message, to: address, of: container)
+        let service = if case .apple = address { "apple" } else { "browser" }
+        counters[[service, report.outcome.name]]?.add()
+        return report
+    }
+
+    private func report(_ message: PushMessage, to address: PushAddress, of container: String) async -> PushReport {
         do {
             switch address {
             case .browser(let browser):
@@ -117,6 +136,20 @@ final class PushDelivery: PushDelivering {
         let identity = try APNsIdentity(pem: pem, keyID: entry.keyID, teamID: entry.teamID)
         appleIdentities.withLock { $0[place] = Apple(entry: entry, identity: identity) }
         return identity
+    }
+}
+
+extension PushOutcome {
+    static let names = ["taken", "retry", "drop_address", "give_up"]
+
+    /// The outcome without its values, for telemetry: one of `names`.
+    var name: String {
+        switch self {
+        case .taken: "taken"
+        case .retry: "retry"
+        case .dropAddress: "drop_address"
+        case .giveUp: "give_up"
+        }
     }
 }
 

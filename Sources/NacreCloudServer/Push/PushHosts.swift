@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// Hosts that a browser may name as its push service. Without a list, clients could make the server send requests to
 /// any host.
 package struct PushHosts: Sendable {
@@ -18,28 +20,50 @@ package struct PushHosts: Sendable {
 
     /// Whether a message may be sent to an endpoint: an unambiguous HTTPS URL to port 443 of one of the hosts.
     package func allows(_ endpoint: String) -> Bool {
-        let scheme = "https://"
-        guard endpoint.utf8.count <= Self.endpointBytes, endpoint.hasPrefix(scheme),
-            endpoint.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
-        else { return false }
-        let rest = endpoint.dropFirst(scheme.count)
+        guard let url = GuardedURL(endpoint, bytesMax: Self.endpointBytes), url.isSecure, url.port.map({ $0 == 443 }) ?? true, url.hasPath else {
+            return false
+        }
+        return names.contains { $0.hasPrefix("*.") ? url.host.hasSuffix($0.dropFirst()) && url.host.count > $0.count - 1 : $0 == url.host }
+    }
+}
+
+/// The parts of an unambiguous URL to a host by its name: no two parsers can read another host in it.
+struct GuardedURL: Hashable, Sendable {
+    var isSecure: Bool
+    /// A name in lower case whose last label begins with a letter, or 127.0.0.1: no user, no other numeric address.
+    var host: String
+    var port: UInt16?
+    /// Whether a path or a query follows the host.
+    var hasPath: Bool
+
+    /// - Returns: nil for any other URL.
+    init?(_ url: String, bytesMax: Int) {
+        guard url.utf8.count <= bytesMax,
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
+        else { return nil }
+        isSecure = url.hasPrefix("https://")
+        guard isSecure || url.hasPrefix("http://") else { return nil }
+        let rest = url.dropFirst(isSecure ? 8 : 7)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard authority.count < rest.count else { return false }
-        let host = authority.hasSuffix(":443") ? authority.dropLast(4) : authority
-        // A host name whose last label begins with a letter: no port, no user, no numeric address.
-        guard host.utf8.allSatisfy(Self.isOfName), let last = host.split(separator: ".", omittingEmptySubsequences: false).last,
-            last.first?.isLetter == true
-        else { return false }
-        let name = host.lowercased()
-        return names.contains { $0.hasPrefix("*.") ? name.hasSuffix($0.dropFirst()) && name.count > $0.count - 1 : $0 == name }
+        hasPath = authority.count < rest.count
+        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        if parts.count == 2 {
+            guard let number = UInt16(parts[1]), number > 0, String(number) == parts[1] else { return nil }
+            port = number
+        }
+        guard let name = parts.first, name.utf8.allSatisfy(Self.isOfName),
+            let last = name.split(separator: ".", omittingEmptySubsequences: false).last,
+            last.first?.isLetter == true || name == Self.loopbackAddress
+        else { return nil }
+        host = name.lowercased()
     }
 
+    private static let loopbackAddress = "127.0.0.1"
+
+    /// Whether the host is this machine.
+    var isLoopback: Bool { host == "localhost" || host == Self.loopbackAddress }
+
     private static func isOfName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-            UInt8(ascii: "."):
-            true
-        default: false
-        }
+        Names.isLetter(byte) || Names.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 }

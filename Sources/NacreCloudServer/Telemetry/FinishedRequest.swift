@@ -2,17 +2,22 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
+import NacreTelemetry
 
 /// A request to the public listener that was answered, with all that is known of it.
 ///
-/// It may hold names of private records (in `facts.refusal`) and of users and zones: an observer that keeps or shows
-/// anything of it decides what. It never holds the target, whose query carries tokens, nor an address.
+/// Names of private records (in `facts.refusal`), users and zones may be in it: an observer that keeps or shows
+/// anything of it decides what. The value never holds the target, whose query carries tokens, nor an address.
 struct FinishedRequest: Sendable {
     /// The UUID of the answer.
     let id: String
     /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
     let route: String
+    /// The method, which may be any name.
+    let method: String
     let target: RequestTarget
+    /// The trace that the client names with `traceparent`.
+    let clientTrace: TraceContext?
     let status: Int
     /// The time at which the answer was ready.
     let ended: Timestamp
@@ -20,6 +25,7 @@ struct FinishedRequest: Sendable {
     let duration: Duration
     /// The user record name of the sender; nil if it is no user.
     let user: String?
+    let client: ClientKind
     /// The group of operations that the client names.
     let group: OperationGroupNote?
     /// Bytes of the body, as the client announced them.
@@ -30,13 +36,19 @@ struct FinishedRequest: Sendable {
 
     init(_ request: HTTPRequest, _ response: HTTPResponse, _ meter: WorkMeter, ended: Timestamp, took duration: Duration) {
         (id, route, target) = (request.id, request.route ?? "none", RequestTarget(request))
+        method = request.method.rawValue
+        clientTrace = TraceContext(parent: request.headerValues("traceparent"), state: request.headerValues("tracestate"))
         (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
         user = request.ledger.userName
+        client = ClientKind(request)
         group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
         bytesIn = request.header("Content-Length").flatMap { Int($0) } ?? 0
         bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
         facts = meter.facts
     }
+
+    /// The trace that the client names, or one that begins here with the digits of `id`.
+    var trace: TraceContext? { clientTrace ?? TraceContext(beginning: id) }
 }
 
 /// A part of the server that learns of each request once it is answered.

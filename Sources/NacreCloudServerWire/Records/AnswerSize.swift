@@ -73,6 +73,8 @@ package protocol RecordAnswerMessage: Sendable {
     /// Whether an item of the request was carried out, now or by an earlier sending. Such an answer is sent whatever
     /// room there is.
     var isDone: Bool { get }
+    /// The number of records or other items, refused ones included.
+    var itemCount: Int { get }
 }
 
 extension RecordAnswerMessage {
@@ -84,6 +86,7 @@ extension SubscriptionsResponse: RecordAnswerMessage {
 
     /// Assumes a long text for each: measuring costs more than encoding some beside the loop.
     package var valueBytes: Int { subscriptions.count * JSONSize.subscription }
+    package var itemCount: Int { subscriptions.count }
 }
 
 extension SubscriptionResult {
@@ -117,6 +120,7 @@ extension Sequence where Element == RecordResult {
 extension RecordsResponse: RecordAnswerMessage {
     package var answerBytes: Int { records.answerBytes }
     package var valueBytes: Int { records.valueBytes }
+    package var itemCount: Int { records.count }
 
     package var isDone: Bool {
         records.contains { result in
@@ -128,6 +132,7 @@ extension RecordsResponse: RecordAnswerMessage {
 extension RecordsChangesResponse: RecordAnswerMessage {
     package var answerBytes: Int { records.answerBytes }
     package var valueBytes: Int { records.valueBytes }
+    package var itemCount: Int { records.count }
 }
 
 extension QueryAnswer {
@@ -135,12 +140,14 @@ extension QueryAnswer {
     package var answerBytes: Int { whole.answerBytes }
 
     package var valueBytes: Int { page.valueBytes }
+    package var itemCount: Int { page.count + response.failures.count }
 }
 
 extension LookupAnswer {
     package var answerBytes: Int { whole.answerBytes }
 
     package var valueBytes: Int { page.valueBytes }
+    package var itemCount: Int { page.count }
 }
 
 extension RecordsQueryResponse {
@@ -164,6 +171,9 @@ extension ChangesZoneResponse: RecordAnswerMessage {
             guard case .page(let page) = zone else { return sum }
             return sum + page.records.valueBytes
         }
+    }
+    package var itemCount: Int {
+        zones.reduce(0) { sum, zone in if case .page(let page) = zone { sum + page.records.count } else { sum + 1 } }
     }
 }
 

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// The name of a database, which its 64-bit key stands for.
 package struct DatabaseKey: Hashable, Sendable {
-    package enum Environment: String, Hashable, Sendable, CaseIterable {
+    package enum Environment: String, Codable, Hashable, Sendable, CaseIterable {
         case development
         case production
     }

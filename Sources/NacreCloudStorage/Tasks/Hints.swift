@@ -38,7 +38,9 @@ package struct HintingStore: Store {
             case .rollback(let value): .rollback((value, []))
             }
         }
-        if !tasks.isEmpty { hints.tasksLeft(due: handed.take(over: tasks)) }
+        if tasks.isEmpty { return value }
+        if let telling = tasks.first(where: { $0.key.kind == .fireSubscriptions }) { WorkMeter.current?.note { $0.telling = telling.key } }
+        hints.tasksLeft(due: handed.take(over: tasks))
         return value
     }
 

@@ -14,9 +14,17 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
     case push
     /// A device waits to be notified of a change, and the worker waits for a push service elsewhere.
     case delivery
+    /// A webhook waits to be told of changes, and the worker waits for its receiver.
+    case webhook
 
     /// The number of its tasks that are done at the same time.
-    package var width: Int { self == .delivery ? Limits.pushesAtOnce : 1 }
+    package var width: Int {
+        switch self {
+        case .delivery: Limits.pushesAtOnce
+        case .webhook: Limits.webhooksAtOnce
+        case .prompt, .upkeep, .mail, .push: 1
+        }
+    }
 
     /// The turn under which the reads and writes of its tasks count. A device waits for a `push` task as a user does
     /// for a request, and the task reads little.
@@ -33,6 +41,7 @@ extension TaskKind {
         case .sendLetter: .mail
         case .fireSubscriptions, .tellParticipants: .push
         case .deliverNotifications: .delivery
+        case .deliverWebhook: .webhook
         case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets, .dropIndexes, .clearIndexes:
             .upkeep
         }

@@ -34,7 +34,10 @@ package final class MemoryStore: Store {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        try state.withLock { current in
+        let submitted = ContinuousClock.now
+        return try state.withLock { current in
+            let begun = ContinuousClock.now
+            defer { WorkMeter.current?.noteStore(from: submitted, begun, to: .now) }
             guard let original = current else { throw StoreError.closed }
             let transaction = MemoryTransaction(original)
             defer { transaction.end() }
@@ -53,6 +56,8 @@ package final class MemoryStore: Store {
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         guard let snapshot = state.withLock({ $0 }) else { throw StoreError.closed }
         try Task.checkCancellation()
+        let begun = ContinuousClock.now
+        defer { WorkMeter.current?.noteStore(from: begun, begun, to: .now) }
         let transaction = MemoryTransaction(snapshot, endsWithTask: true)
         defer { transaction.end() }
         return try body(transaction)

@@ -80,10 +80,15 @@ final class Signal: @unchecked Sendable {
 
     /// Waits for a limited time. Returns false if no `notify` came. The time only bounds idleness: correctness does not
     /// depend on it.
-    func wait(atMostSeconds seconds: Int) -> Bool {
+    func wait(atMostSeconds seconds: Int) -> Bool { wait(atMost: .seconds(seconds)) }
+
+    @discardableResult
+    func wait(atMost time: Duration) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += seconds
+        let nanoseconds = deadline.tv_nsec + Int(time.components.attoseconds / 1_000_000_000)
+        deadline.tv_sec += Int(time.components.seconds) + nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
         while sem_timedwait(semaphore, &deadline) != 0 {
             if errno != EINTR { return false }
         }

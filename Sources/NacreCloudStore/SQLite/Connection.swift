@@ -119,6 +119,13 @@ final class Connection: @unchecked Sendable {
         return try body(prepared)
     }
 
+    /// Runs a text that is put together from constants and numbers.
+    func use<Result>(assembled text: String, as kind: StaticString, _ body: (PreparedStatement) throws -> Result) throws -> Result {
+        let prepared = try PreparedStatement(assembled: text, as: kind, on: handle)
+        defer { prepared.finalize() }
+        return try body(prepared)
+    }
+
     /// Runs a statement without parameters, and ignores its rows.
     func run(_ statement: Statement) throws {
         try use(statement) { while try $0.step() {} }

@@ -37,6 +37,15 @@ final class PreparedStatement {
         self.text = text
     }
 
+    /// Prepares a text that is put together from constants and numbers, for one use.
+    /// - Parameter kind: The text that its errors name.
+    init(assembled text: String, as kind: StaticString, on database: OpaquePointer) throws {
+        var handle: OpaquePointer?
+        let result = sqlite3_prepare_v2(database, text, -1, &handle, nil)
+        guard result == SQLITE_OK, let handle else { throw SQLiteFailure(code: result, of: database, statement: kind) }
+        (self.handle, self.database, self.text) = (handle, database, kind)
+    }
+
     func finalize() {
         sqlite3_finalize(handle)
     }
@@ -112,6 +121,15 @@ final class PreparedStatement {
         guard let start = bytes.baseAddress, bytes.count > 0 else { return bound(sqlite3_bind_zeroblob(handle, parameter, 0)) }
         guard let count = Int32(exactly: bytes.count) else { return bound(SQLITE_TOOBIG) }
         bound(nacre_bind_borrowed_blob(handle, parameter, start, count))
+    }
+
+    func bind(copied bytes: [UInt8]) {
+        parameter += 1
+        bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress, bytes.count > 0 else { return bound(sqlite3_bind_zeroblob(handle, parameter, 0)) }
+            guard let count = Int32(exactly: bytes.count) else { return bound(SQLITE_TOOBIG) }
+            bound(nacre_bind_copied_blob(handle, parameter, start, count))
+        }
     }
 
     func bindNull() {

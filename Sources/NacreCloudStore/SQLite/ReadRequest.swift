@@ -19,17 +19,28 @@ final class ReadCancellation: Sendable {
 }
 
 struct ReadRequest<Value: Sendable>: PendingRead {
-    let continuation: CheckedContinuation<Value, any Error>
-    let cancellation: ReadCancellation
-    let body: @Sendable (any ReadTransaction) throws -> Value
+    private let continuation: CheckedContinuation<Value, any Error>
+    private let cancellation: ReadCancellation
+    private let meter = WorkMeter.current
+    private let submitted = ContinuousClock.now
+    private let body: @Sendable (any ReadTransaction) throws -> Value
+
+    init(
+        _ continuation: CheckedContinuation<Value, any Error>, _ cancellation: ReadCancellation,
+        body: @escaping @Sendable (any ReadTransaction) throws -> Value
+    ) {
+        (self.continuation, self.cancellation, self.body) = (continuation, cancellation, body)
+    }
 
     /// Runs the body on one snapshot. After a cancellation it does not begin, or ends: the current query is
     /// interrupted, and the next one fails.
     func serve(on connection: Connection, atPage page: Int64) {
         guard !cancellation.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         connection.watch?.begin(atPage: page, cancellation)
+        let begun = ContinuousClock.now
         let outcome = Result { try connection.read(body) }
         connection.watch?.end()
+        meter?.noteStore(from: submitted, begun, to: .now)
         if case .failure = outcome, cancellation.isCancelled { return continuation.resume(throwing: CancellationError()) }
         continuation.resume(with: outcome)
     }

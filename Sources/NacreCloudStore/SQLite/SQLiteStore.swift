@@ -80,11 +80,17 @@ package final class SQLiteStore: Store {
     /// wait for that thread, readers take some of the reads.
     private func readOnce<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let turn = Turn.current
-        if engine.mayReadAtOnce(turn), !Task.isCancelled, let outcome = engine.readAtOnce(body) { return try outcome.get() }
+        if engine.mayReadAtOnce(turn), !Task.isCancelled {
+            let begun = ContinuousClock.now
+            if let outcome = engine.readAtOnce(body) {
+                WorkMeter.current?.noteStore(from: begun, begun, to: .now)
+                return try outcome.get()
+            }
+        }
         let cancellation = ReadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let request = ReadRequest(continuation: continuation, cancellation: cancellation, body: body)
+                let request = ReadRequest(continuation, cancellation, body: body)
                 if let refusal = engine.reads(of: turn).submit(request, turn) {
                     continuation.resume(throwing: refusal)
                 }

@@ -12,6 +12,8 @@ package enum StoreEvent: Sendable {
     case writable
     /// A write held up all others for longer than `SQLiteOptions.writerHold`: its request or task, and its changes.
     case heldWriter(HeldWriter)
+    /// A group of writes was committed and is on the disk, which took this long.
+    case committed(Duration)
 }
 
 /// A write that took longer than a write may.

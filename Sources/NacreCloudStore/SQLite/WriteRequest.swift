@@ -23,10 +23,12 @@ enum WriteAttempt: Sendable {
 
 final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     // Sendable: the caller creates it and hands it over through a locked queue. Only the writer's thread touches
-    // `outcome`.
+    // `outcome` and `begun`.
     private let body: @Sendable (any WriteTransaction) throws -> Ending<Value>
     private let continuation: CheckedContinuation<Value, any Error>
     let meter = WorkMeter.current
+    private let submitted = ContinuousClock.now
+    private var begun: ContinuousClock.Instant?
     private var outcome: Result<Value, any Error> = .failure(StoreError.closed)
 
     init(
@@ -37,6 +39,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     }
 
     func attempt(_ transaction: SQLiteTransaction) -> WriteAttempt {
+        if begun == nil { begun = .now }
         let ending = Result { try body(transaction) }
         meter?.add(rowsInAll: transaction.rows)
         // A body may swallow an engine's failure. The transaction remembers it.
@@ -62,6 +65,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     }
 
     func answer() {
+        meter?.noteStore(from: submitted, begun, to: .now)
         continuation.resume(with: outcome)
     }
 }

@@ -200,7 +200,9 @@ struct Writer: Sendable {
     }
 
     private func commit() throws {
+        let begun = ContinuousClock.now
         try connection.run(.commit)
+        report(.committed(ContinuousClock.now - begun))
         openRun.committed()
         statistics.count(.commits)
     }

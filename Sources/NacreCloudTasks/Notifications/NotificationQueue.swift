@@ -19,6 +19,8 @@ struct NotificationQueue {
     /// The payload and the badge of each notification that is not stored yet.
     private var come: [Int64: (payload: QueuedPayload, badge: Int64)] = [:]
     private var log: [PushLogLine] = []
+    /// Events of notifications that left the queue.
+    private(set) var events: [NotificationEvent] = []
     private let run: Int64?
 
     /// - Parameters:
@@ -112,6 +114,7 @@ struct NotificationQueue {
             forgetAll(like: Payload(of: key))
             return 0
         }
+        events += waiting.filter { $0.number <= last }.map { NotificationEvent(.heard, $0, device: self.key) }
         acknowledge(through: last)
         return last
     }
@@ -123,6 +126,7 @@ struct NotificationQueue {
     /// - Parameter said: the push service's answer.
     mutating func note(_ event: PushLogLine.Event, _ notification: QueuedNotification, said: String? = nil) {
         log.append(notification.line(event, at: now, said: said ?? ""))
+        if let kind = NotificationEvent.Kind(event) { events.append(NotificationEvent(kind, notification, device: key)) }
     }
 
     private mutating func drop(as event: PushLogLine.Event? = nil, where isGone: (QueuedNotification) -> Bool) {
@@ -272,8 +276,8 @@ extension Cloud {
         _ address: DeviceAddress, _ change: @escaping @Sendable (inout NotificationQueue, DatabaseKey) -> Value
     ) async throws -> Value? {
         let now = clock()
-        return try await stored {
-            try await self.store.write { transaction -> Ending<Value?> in
+        let done = try await stored {
+            try await self.store.write { transaction -> Ending<(value: Value, events: [NotificationEvent])?> in
                 let advance = try transaction.lock(in: address.database)
                 guard let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now)
                 else { return .rollback(nil) }
@@ -281,9 +285,11 @@ extension Cloud {
                 var plan = WritePlan()
                 queue.add(to: &plan)
                 try transaction.apply(plan)
-                return .commit(value)
+                return .commit((value, queue.events))
             }
         }
+        note(done?.events ?? [])
+        return done?.value
     }
 }
 

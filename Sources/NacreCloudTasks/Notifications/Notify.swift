@@ -22,9 +22,11 @@ extension Cloud {
         let part = Registry.Part.devices(of: appUser)
         let database = try await registry.databaseID(part.key)
         let scopes = Set(payloads.map(\.scope))
-        let known = try await store.read { transaction in
+        let all = try await store.read { transaction in
             try transaction.allEntries(.notifiedDevice, in: database).map { (key: $0.key.key, device: try NotifiedDevice($0)) }
-        }.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
+        }
+        let known = all.filter { $0.device.deviceID != author && !$0.device.absorbing.isSuperset(of: scopes) }
+        note(Self.passedOver(all, payloads, author, scopes, user: appUser.userRecordName))
         guard !known.isEmpty else { return 0 }
         let places = try await CredentialDatabases(of: known.map(\.device.credential), in: registry)
         let keys = Set(known.map(\.key))
@@ -41,6 +43,18 @@ extension Cloud {
         return count
     }
 
+    /// The events of devices that get none of the payloads.
+    private static func passedOver(
+        _ devices: [(key: String, device: NotifiedDevice)], _ payloads: [Payload], _ author: String?, _ scopes: Set<DatabaseKey.Scope>, user: String
+    ) -> [NotificationEvent] {
+        if devices.isEmpty { return payloads.map { NotificationEvent(.hasNoDevice, $0, user: user) } }
+        return devices.flatMap { key, device -> [NotificationEvent] in
+            let kind: NotificationEvent.Kind? =
+                device.deviceID == author ? .isAuthor : device.absorbing.isSuperset(of: scopes) ? .isToldAnyway : nil
+            return kind.map { kind in payloads.map { NotificationEvent(kind, $0, user: user, device: key) } } ?? []
+        }
+    }
+
     /// - Parameter devices: the keys of the devices that are notified.
     private func notify(_ appUser: AppUser, _ step: Notifying, of devices: Set<String>) async throws -> Int {
         let part = Registry.Part.devices(of: appUser)
@@ -55,7 +69,7 @@ extension Cloud {
                 return .commit(portion)
             }
             if !portion.plan.isEmpty {
-                let told = publish(portion, in: database)
+                let told = publish(portion, in: database, of: appUser.userRecordName)
                 senders.observer?.queued(portion.count, told: told, for: appUser)
             }
             notificationRates.take(portion.count, from: appUser, at: now)
@@ -68,13 +82,15 @@ extension Cloud {
     /// Hands notifications to the streams of their devices; other devices read their queues. A notification to fetch
     /// everything is read too, so that the queue knows that it was given.
     /// - Returns: the number of notifications that were handed to streams.
-    private func publish(_ portion: Notifying.Portion, in database: DatabaseID) -> Int {
+    private func publish(_ portion: Notifying.Portion, in database: DatabaseID, of user: String) -> Int {
+        note(portion.unsure.flatMap { key, events in events.map { NotificationEvent(.queued, $0, user: user, device: key) } } + portion.events)
         var (mustRead, told) = (portion.mustRead, 0)
         for (key, before, events) in portion.added {
             let isToBeRead = events.contains(where: \.tellsEverything)
             let isTold = !isToBeRead && listening.publish(events, after: before, to: DeviceAddress(database: database, key: key))
             mustRead = mustRead || !isTold
             if isTold { told += events.count }
+            note(events.map { NotificationEvent(isTold ? .listened : .queued, $0, user: user, device: key) })
         }
         if mustRead { committed(database) }
         return told
@@ -98,6 +114,10 @@ private struct Notifying: Sendable {
         var rest: Progress?
         /// New notifications of devices known to be signed in now, with the queue's last number before them.
         var added: [(key: String, before: Int64, events: [QueuedNotification])] = []
+        /// New notifications of other devices.
+        var unsure: [(key: String, events: [QueuedNotification])] = []
+        /// Further events, of notifications that left their queue.
+        var events: [NotificationEvent] = []
         /// Whether listeners must read their queue: a device was signed out, or its credential must be checked again.
         var mustRead = false
         /// The number of notifications that the portion puts into queues.
@@ -137,6 +157,7 @@ private struct Notifying: Sendable {
                     try portion.plan.forget(device: key, in: database, transaction)
                     portion.cost += portion.plan.entriesRemoved.count - before
                     portion.mustRead = true
+                    portion.events += payloads.map { NotificationEvent(.signedOut, $0.payload, user: "", device: key) }
                 } else {
                     let first = progress.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
                     let count = try add(
@@ -191,7 +212,13 @@ private struct Notifying: Sendable {
         }
         if queue.device.count > before {
             let fresh = queue.add(to: &portion.plan)
-            if isSure { portion.added.append((key, before, fresh)) } else { portion.mustRead = true }
+            if isSure {
+                portion.added.append((key, before, fresh))
+            } else {
+                portion.mustRead = true
+                portion.unsure.append((key, fresh))
+            }
+            portion.events += queue.events
             if device.isReached { try transaction.leaveDelivery(to: key, &portion.plan, in: database, due: now) }
         }
         portion.cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }

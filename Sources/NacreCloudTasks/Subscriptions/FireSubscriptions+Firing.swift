@@ -42,7 +42,12 @@ extension FireSubscriptions: TaskHandler {
         } else {
             for (user, count) in held { cloud.notificationRates.take(count, from: Self.appUser(of: user, in: key), at: now) }
         }
+        let isFirst = notified.isEmpty
         let items = items(of: bounded(found, isSpent: isSpent), in: key, leased)
+        cloud.note(
+            items.isEmpty && isFirst && next == nil
+                ? [NotificationEvent(.firesNone, task: leased.key)]
+                : items.map { NotificationEvent(.fires, $0.payload, task: leased.key, user: $0.appUser.userRecordName) })
         // This includes subscriptions of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, leased.leave(items) { return false }

@@ -65,9 +65,11 @@ struct DeliverNotifications: TaskHandler {
         }
         refusals = delivery.refusals
         let (end, rest) = (delivery, payload)
-        return try await cloud.store.write { transaction in
+        let settled = try await cloud.store.write { transaction in
             try end.settle(address, place, leased: leased, payload: rest, at: cloud.clock(), transaction)
         }
+        cloud.note(settled.events)
+        return settled.goesOn
     }
 
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
@@ -138,14 +140,15 @@ struct Delivery: Sendable {
     /// Acknowledges what was taken, even if another worker has the task by now. Ends the task where the queue is done,
     /// or puts it off where there is a pause.
     /// - Parameter place: the address that was sent to; one that was registered meanwhile stays.
-    /// - Returns: whether this worker has more to send at once.
+    /// - Returns: whether this worker has more to send at once, and what became of notifications.
     fileprivate func settle(
         _ address: DeviceAddress, _ place: PushAddress, leased: LeasedTask, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
-    ) throws -> Ending<Bool> {
+    ) throws -> Ending<(goesOn: Bool, events: [NotificationEvent])> {
         let advance = try transaction.lock(in: address.database)
         let isOurs = try transaction.tasks(locking: [leased.key]).first?.due == leased.task.due
         var plan = WritePlan()
         var isOver = true
+        var events: [NotificationEvent] = []
         if let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now) {
             for note in notes { queue.note(note.event, note.notification, said: note.said) }
             if through > 0 { queue.acknowledge(through: through) }
@@ -153,6 +156,7 @@ struct Delivery: Sendable {
             if dropsAddress { queue.drop(place) }
             isOver = queue.isEmpty || !queue.device.isReached
             queue.add(to: &plan)
+            events = queue.events
         }
         if isOurs {
             if isOver {
@@ -162,7 +166,7 @@ struct Delivery: Sendable {
             }
         }
         try transaction.apply(plan)
-        return .commit(isOurs && !isOver && pause == nil)
+        return .commit((isOurs && !isOver && pause == nil, events))
     }
 }
 

@@ -398,6 +398,7 @@ extension TaskKind {
         case .settleSubtree: SettleSubtree.self
         case .dropIndexes: DropIndexes.self
         case .clearIndexes: ClearIndexes.self
+        case .deliverWebhook: DeliverWebhook.self
         }
     }
 }

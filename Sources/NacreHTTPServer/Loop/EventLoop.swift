@@ -401,7 +401,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Returns a stream that can take over the connection's socket.
     func lastingStream(of exchange: Exchange) -> LastingStream {
-        LastingStream(id: exchange.connection.id) { [weak self, weak exchange] stream in
+        LastingStream(id: exchange.connection.id, sent: metrics.sent) { [weak self, weak exchange] stream in
             guard let self, let exchange else { return }
             perform { self.endLasting(stream, exchange) }
         }

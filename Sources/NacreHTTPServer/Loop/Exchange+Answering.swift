@@ -7,7 +7,8 @@ extension Exchange {
             guard let response else { return .waits }
             beginSending(response)
         }
-        guard let progress = sender?.send(to: connection.socket) else { return .waits }
+        guard let before = sender?.sentBytes, let progress = sender?.send(to: connection.socket) else { return .waits }
+        loop.metrics.sent.add(UInt64((sender?.sentBytes ?? before) - before))
         isStarved = false
         if countsAnswer { ledger.countAnswer(sender?.waitingBytes ?? 0) }
         switch progress {

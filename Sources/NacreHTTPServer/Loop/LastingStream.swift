@@ -1,6 +1,7 @@
 import CNacreSockets
 import Glibc
 import NacreLocks
+import NacreTelemetry
 
 /// The socket of a long response that mostly waits, and its unsent bytes. A waiting stream holds only its descriptor.
 /// The thread that writes a piece sends it in one call, without a turn of the loop.
@@ -24,12 +25,16 @@ final class LastingStream: Sendable {
     }
 
     let id: UInt64
+    private let sent: Counter
     private let onOver: @Sendable (LastingStream) -> Void
     private let state = Locked(State())
 
-    /// - Parameter onOver: Called once, on any thread, when the socket is of no use any more.
-    init(id: UInt64, onOver: @escaping @Sendable (LastingStream) -> Void) {
+    /// - Parameters:
+    ///   - sent: counts the bytes sent.
+    ///   - onOver: called once, on any thread, when the socket is of no use any more.
+    init(id: UInt64, sent: Counter, onOver: @escaping @Sendable (LastingStream) -> Void) {
         self.id = id
+        self.sent = sent
         self.onOver = onOver
     }
 
@@ -48,16 +53,18 @@ final class LastingStream: Sendable {
     @discardableResult func push() -> Bool {
         let (before, after) = state.withLock { state -> (Phase, Phase) in
             let before = state.phase
-            if before == .open { Self.push(&state) }
+            if before == .open { push(&state) }
             return (before, state.phase)
         }
         if before == .open, after == .over { onOver(self) }
         return before != .elsewhere
     }
 
-    private static func push(_ state: inout State) {
+    private func push(_ state: inout State) {
         while let before = state.sender?.sentBytes, let progress = state.sender?.send(to: state.socket) {
-            if state.sender?.sentBytes != before { state.stalledSince = nil }
+            let count = (state.sender?.sentBytes ?? before) - before
+            sent.add(UInt64(count))
+            if count > 0 { state.stalledSince = nil }
             switch progress {
             case .pausing: break
             case .starved: return

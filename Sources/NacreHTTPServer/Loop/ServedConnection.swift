@@ -1,5 +1,6 @@
 import CNacreSockets
 import Glibc
+import NacreTelemetry
 
 /// One socket, from accept to close: its unused input, the request under way, and its deadlines. Only its loop's thread
 /// touches it. The socket's events are edge-triggered. The connection therefore remembers what the socket can do, and
@@ -219,6 +220,7 @@ final class ServedConnection {
             let room = loop.room
             let count = recv(socket, room.baseAddress, room.count, 0)
             if count > 0 {
+                loop.metrics.received.add(UInt64(count))
                 // A short read has emptied the socket. Later bytes bring another event.
                 if count < room.count, !hasPeerEnded { mayRead = false }
                 return .bytes(UnsafeRawBufferPointer(rebasing: room[..<count]))

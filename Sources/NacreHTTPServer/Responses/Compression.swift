@@ -1,6 +1,6 @@
 import CNacreZlib
 
-enum Compression {
+package enum Compression {
     /// The fastest level: on JSON it saves most of what level 6 saves, in a third of the time.
     private static let level: Int32 = 1
     /// The window in zlib.h's terms: 15 bits, and 16 more for the gzip wrapper.
@@ -38,7 +38,7 @@ enum Compression {
 
     /// Returns the bytes as one gzip member, or nil if zlib fails. Large bodies are compressed off the loop, which
     /// serves others meanwhile.
-    static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
+    package static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
         guard bytes.count >= ServerLimits.compressionOffLoopBytesMin else { return compressed(bytes) }
         let isLong = bytes.count >= ServerLimits.compressionLongBytesMin
         let executor: any TaskExecutor = isLong ? LongWork.shared : globalConcurrentExecutor

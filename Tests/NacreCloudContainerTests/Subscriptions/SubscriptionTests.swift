@@ -105,6 +105,34 @@ import Testing
         #expect(try await modify(scene, ada, [.update(.query("other", on: .update)), .create(.query("more"))]).allSatisfy { $0.error == nil })
     }
 
+    @Test func `equal subscriptions from before the rule all count, and a request pays for the content of each`() async throws {
+        var contents = SubscriptionContents([.database("a"), .database("b")], without: [], in: .private)
+        let equal = contents.content(of: .database("c"))
+        #expect(contents.bytes == 3 * equal.bytes.count)
+        for old in ["a", "b"] {
+            #expect(contents.fault(of: equal, under: "c") != nil && contents.fault(of: equal, under: old) == nil)
+            contents.keep(contents.content(of: .database(old, type: "Note\(old)")), of: old)
+        }
+        #expect(contents.fault(of: equal, under: "c") == nil)
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        let long = Subscription.query("q", [.equals("text", .string(String(repeating: "x", count: 5000)))])
+        let meters = [WorkMeter(), WorkMeter()]
+        for (meter, next) in zip(meters, [long, .query("other")]) {
+            try await WorkMeter.$current.withValue(meter) { _ = try await scene.subscribe(ada, next) }
+        }
+        #expect(meters.allSatisfy { $0.cost >= Limits.requestCost + 5 })
+    }
+
+    @Test func `in the public database a subscription to the default zone is equal to one that names no zone`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        for (scope, isEqual) in [(DatabaseKey.Scope.public, true), (.private, false)] {
+            let results = try await scene.subscribe(ada, .query("a"), .query("b", zone: ZoneID.defaultZoneName), in: scope)
+            #expect(results.map { $0.error == nil } == [true, !isEqual])
+        }
+    }
+
     @Test(arguments: Engine.ofRules) func `each item of a request is on its own, and none stands twice in it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let ada = try await scene.signIn("ada")

@@ -20,14 +20,16 @@ struct AdministeredServer {
 
     init(
         over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate, pushServices: PushServices = PushServices(),
-        isEmulator: Bool = false
+        isEmulator: Bool = false, mail: MailConfiguration? = nil, clock: TestClock = TestClock(), recorded: RecordedRequests? = nil
     ) async throws {
         described = isEmulator ? .emulator : .administration
-        server = try await TestServer(requestRate: requestRate, pushServices: pushServices, isEmulator: isEmulator, over: store)
+        server = try await TestServer(
+            publicURL: mail.map { _ in "https://cloud.example" }, requestRate: requestRate, mail: mail, pushServices: pushServices,
+            isEmulator: isEmulator, clock: clock, recorded: recorded, over: store)
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),
-            Metrics(telemetry: Telemetry(), budgets: Budgets()), server.recorder)
+            Metrics(telemetry: Telemetry(), budgets: Budgets(), started: server.clock.now), server.observation)
     }
 
     /// Sends a request, and checks the answer against the document of the admin API.

@@ -20,9 +20,9 @@ final class TestServer: Sendable {
     static let container = "iCloud.test.scenes"
     static let otherContainer = "iCloud.test.other"
     static let password = "correct horse battery"
-    /// Sleeping tasks in a listening server, beside its requests: the task lanes, their upkeep, and the search for
-    /// strays once it has run.
-    static let sleepers = TaskLane.allCases.count + 2
+    /// Sleeping tasks in a listening server, beside its requests: the task lanes, their upkeep, the search for strays
+    /// once it has run, and the watch for alerts.
+    static let sleepers = TaskLane.allCases.count + 3
     /// The password hash of the two accounts: made once, because a hash takes 70 ms on purpose.
     private static let passwordHash = Result { try PasswordHash.hash(password) }
 
@@ -40,13 +40,14 @@ final class TestServer: Sendable {
     let names: [String: String]
     let router: Router
     let recorder: TelemetryRecorder
+    let observation: Observation
 
     init(
         opensSignUp: Bool = false, isVouched: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(cost: .least),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
         pushServices: PushServices = PushServices(), isEmulator: Bool = false, trustedProxy: String? = nil,
-        clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
+        clock: TestClock = TestClock(), recorded: RecordedRequests? = nil, over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -72,13 +73,19 @@ final class TestServer: Sendable {
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         let rates = RequestRates(perSecond: requestRate, clock: clock.serverClock)
+        let noted = recorded?.noting(by: clock.serverClock)
         cloud = Cloud(
             store: store, tokens: sealer,
-            process: CloudProcess(clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) }),
+            process: CloudProcess(
+                clock: { clock.now }, random: random, charge: { await rates.take($1, from: $0, in: registry) },
+                noted: noted),
             assets: assets, senders: configuration.senders(sealer, registry), hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         recorder = TelemetryRecorder(TelemetryFile(folder: nil), clock: clock.serverClock, logger: log.logger, random: random)
-        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: [recorder]) { true }
+        observation = Observation(
+            telemetry: Telemetry(), recorder: recorder, recorded: recorded, openTelemetry: nil,
+            alerts: server.alertWatch(cloud, sealer, nil, recorder))
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observation.observers) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 

@@ -20,17 +20,20 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level config public-url host "
+            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level request-log-days request-log-size config public-url host "
                 + "trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",
             "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
-                + "config public-url host trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
+                + "request-log-days request-log-size config public-url host trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
         ),
-        Documented("logs", "level status code container environment zone user operation request format data server token-file"),
+        Documented(
+            "logs",
+            "follow since until status code container environment database zone user operation client slower-than request limit server-lines level "
+                + "format data server token-file"), Documented("why", "data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
@@ -50,6 +53,12 @@ struct HelpTests {
         Documented("rate set", "container user all data server token-file json"),
         Documented("subscription list", "container environment database user data server token-file json"),
         Documented("subscription why", "container environment database user subscription zone data server token-file json"),
+        Documented("webhook create", "container environment url type filter zone fields private data server token-file json"),
+        Documented("webhook list", "container environment data server token-file json"),
+        Documented("webhook show", "container environment data server token-file json"),
+        Documented("webhook delete", "container environment data server token-file json"),
+        Documented("webhook test", "container environment data server token-file json"),
+        Documented("webhook resume", "container environment data server token-file json"),
         Documented("share list", "container environment user data server token-file json"),
         Documented("share who", "container environment user zone data server token-file json"),
         Documented("share show", "container environment format"), Documented("share accept", "container environment format"),

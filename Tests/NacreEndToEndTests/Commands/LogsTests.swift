@@ -2,7 +2,7 @@ import Foundation
 import NacreCloudTestSupport
 import Testing
 
-/// Tests of `nacre logs`: earlier lines of a running server, and new ones with `-f`.
+/// Tests of `nacre logs` and `nacre why`: earlier requests of a running server, and new ones with `-f`.
 struct LogsTests {
     private static let save = ["record", "put", "one", "--type", "Note", "--set", "text=hello", "--format", "json"]
 
@@ -18,45 +18,58 @@ struct LogsTests {
         }
     }
 
-    @Test func `a refusal tells code, reason, remedy, operation, database, zone and user, and filters find it`() async throws {
+    private static func objects(_ output: String) throws -> [[String: Any]] {
+        try output.split(separator: "\n").map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+    }
+
+    @Test func `a refused request is a line that filters find, and nacre why explains it`() async throws {
         try await withUser { administrator, variables in
-            let scratch = administrator.server.scratch
-            let refused = try await Nacre.run(["record", "query", "Nothing", "--format", "json"], in: scratch, environment: variables)
+            let refused = try await Nacre.run(
+                ["record", "query", "Nothing", "--format", "json"], in: administrator.server.scratch, environment: variables)
             #expect(refused.status == 1)
             let lines = try await administrator.run(["logs", "--format", "json", "--code", "not_found", "--container", Administrator.container])
             #expect(lines.status == 0, "\(lines.messages)")
-            let line = try #require(lines.output.split(separator: "\n").last)
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            #expect(object["msg"] as? String == "A request was refused" && object["code"] as? String == "NOT_FOUND")
+            let object = try #require(try Self.objects(lines.output).last)
+            #expect(object["code"] as? String == "NOT_FOUND" && object["status"] as? Int == 404)
             #expect(object["operation"] as? String == "records/query" && object["database"] as? String == "private")
-            #expect(object["zone"] as? String == "_defaultZone" && (object["user"] as? String)?.hasPrefix("_") == true)
-            #expect(object["reason"] as? String != "" && object["remedy"] as? String != "")
+            #expect(object["zone"] as? String == "_defaultZone" && (object["user"] as? String)?.hasPrefix("u-") == true)
+            #expect(object["reason"] as? String == "Did not find record type: Nothing" && object["remedy"] as? String != "")
+            #expect((object["client"] as? String)?.hasPrefix("command ") == true)
             // No line tells the user's address.
             #expect(!lines.output.contains("@"))
             for filter in [
-                ["--code", "CONFLICT"], ["--container", "iCloud.a.b"], ["--zone", "Notes"], ["--operation", "records/modify"], ["--level", "error"],
+                ["--code", "CONFLICT"], ["--container", "iCloud.a.b"], ["--zone", "Notes"], ["--slower-than", "1m"], ["--until", "1h"],
+                ["--client", "web", "--code", "NOT_FOUND"],
             ] {
                 #expect(try await administrator.run(["logs", "--format", "json"] + filter).output.isEmpty, "\(filter)")
             }
-            let text = try await administrator.run(["logs", "--format", "table", "--code", "NOT_FOUND"]).output
-            #expect(text.contains("A request was refused") && text.contains("code=NOT_FOUND") && !text.contains("{"))
+            let text = try await administrator.run(["logs", "--format", "table", "--code", "NOT_FOUND", "--since", "1h"]).output
+            #expect(
+                text.contains("!404  records/query") && text.contains("NOT_FOUND: Did not find") && !text.contains("{") && !text.contains("\u{1B}"))
+            let why = try await administrator.run(["why", object["request"] as? String ?? ""])
+            #expect(why.status == 0 && why.output.contains("a nacre command") && why.output.contains("What to do: "), "\(why.output)\(why.messages)")
+            #expect(try await administrator.run(["why", "nothing"]).status == 1)
+            // The server's own line about the same request.
+            let own = try await administrator.run(["logs", "--server-lines", "--format", "json", "--code", "not_found"])
+            let line = try #require(try Self.objects(own.output).last)
+            #expect(line["msg"] as? String == "A request was refused" && line["request_id"] as? String == object["request"] as? String)
         }
     }
 
-    @Test func `who follows sees each request, though the server writes none of them`() async throws {
+    @Test(arguments: [[String](), ["--server-lines"]])
+    func `who follows sees each request`(form: [String]) async throws {
         try await withUser { administrator, variables in
             let server = administrator.server
             let follower = try Launched(
-                ["logs", "-f", "--operation", "records/modify", "--status", "2xx", "--format", "json", "--data", server.data], named: "logs",
+                ["logs", "-f", "--operation", "records/modify", "--status", "2xx", "--format", "json", "--data", server.data] + form, named: "logs",
                 in: server.scratch)
             // Before it follows it gets no lines.
             while follower.outputText.isEmpty, follower.isRunning { _ = try await Nacre.run(Self.save, in: server.scratch, environment: variables) }
             follower.signal(SIGINT)
             _ = await follower.ended()
-            let line = try #require(follower.outputText.split(separator: "\n").first)
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            #expect(object["status"] as? Int == 200 && object["msg"] as? String == "request" && object["zone"] as? String == "_defaultZone")
-            #expect((object["bytes"] as? Int ?? 0) > 0 && (object["answer_bytes"] as? Int ?? 0) > 0)
+            let object = try #require(try Self.objects(follower.outputText).first)
+            #expect(
+                object["status"] as? Int == 200 && object["zone"] as? String == "_defaultZone" && object["operation"] as? String == "records/modify")
             #expect(try !server.process.errorText.contains("\"msg\":\"request\""))
         }
     }
@@ -67,5 +80,10 @@ struct LogsTests {
             let run = try await Nacre.run(["logs", "--status", status], in: folder.path)
             #expect(run.status == 64 && run.messages.contains("--status"))
         }
+        for (option, value) in [("--since", "yesterday"), ("--slower-than", "fast"), ("--limit", "0"), ("--level", "error")] {
+            let run = try await Nacre.run(["logs", option, value], in: folder.path)
+            #expect(run.status == 64 && run.messages.contains(option))
+        }
+        #expect(try await Nacre.run(["logs", "--server-lines", "--since", "1h"], in: folder.path).status == 64)
     }
 }

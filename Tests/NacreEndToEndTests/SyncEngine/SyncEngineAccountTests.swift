@@ -67,7 +67,7 @@ struct SyncEngineAccountTests {
             let error = await #expect(throws: CKError.self) { try await engine.sendChanges() }
             #expect(error?.code == .notAuthenticated && pending.withLock { $0 } == [])
             #expect(app.events == ["signOut"] && app.words.isEmpty)
-            #expect(engine.state.held.withLock { $0.databaseToken == nil && $0.zoneTokens.isEmpty && $0.subscriptionID == nil })
+            #expect(engine.state.held.withLock { $0.databaseToken == nil && $0.zoneTokens.isEmpty && !$0.hasSubscription })
             let again = await #expect(throws: CKError.self) { try await engine.fetchChanges() }
             #expect(again?.code == .notAuthenticated)
             #expect(app.events == ["signOut"], "told once, and without a will")

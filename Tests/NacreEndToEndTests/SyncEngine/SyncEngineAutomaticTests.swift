@@ -61,7 +61,9 @@ struct SyncEngineAutomaticTests {
         }
     }
 
-    @Test func `a change that is added again whenever it fails goes at once with the next run, and then with longer pauses (16, 39)`() async throws {
+    @Test func `a change that is added again whenever it fails goes at once, also after a network's pauses, and then with longer ones (16, 39)`()
+        async throws
+    {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
             await a.app.heard("didSend")
@@ -72,11 +74,15 @@ struct SyncEngineAutomaticTests {
                 }
             }
             let refusal = SyncTransport.itemRefusal(["one"], .quotaExceeded, "QUOTA_EXCEEDED")
-            a.transport.failNext("records/modify", refusal, refusal, refusal)
+            a.transport.failNext("records/modify", .notSent, .notSent, refusal, refusal, refusal)
             a.write("one", "bread")
+            for pause in [SyncSchedule.firstPause, SyncSchedule.firstPause * 2] {
+                await a.clock.sleeper(of: pause)
+                a.clock.advance(by: pause)
+            }
             await a.app.heard("sent !one quotaExceeded", 2)
             await a.clock.sleeper(of: SyncSchedule.firstPause)
-            #expect(a.transport.count("records/modify") == 2)
+            #expect(a.transport.count("records/modify") == 4)
             a.clock.advance(by: SyncSchedule.firstPause)
             await a.app.heard("sent !one quotaExceeded", 3)
             await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
@@ -99,6 +105,21 @@ struct SyncEngineAutomaticTests {
         }
     }
 
+    @Test func `what the app cancels while the engine does it by itself is done after a pause (5, 39)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            a.transport.failNext("records/modify", .hangs)
+            a.write("one", "bread")
+            await a.transport.hang(of: "records/modify")
+            await a.engine.cancelOperations()
+            await a.app.heard("sent !one operationCancelled")
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            a.clock.advance(by: SyncSchedule.firstPause)
+            await a.app.heard("sent +one")
+        }
+    }
+
     @Test func `a user who has no database subscription gets one, and one that there is is used (41)`() async throws {
         try await SyncDevice.pair { a, b, _ in
             await a.fetch()
@@ -117,6 +138,22 @@ struct SyncEngineAutomaticTests {
             let another = await #expect(throws: CKError.self) { try await b.database.save(CKDatabaseSubscription(subscriptionID: "mine")) }
             #expect(another?.code == .serverRejectedRequest)
             #expect(another?.localizedDescription.contains("subscription is duplicate of 'CKSyncEngine-private'") == true)
+        }
+    }
+
+    @Test func `a subscription that the app deletes is made again by the next fetch, or by the first one of another launch (41)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            try await a.database.save(CKDatabaseSubscription(subscriptionID: "app"))
+            await a.fetch()
+            try await a.database.deleteSubscription(withID: "app")
+            await a.fetch()
+            #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            try await b.database.deleteSubscription(withID: "CKSyncEngine-private")
+            await a.fetch()
+            #expect(try await b.database.allSubscriptions().isEmpty, "another device's deletion is not seen at each fetch")
+            a.restart()
+            await a.fetch()
+            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
         }
     }
 

@@ -229,6 +229,62 @@ struct SyncEngineErrorTests {
         }
     }
 
+    @Test func `a batch of items that belong to the next send does not end this one, unless it is given again (16)`() async throws {
+        try await with { a, _ in
+            for name in ["one", "two"] { a.write(name, "bread") }
+            a.app.mends.withLock { $0 = false }
+            let given = Locked(["one", "one", "two", "one", "zero"])
+            a.app.batch.withLock {
+                $0 = { [app = a.app] _, _ in
+                    let name = given.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                    return name.flatMap { app.record(app.recordID($0)) }.map { CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [$0]) }
+                }
+            }
+            a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], .quotaExceeded, "QUOTA_EXCEEDED"))
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !one quotaExceeded", "sent +two", "didSend"])
+            #expect(given.withLock { $0 } == ["zero"], "the batch that came twice ends the send")
+        }
+    }
+
+    @Test func `a record at fault does not keep the others of its batch from being sent (16, 17)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.write("zero", "wine")
+            #expect(await b.send() == nil)
+            a.app.mends.withLock { $0 = false }
+            for name in ["one", "zero", "two"] { a.write(name, "olives") }
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent +one +two !zero serverRecordChanged", "didSend"])
+            #expect(a.transport.count("records/modify") == 2, "one request each for the first record and for the batch")
+            let served = try await a.served()
+            #expect(served == ["zero": ["bread", "wine"], "one": ["olives"], "two": ["olives"]])
+        }
+    }
+
+    @Test func `a zone that is to be whole waits for the next send with its failed item, and is saved then as one (16, 25)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.write("zero", "wine")
+            #expect(await b.send() == nil)
+            a.app.isAtomic.withLock { $0 = true }
+            for name in ["one", "zero"] { a.write(name, "olives") }
+            a.app.hook.withLock {
+                $0 = { event, engine in
+                    // The app adds one more while it handles what was sent.
+                    guard case .sentRecordZoneChanges(let sent) = event, !sent.failedRecordSaves.isEmpty else { return }
+                    a.app.write("two", "olives", engine)
+                }
+            }
+            #expect(await a.send() == .partialFailure)
+            var served = try await a.served()
+            #expect(served == ["zero": ["bread", "wine"]] && a.engine.state.pendingRecordZoneChanges.count == 3)
+            #expect(await a.send() == nil)
+            served = try await a.served()
+            #expect(served == ["zero": ["bread", "wine", "olives"], "one": ["olives"], "two": ["olives"]])
+        }
+    }
+
     @Test func `a zone that was deleted and made again is told as deleted first, and only to a device that knew the old one (30)`() async throws {
         try await with { a, b in
             let zoneID = a.app.zoneID
@@ -245,6 +301,28 @@ struct SyncEngineErrorTests {
             #expect(b.app.words == ["one": ["wine"]])
             #expect(await a.fetch() == nil)
             #expect(a.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "fetched +one", "didFetch Notes", "didFetch"])
+        }
+    }
+
+    @Test func `a zone that is deleted while it is fetched, and made again before the next fetch, is told as deleted (30)`() async throws {
+        try await with { a, b in
+            let zoneID = a.app.zoneID
+            await b.fetch()
+            a.write("one", "wine")
+            await a.send()
+            b.app.hook.withLock {
+                $0 = { event, _ in
+                    if case .willFetchRecordZoneChanges = event { _ = try? await a.database.deleteRecordZone(withID: zoneID) }
+                }
+            }
+            #expect(await b.fetch() == .partialFailure)
+            #expect(b.app.events.last == "didFetch" && b.app.events.contains("didFetch Notes zoneNotFound"))
+            b.app.hook.withLock { $0 = nil }
+            b.app.clearLog()
+            try await a.database.save(CKRecordZone(zoneID: zoneID))
+            #expect(await b.fetch() == nil)
+            #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "zones -Notes", "didFetch Notes", "didFetch"])
+            #expect(b.app.words.isEmpty)
         }
     }
 

@@ -46,6 +46,13 @@ enum Serve {
     static let logLevel = Option.value(
         "log-level", "level", oneOf: ServerConfiguration.logLevels, fallback: "notice", "What is logged; info has a line for each request.")
 
+    private static let requestLogDays = Option.value(
+        "request-log-days", "days", fallback: ServerConfiguration.usualRequestLog.days,
+        "Days for which requests are kept for nacre logs; 0 for none.")
+    private static let requestLogSize = Option.value(
+        "request-log-size", "size", fallback: ServerConfiguration.usualRequestLog.size,
+        "What they may take of the disk: a number of bytes, with K, M or G of 1024; the oldest go first. 0 for none.")
+
     private static let dev = Option.value(
         "dev", "container", "Also do what nacre up does for this container, once the server is ready: an API token, a user, and a file .env.")
 
@@ -58,13 +65,17 @@ enum Serve {
         "A host of push services that browsers may name, *.NAME for any below it, in the place of those of Chrome, Firefox, Safari and Edge; may be given several times."
     )
 
+    private static let alertHost = Option.repeated(
+        "alert-host", "name", "A host that alerts may be sent to over HTTPS, *.NAME for any below it; may be given several times.")
+
     /// Options that variables and the file can set as well as the command line.
     static let settings =
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
             adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel]
+        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all
+        + [webPushHost, alertHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
     static let command = Command(
         "serve", "Run the server.",
@@ -163,13 +174,9 @@ enum Serve {
             }
             return name
         }
-        let pushHosts = try call.all(webPushHost).map { name in
-            guard ServerConfiguration.isHostName(name.hasPrefix("*.") ? String(name.dropFirst(2)) : name) else {
-                throw UsageError(.invalid("--\(webPushHost.name)", "give a name such as push.example.com or *.push.example.com"), path: call.path)
-            }
-            return name
-        }
+        let pushHosts = try hosts(webPushHost, call)
         if !pushHosts.isEmpty { configuration.setWebPushHosts(pushHosts) }
+        configuration.setAlertHosts(try hosts(alertHost, call))
         configuration.texts = try TextOptions.configuration(call)
         configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
@@ -193,8 +200,20 @@ enum Serve {
                 throw UsageError(.invalid("--\(assets.name)", fault), path: call.path)
             }
         }
+        try setRequestLog(of: &configuration, call)
+        configuration.openTelemetry = OpenTelemetryConfiguration(environment: ProcessInfo.processInfo.environment)
         configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
+    }
+
+    /// Returns the hosts of an option: each a name, or `*.` and a name.
+    private static func hosts(_ option: Option, _ call: Call) throws -> [String] {
+        try call.all(option).map { name in
+            guard ServerConfiguration.isHostName(name.hasPrefix("*.") ? String(name.dropFirst(2)) : name) else {
+                throw UsageError(.invalid("--\(option.name)", "give a name such as push.example.com or *.push.example.com"), path: call.path)
+            }
+            return name
+        }
     }
 
     private static func assetSize(_ option: Option, _ call: Call) throws -> Int {
@@ -202,6 +221,17 @@ enum Serve {
             throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, such as 100M"), path: call.path)
         }
         return bytes
+    }
+
+    private static func setRequestLog(of configuration: inout ServerConfiguration, _ call: Call) throws {
+        let size = try call.require(requestLogSize)
+        let days = Int(try call.require(requestLogDays)) ?? -1
+        switch configuration.setRequestLog(days: days, bytes: size == "0" ? 0 : Quantity.bytes(size) ?? -1) {
+        case .days(let most): throw UsageError(.invalid("--\(requestLogDays.name)", "give a number of days up to \(most), or 0"), path: call.path)
+        case .bytes(let least):
+            throw UsageError(.invalid("--\(requestLogSize.name)", "give \(least >> 20)M or more, such as 256M, or 0"), path: call.path)
+        case nil: break
+        }
     }
 
     private static func schedule(_ call: Call) throws -> BackupSchedule? {

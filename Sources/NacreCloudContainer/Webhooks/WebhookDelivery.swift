@@ -1,0 +1,59 @@
+package import NacreCloudStorage
+import NacreCloudWire
+
+/// The body of a delivery, and the answer to a receiver that pulls.
+package struct WebhookDelivery: Sendable {
+    package var webhook: Webhook
+    /// The database of the changes.
+    package var database: DatabaseKey
+    package var zoneName: String
+    package var changes: [RecordTransition]
+    /// The cursor behind the changes, sealed.
+    package var cursor: String
+    /// Whether what the receiver has of the zone counts no more: it reads the zone anew, and goes on behind the cursor.
+    package var isReset: Bool
+    package var moreComing: Bool
+    /// Whether an administrator tries the webhook out.
+    package var isTest: Bool
+
+    package init(
+        webhook: Webhook, database: DatabaseKey, zoneName: String = ZoneID.defaultZoneName, changes: [RecordTransition] = [], cursor: String,
+        isReset: Bool = false, moreComing: Bool = false, isTest: Bool = false
+    ) {
+        (self.webhook, self.database, self.zoneName, self.changes) = (webhook, database, zoneName, changes)
+        (self.cursor, self.isReset, self.moreComing, self.isTest) = (cursor, isReset, moreComing, isTest)
+    }
+
+    package var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.write("webhook", webhook.id)
+        writer.write("container", database.container)
+        writer.write("environment", database.environment.rawValue)
+        writer.write("database", database.scope.rawValue)
+        writer.write("zoneID", database.zoneID(zoneName), asAnswer: true)
+        writer.write("cursor", cursor)
+        if isReset { writer.write("reset", true) }
+        if isTest { writer.write("test", true) }
+        writer.write("moreComing", moreComing)
+        writer.key("changes")
+        writer.beginArray()
+        for change in changes { write(change, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func write(_ change: RecordTransition, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write("reason", "\(change.reason)")
+        writer.write("recordName", change.record.row.name)
+        writer.write("recordType", change.record.row.type)
+        if change.reason != .deleted {
+            writer.write("recordChangeTag", ChangeTag.text(change.record.row.number))
+            writer.key("fields")
+            webhook.sent(of: change).write(to: &writer, form: ValueForm(details: false, numbersAsStrings: false, isAnswer: true))
+        }
+        writer.endObject()
+    }
+}

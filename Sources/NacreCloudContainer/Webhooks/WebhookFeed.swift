@@ -1,0 +1,202 @@
+package import NacreCloudStorage
+package import NacreCloudWire
+
+/// The changes of one zone that one webhook is told of, in their order. The public database and default zones have no
+/// feed of changes, so commits keep these rows for webhooks alone.
+package struct WebhookFeed: Hashable, Sendable {
+    package var webhook: String
+    package var zone: ZoneAddress
+
+    package init(webhook: String, zone: ZoneAddress) {
+        (self.webhook, self.zone) = (webhook, zone)
+    }
+
+    /// Reads the name of a task; nil for another text.
+    package init?(_ task: TaskKey) {
+        let parts = task.name.split(separator: " ")
+        guard task.kind == .deliverWebhook, parts.count == 2, let zone = UInt64(parts[1], radix: 16) else { return nil }
+        self.init(webhook: String(parts[0]), zone: ZoneAddress(database: task.database, zone: Int64(bitPattern: zone)))
+    }
+
+    /// The name of its task and of its position. Names of one webhook begin with its ID and a space.
+    package var name: String { "\(webhook) \(HexText.encode(UInt64(bitPattern: zone.zone)))" }
+
+    package var taskKey: TaskKey { TaskKey(zone.database, .deliverWebhook, name) }
+
+    package var positionKey: EntryKey { EntryKey(zone.database, .webhookPosition, name) }
+
+    /// The key of a place's row, and without a place the key before all rows.
+    func key(of place: WebhookPlace?) -> String { "\(name) \(place?.text ?? "")" }
+
+    /// The place of a row; nil for a row of another feed.
+    func place(of key: String) -> WebhookPlace? {
+        let prefix = self.key(of: nil)
+        return key.hasPrefix(prefix) ? WebhookPlace(text: key.dropFirst(prefix.count)) : nil
+    }
+}
+
+/// A place among a webhook's changes of a zone: a commit, and a part of its changes.
+package struct WebhookPlace: Hashable, Sendable {
+    package var number: ChangeNumber
+    package var part: Int64
+
+    package init(number: ChangeNumber, part: Int64) {
+        (self.number, self.part) = (number, part)
+    }
+
+    /// Sorts by its bytes as places follow each other. Runs and counts are never negative.
+    var text: String { [number.run, number.seq, part].map { HexText.encode(UInt64(bitPattern: $0)) }.joined() }
+
+    init?(text: Substring) {
+        let digits = Array(text.utf8)
+        guard digits.count == 48 else { return nil }
+        let numbers = stride(from: 0, to: 48, by: 16).compactMap {
+            UInt64(String(decoding: digits[$0..<$0 + 16], as: UTF8.self), radix: 16).map(Int64.init(bitPattern:))
+        }
+        guard numbers.count == 3 else { return nil }
+        self.init(number: ChangeNumber(run: numbers[0], seq: numbers[1]), part: numbers[2])
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.write(number)
+        writer.signed(part)
+    }
+
+    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+        self.init(number: try reader.changeNumber(), part: try reader.signed())
+    }
+}
+
+/// A row of a webhook's feed: some changes of a commit.
+struct WebhookChanges: Sendable {
+    var time: Timestamp
+    var zoneName: String
+    var transitions: [RecordTransition] = []
+
+    private static let version: UInt8 = 1
+
+    func row(at place: WebhookPlace, of feed: WebhookFeed) -> EntryRow {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.double(time.secondsSince2001)
+        writer.string(zoneName)
+        writer.number(UInt64(transitions.count))
+        for transition in transitions { transition.write(to: &writer) }
+        return EntryRow(
+            key: EntryKey(feed.zone.database, .webhookChange, feed.key(of: place)), value: writer.bytes,
+            expires: time + Limits.webhookChangeSeconds)
+    }
+
+    init(time: Timestamp, zoneName: String) {
+        (self.time, self.zoneName) = (time, zoneName)
+    }
+
+    init(_ row: EntryRow, in zone: ZoneAddress) throws(StoreError) {
+        do throws(MalformedBytes) {
+            var reader = ByteReader(row.value)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            self.init(time: Timestamp(secondsSince2001: try reader.double()), zoneName: try reader.string())
+            for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: zone)) }
+        } catch {
+            throw StoreError(.corrupt, "A change that is kept for a webhook is malformed")
+        }
+    }
+}
+
+extension WritePlan {
+    /// On this server: bounds of a row, so that a delivery reads little more than it sends.
+    private static let (changesOfRow, bytesOfRow) = (50, 64 * 1024)
+
+    /// Keeps changes of a commit for webhooks, and wakes the task of each that has none. Costs a call of the store
+    /// where there are webhooks. Call it under the zone's lock.
+    mutating func add(
+        _ transitions: [RecordTransition], in zone: ZoneRow, for webhooks: [Webhook], at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws {
+        if webhooks.isEmpty { return }
+        var woken: [TaskRow] = []
+        for webhook in webhooks {
+            let feed = WebhookFeed(webhook: webhook.id, zone: zone.address)
+            var (rows, changes, bytes) = ([EntryRow](), WebhookChanges(time: now, zoneName: zone.name), 0)
+            func end() {
+                rows.append(changes.row(at: WebhookPlace(number: zone.number, part: Int64(rows.count)), of: feed))
+                (changes.transitions, bytes) = ([], 0)
+            }
+            for transition in transitions {
+                guard let kept = webhook.kept(transition, in: zone.address) else { continue }
+                changes.transitions.append(kept)
+                bytes += kept.record.row.body.count
+                if changes.transitions.count >= Self.changesOfRow || bytes >= Self.bytesOfRow { end() }
+            }
+            if !changes.transitions.isEmpty { end() }
+            if rows.isEmpty { continue }
+            entries += rows
+            woken.append(WebhookTask(since: now).row(of: feed, due: now))
+        }
+        // A task that waits keeps its attempts and its pause: the lock makes its last look see this commit.
+        let known = Set(try transaction.tasks(locking: woken.map(\.key)).map(\.key))
+        tasks += woken.filter { !known.contains($0.key) }
+    }
+}
+
+/// The state of a webhook's task in the outbox.
+package struct WebhookTask: Hashable, Sendable {
+    /// The time of the oldest change that the receiver has not acknowledged, or earlier.
+    package var since: Timestamp
+
+    private static let version: UInt8 = 1
+
+    package init(since: Timestamp) {
+        self.since = since
+    }
+
+    package init(_ task: TaskRow) throws {
+        var reader = ByteReader(task.payload)
+        guard (try? reader.byte()) == Self.version, let seconds = try? reader.double() else { throw task.malformed }
+        since = Timestamp(secondsSince2001: seconds)
+    }
+
+    package var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.double(since.secondsSince2001)
+        return writer.bytes
+    }
+
+    package func row(of feed: WebhookFeed, due: Timestamp) -> TaskRow { TaskRow(key: feed.taskKey, payload: payload, due: due) }
+
+    /// Whether changes may have outlived their time before they were told.
+    package static func hasLapsed(since time: Timestamp, at now: Timestamp) -> Bool { time + Limits.webhookChangeSeconds <= now }
+}
+
+extension ReadTransaction {
+    package func position(of feed: WebhookFeed) throws -> WebhookPosition {
+        let key = feed.positionKey
+        return try entries(in: key.database, key.kind, keys: [key.key]).first.map { try WebhookPosition($0) } ?? WebhookPosition()
+    }
+
+    /// Returns the keys of the first changes of a feed.
+    package func changes(in feed: WebhookFeed, limit: Int) throws -> [EntryKey] { try changes(in: feed, behind: nil, limit: limit) }
+
+    package func hasChanges(in feed: WebhookFeed, behind place: WebhookPlace?) throws -> Bool {
+        try !changes(in: feed, behind: place, limit: 1).isEmpty
+    }
+
+    private func changes(in feed: WebhookFeed, behind place: WebhookPlace?, limit: Int) throws -> [EntryKey] {
+        let rows = try entries(in: feed.zone.database, .webhookChange, after: feed.key(of: place), limit: limit)
+        return rows.map(\.key).filter { feed.place(of: $0.key) != nil }
+    }
+}
+
+extension WriteTransaction {
+    /// Forgets changes that are kept for webhooks, and their positions, some at a time. The zones that come begin anew.
+    /// - Returns: whether there were any.
+    func forgetWebhookChanges(of database: DatabaseID) throws -> Bool {
+        var plan = WritePlan()
+        for kind in [EntryKind.webhookChange, .webhookPosition] {
+            plan.entriesRemoved += try entries(in: database, kind, after: nil, limit: Limits.resultsPerPage).map(\.key)
+        }
+        if plan.entriesRemoved.isEmpty { return false }
+        try apply(plan)
+        return true
+    }
+}

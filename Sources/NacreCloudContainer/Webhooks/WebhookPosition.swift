@@ -1,0 +1,157 @@
+import NacreCloudAccounts
+package import NacreCloudStorage
+package import NacreCloudWire
+
+/// The place up to which a webhook's receiver has acknowledged a feed, and what it said last.
+package struct WebhookPosition: Hashable, Sendable {
+    /// nil: nothing is acknowledged.
+    package var place: WebhookPlace?
+    /// Whether the next delivery tells that the feed begins anew, because none came before it or changes are lost.
+    package var isReset = true
+    package var said = ""
+    /// Whether the last delivery was acknowledged.
+    package var isTaken = true
+    /// The time of the last delivery; nil: there was none.
+    package var time: Timestamp?
+
+    private static let version: UInt8 = 1
+
+    package init() {}
+
+    package init(_ row: EntryRow) throws(StoreError) {
+        do throws(MalformedBytes) {
+            var reader = ByteReader(row.value)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            isReset = try reader.byte() == 1
+            place = try reader.byte() == 1 ? try WebhookPlace(&reader) : nil
+            isTaken = try reader.byte() == 1
+            said = try reader.string()
+            time = try reader.byte() == 1 ? Timestamp(secondsSince2001: try reader.double()) : nil
+        } catch {
+            throw StoreError(.corrupt, "The position of a webhook is malformed")
+        }
+    }
+
+    package func row(_ key: EntryKey) -> EntryRow {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.byte(isReset ? 1 : 0)
+        writer.byte(place == nil ? 0 : 1)
+        place?.write(to: &writer)
+        writer.byte(isTaken ? 1 : 0)
+        writer.string(said)
+        writer.byte(time == nil ? 0 : 1)
+        if let time { writer.double(time.secondsSince2001) }
+        return EntryRow(key: key, value: writer.bytes)
+    }
+
+    package mutating func note(_ report: WebhookReport, at now: Timestamp) {
+        (said, isTaken, time) = (report.said, report.isTaken, now)
+    }
+}
+
+/// The content of a cursor, which receivers see sealed: a place in a feed, up to which its holder has everything.
+package struct WebhookCursor: Hashable, Sendable {
+    package var feed: WebhookFeed
+    /// nil: before everything.
+    package var place: WebhookPlace?
+    /// A time before which nothing behind the place was committed.
+    package var time: Timestamp
+
+    private static let version: UInt8 = 3
+
+    package init(feed: WebhookFeed, place: WebhookPlace?, time: Timestamp) {
+        (self.feed, self.place, self.time) = (feed, place, time)
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.string(feed.webhook)
+        writer.signed(feed.zone.database.rawValue)
+        writer.signed(feed.zone.zone)
+        writer.double(time.secondsSince2001)
+        writer.byte(place == nil ? 0 : 1)
+        place?.write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Returns nil for bytes that are no cursor.
+    package init?(_ bytes: [UInt8]) {
+        do throws(MalformedBytes) {
+            var reader = ByteReader(bytes)
+            guard try reader.byte() == Self.version else { return nil }
+            let (webhook, database, zone) = (try reader.string(), try reader.signed(), try reader.signed())
+            time = Timestamp(secondsSince2001: try reader.double())
+            place = try reader.byte() == 1 ? try WebhookPlace(&reader) : nil
+            feed = WebhookFeed(webhook: webhook, zone: ZoneAddress(database: DatabaseID(rawValue: database), zone: zone))
+            guard reader.isAtEnd else { return nil }
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension WebhookCursor {
+    /// Whether the cursor still leads to every change since. It must be of this zone as it is, not older than changes
+    /// are kept, and not from a future that was lost with an older copy of the data.
+    package func isGood(for feed: WebhookFeed, _ zone: ZoneRow?, at now: Timestamp, _ transaction: any ReadTransaction) throws -> Bool {
+        guard self.feed == feed, !WebhookTask.hasLapsed(since: time, at: now) else { return false }
+        guard let place, let zone else { return true }
+        return try transaction.knows(place.number, of: zone)
+    }
+}
+
+/// The next changes of a feed that a webhook is told of.
+package struct WebhookPage: Sendable {
+    package private(set) var changes: [RecordTransition] = []
+    /// The last place that was looked at; nil: nothing stands behind the place where the page begins.
+    package private(set) var end: WebhookPlace?
+    /// The time of the commit at the end.
+    package private(set) var time: Timestamp?
+    package private(set) var zoneName = ZoneID.defaultZoneName
+    package private(set) var moreComing = false
+
+    /// On this server: rows that are read together, and rows that a page looks at, at most.
+    private static let (rowsTogether, rowsOfPage) = (8, 64)
+
+    /// Reads on from a place. A page ends at `Limits.changesPerDelivery` changes or `Limits.deliveryBytes`.
+    package init(
+        of webhook: Webhook, in feed: WebhookFeed, of key: DatabaseKey, after place: WebhookPlace?, by schema: Schema, at now: Timestamp,
+        _ transaction: any ReadTransaction
+    ) throws {
+        let rule = webhook.rule(in: key, by: schema)
+        var (last, bytes, rows) = (feed.key(of: place), 0, 0)
+        while true {
+            let found = try transaction.entries(in: feed.zone.database, .webhookChange, after: last, limit: Self.rowsTogether)
+            for row in found {
+                guard let place = feed.place(of: row.key.key) else { return }
+                if changes.count >= Limits.changesPerDelivery || bytes >= Limits.deliveryBytes || rows >= Self.rowsOfPage {
+                    moreComing = true
+                    return
+                }
+                rows += 1
+                (end, last) = (place, row.key.key)
+                guard row.isLiving(at: now) else { continue }
+                let kept = try WebhookChanges(row, in: feed.zone)
+                (time, zoneName) = (kept.time, kept.zoneName)
+                bytes += row.value.count
+                changes += kept.transitions.filter { rule?.fires(for: $0, inZoneNamed: kept.zoneName, of: key) ?? true }
+            }
+            if found.count < Self.rowsTogether { return }
+        }
+    }
+}
+
+extension Webhook {
+    /// Returns the rule of its filters; nil: it has none, and is told of each change that was kept for it.
+    ///
+    /// The rule is that of query subscriptions: an update is told where the record matches after it.
+    fileprivate func rule(in key: DatabaseKey, by schema: Schema) -> FiringRule? {
+        guard let query, let asked = try? RecordsQueryRequest(json: Array(query.utf8)) else { return nil }
+        let subscribed = SubscribedQuery(query: asked.query, firesOn: [.create, .update, .delete])
+        return FiringRule(
+            Subscription(subscriptionID: id, kind: .query(subscribed)),
+            by: SubscriptionRule(database: key, schema: schema, caller: .administrator))
+    }
+}

@@ -1,0 +1,40 @@
+package import NacreCloudWire
+
+/// Sends deliveries to the receivers of webhooks.
+package protocol WebhookSending: Sendable {
+    /// Returns what is wrong with a URL that an administrator gives; nil: deliveries may go there.
+    func fault(ofURL url: String) -> ServerError?
+
+    /// Makes the secret of a new webhook, and the form in which the server keeps it.
+    func newSecret(of id: String) throws -> (secret: String, sealed: String)
+
+    /// Whether a text is the secret of a webhook. Takes the same time for each wrong text of one length.
+    func isSecret(_ text: String, of webhook: Webhook) -> Bool
+
+    /// Sends a body once, signed. Never throws: each failure is a report.
+    func send(_ body: [UInt8], to webhook: Webhook) async -> WebhookReport
+}
+
+/// The outcome of a delivery.
+package struct WebhookReport: Hashable, Sendable {
+    /// Whether the receiver acknowledged it, with a status from 200 to 299.
+    package var isTaken: Bool
+    /// The status, or why there is none.
+    package var said: String
+
+    package init(isTaken: Bool, said: String) {
+        (self.isTaken, self.said) = (isTaken, said)
+    }
+}
+
+/// A delivery that a receiver did not acknowledge.
+package struct WebhookRefusal: Error, CustomStringConvertible {
+    package var webhook: String
+    package var said: String
+
+    package init(webhook: String, said: String) {
+        (self.webhook, self.said) = (webhook, said)
+    }
+
+    package var description: String { "Webhook \(webhook) did not acknowledge: \(said)" }
+}

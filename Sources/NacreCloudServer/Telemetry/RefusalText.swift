@@ -1,0 +1,62 @@
+/// The texts of refusals as the request log may have them.
+///
+/// Texts of errors quote names: of types, fields and keys, and a few of records or subscriptions. About a private or
+/// shared database the log keeps a quoted name only behind a word that says it is one of the schema or a key, and only
+/// if it looks like one. `RefusalTextTests` has each text of the sources that takes a name in.
+enum RefusalText {
+    private static let words: Set = ["field", "type", "container", "in", "key", "Field", "that"]
+    private static let cut = "…"
+    private static let characters = 255
+
+    /// Returns the text without quoted and bracketed names that are not the schema's. Costs a walk over the text.
+    static func withoutNames(_ text: String) -> String {
+        var rest = Array(text.unicodeScalars)[...]
+        var kept = String.UnicodeScalarView()
+        while let scalar = rest.first {
+            let isOpening = !(kept.last.map(isOfName) ?? false)
+            guard let closing = closing(scalar), isOpening, let last = rest.dropFirst().lastIndex(of: closing) else {
+                kept.append(scalar)
+                rest = rest.dropFirst()
+                continue
+            }
+            kept.append(scalar)
+            let next = rest.dropFirst().firstIndex(of: closing) ?? last
+            let quoted = rest[rest.index(after: rest.startIndex)..<next]
+            // A name may have closing marks in it: what is cut ends at the last one of the text.
+            let keeps = scalar != "[" && isKept(quoted, after: String(kept.dropLast()))
+            if keeps { kept.append(contentsOf: quoted) } else { kept.append(contentsOf: cut.unicodeScalars) }
+            kept.append(closing)
+            rest = rest[rest.index(after: keeps ? next : last)...]
+        }
+        return shortened(String(kept))
+    }
+
+    /// Returns a key or field that a refusal names, if it looks like one.
+    static func field(_ text: String) -> String {
+        text.utf8.count <= 100 && text.unicodeScalars.allSatisfy { isOfName($0) || ".[]-".unicodeScalars.contains($0) } ? text : cut
+    }
+
+    static func shortened(_ text: String) -> String {
+        text.count <= characters ? text : String(text.prefix(characters - 1)) + cut
+    }
+
+    private static func closing(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        switch scalar {
+        case "'", "\"": scalar
+        case "[": "]"
+        default: nil
+        }
+    }
+
+    private static func isKept(_ quoted: some Collection<Unicode.Scalar>, after text: String) -> Bool {
+        guard let word = text.split(separator: " ").last, text.hasSuffix(" "), words.contains(String(word)) else { return false }
+        return !quoted.isEmpty && quoted.count <= 100 && quoted.allSatisfy { isOfName($0) || ".".unicodeScalars.contains($0) }
+    }
+
+    private static func isOfName(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "_": true
+        default: false
+        }
+    }
+}

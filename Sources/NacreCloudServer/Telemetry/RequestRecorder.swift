@@ -1,0 +1,93 @@
+import NacreCloudAccounts
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+
+/// Puts a row for each answered request into the request log, with stand-ins for private names. See `docs/logs.md`.
+struct RequestRecorder: RequestObserver {
+    let log: any RequestLog
+    let pseudonyms: Pseudonyms
+
+    func observe(_ request: FinishedRequest) {
+        var row = RequestRow()
+        row.ended = request.ended.millisecondsSince1970
+        row.id = request.id
+        row.took = Self.microseconds(request.duration)
+        row.waited = Self.microseconds(request.facts.waited)
+        row.stored = Self.microseconds(request.facts.stored)
+        row.encoded = Self.microseconds(request.facts.encoded)
+        row.status = request.status
+        (row.bytesIn, row.bytesOut) = (request.bytesIn, request.bytesOut)
+        (row.asked, row.answered, row.refused) = (request.facts.itemsAsked, request.facts.itemsAnswered, request.facts.itemsRefused)
+        row.operation = Self.operation(of: request.route)
+        row.operationID = Self.id(request.facts.operationID)
+        row.group = Self.id(request.group?.id)
+        row.groupName = request.group?.name.map { RefusalText.shortened($0.onOneLine) } ?? ""
+        // A path may name anything. The log keeps what a path may name.
+        if Names.containerFault(request.target.container) == nil { row.container = request.target.container }
+        row.environment = DatabaseKey.Environment(rawValue: request.target.environment)?.rawValue ?? ""
+        row.database = DatabaseKey.Scope(rawValue: request.target.database)?.rawValue ?? ""
+        let isPublic = row.database == DatabaseKey.Scope.public.rawValue
+        row.zone = zone(request.facts.zone ?? "", isPublic: isPublic)
+        row.user = pseudonyms.of(request.user ?? "", .user)
+        row.client = request.client.text
+        row.index = request.facts.index ?? ""
+        row.telling = request.facts.telling.map(pseudonyms.of) ?? ""
+        if let refusal = request.facts.refusal {
+            row.code = refusal.code.rawValue
+            row.field = RefusalText.field(refusal.field ?? "")
+            let shown = isPublic ? RefusalText.shortened : RefusalText.withoutNames
+            (row.reason, row.remedy) = (shown(refusal.reason), shown(refusal.remedy ?? ""))
+        }
+        log.add(row)
+    }
+
+    /// The name of a zone in a public database and of the default zone, otherwise a stand-in.
+    func zone(_ name: String, isPublic: Bool) -> String {
+        isPublic ? RefusalText.shortened(name) : name == ZoneID.defaultZone.zoneName ? name : pseudonyms.of(name, .zone)
+    }
+
+    private static let roots = ["/database/1/:container/:environment/:database/", "/database/1/:container/:environment/"]
+
+    /// The part of a route behind the database, such as `records/modify`; the whole pattern of other routes.
+    static func operation(of route: String) -> String {
+        guard let root = roots.first(where: route.hasPrefix) else { return route }
+        return String(Substring(route.utf8.dropFirst(root.utf8.count)))
+    }
+
+    /// An ID of a client's making, which is none if it does not look like one.
+    private static func id(_ text: String?) -> String {
+        guard let text, text.utf8.count <= 64 else { return "" }
+        return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? text : ""
+    }
+
+    private static func microseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        return Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
+    }
+}
+
+extension RecordedRequests {
+    /// Returns the receiver of events for a cloud's process.
+    func noting(by clock: ServerClock) -> @Sendable ([NotificationEvent]) -> Void {
+        { note($0, at: clock.now()) }
+    }
+
+    /// Puts events of notifications into the log, with stand-ins for names. A subscription of a public database keeps
+    /// its ID.
+    private func note(_ events: [NotificationEvent], at time: Timestamp) {
+        log.add(
+            events.map { event in
+                RequestTrace(
+                    telling: event.task.map(pseudonyms.of) ?? "", notification: pseudonyms.of(event.notification, .notification),
+                    time: time.millisecondsSince1970,
+                    subscription: event.scope == .public
+                        ? RefusalText.shortened(event.subscriptionID) : pseudonyms.of(event.subscriptionID, .subscription),
+                    user: pseudonyms.of(event.user, .user), device: pseudonyms.of(event.device, .device), event: event.kind.rawValue)
+            })
+    }
+}
+
+extension Pseudonyms {
+    fileprivate func of(_ task: TaskKey) -> String { of("\(task.database.rawValue) \(task.name)", .task) }
+}

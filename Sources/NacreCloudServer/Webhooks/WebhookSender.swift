@@ -1,0 +1,74 @@
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPClient
+
+/// Sends deliveries to the receivers of webhooks. Follows no redirect, and reaches no private address but loopback.
+///
+/// A delivery is signed: `X-Nacre-Signature: t=SECONDS,v1=CODE`. The code is HMAC-SHA256 over the seconds since 1970,
+/// a full stop and the body, under the webhook's secret. A receiver that refuses old times takes no delivery from
+/// somebody who has only seen it. See `docs/webhooks.md`.
+struct WebhookSender: WebhookSending {
+    static let signatureHeader = "X-Nacre-Signature"
+
+    private let sealer: TokenSealer
+    private let clock: ServerClock
+    /// The client for receivers elsewhere, separate because it does not connect to private addresses.
+    private let client = HTTPClient()
+    private let loopbackClient = HTTPClient()
+
+    private static let answerBytes = 16_384
+    private static let secretBytes = 32
+
+    init(_ sealer: TokenSealer, clock: ServerClock) {
+        (self.sealer, self.clock) = (sealer, clock)
+    }
+
+    func fault(ofURL url: String) -> ServerError? {
+        guard Self.address(url) == nil else { return nil }
+        return .badValue(
+            "url", "deliveries may not go to this URL",
+            remedy: "Give an https URL with a host's name, or an http URL to localhost or 127.0.0.1; \(Limits.webhookURLBytes) bytes at most.")
+    }
+
+    private static func address(_ url: String) -> GuardedURL? {
+        guard let address = GuardedURL(url, bytesMax: Limits.webhookURLBytes), address.isSecure || address.isLoopback else { return nil }
+        return address
+    }
+
+    func newSecret(of id: String) throws -> (secret: String, sealed: String) {
+        let secret = Hex.encode(try SecureRandom.keyBytes(Self.secretBytes))
+        return (secret, try sealer.seal(Array(secret.utf8), for: .webhookSecret, binding: id))
+    }
+
+    private func secret(of webhook: Webhook) -> [UInt8]? { sealer.open(webhook.sealedSecret, for: .webhookSecret, binding: webhook.id) }
+
+    func isSecret(_ text: String, of webhook: Webhook) -> Bool {
+        secret(of: webhook).map { constantTimeEquals(Array(text.utf8), $0) } ?? false
+    }
+
+    func send(_ body: [UInt8], to webhook: Webhook) async -> WebhookReport {
+        guard let address = Self.address(webhook.url) else { return WebhookReport(isTaken: false, said: "the URL is not allowed") }
+        guard let secret = secret(of: webhook) else { return WebhookReport(isTaken: false, said: "the secret cannot be opened") }
+        let headers: [HTTPClient.Header] = [
+            .init("Content-Type", "application/json"), .init("X-Nacre-Webhook", webhook.id),
+            .init(Self.signatureHeader, Self.signature(of: body, by: secret, at: clock.now())),
+        ]
+        var request = HTTPClient.Request(
+            "POST", webhook.url, headers: headers, body: .bytes(body), totalTimeout: .seconds(Limits.webhookSeconds),
+            answerBytesMax: Self.answerBytes)
+        request.reachesPrivateAddresses = address.isLoopback
+        do {
+            let status = try await (address.isLoopback ? loopbackClient : client).send(request).status
+            return WebhookReport(isTaken: (200..<300).contains(status), said: "\(status)")
+        } catch {
+            return WebhookReport(isTaken: false, said: "no answer: \(error.cause)")
+        }
+    }
+
+    static func signature(of body: [UInt8], by secret: [UInt8], at now: Timestamp) -> String {
+        let seconds = now.secondsSince1970
+        return "t=\(seconds),v1=\(Hex.encode(HMACSHA256.code(for: Array("\(seconds).".utf8) + body, key: secret)))"
+    }
+}

@@ -1,0 +1,124 @@
+import NacreCloudAccounts
+package import NacreCloudContainer
+package import NacreCloudStorage
+package import NacreCloudWire
+
+/// A webhook as an administrator sees it.
+package struct ListedWebhook: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
+        /// Everything is acknowledged, or is being delivered.
+        case active
+        /// The receiver did not acknowledge, and is asked again by itself.
+        case retrying
+        /// The receiver did not acknowledge for too long. Nothing is delivered until an administrator resumes it.
+        case parked
+    }
+
+    package var webhook: Webhook
+    package var state: State
+    /// The receiver's last answer; empty: nothing was delivered yet.
+    package var said: String
+    package var time: Timestamp?
+}
+
+/// Webhooks of a container's environment. Each call is one transaction, or says how many.
+extension Cloud {
+    /// Deletes a webhook. A delivery under way may still arrive. Its tasks end, parked ones too.
+    package func deleteWebhook(_ id: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> Webhook {
+        let webhook = try await schemas.removeWebhook(id, from: container, environment)
+        _ = try await resumeWebhook(id)
+        return webhook
+    }
+
+    /// Lists the webhooks of an environment with their states, in the order of their IDs. Two transactions.
+    package func listWebhooks(in container: String, _ environment: DatabaseKey.Environment) async throws -> [ListedWebhook] {
+        try await registry.requireContainer(container)
+        let webhooks = try await schemas.schema(of: container, environment).webhooks.values.sorted { $0.id < $1.id }
+        if webhooks.isEmpty { return [] }
+        let database = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .public, owner: ""))
+        return try await store.read { transaction in
+            let (parked, waiting) = (try transaction.webhookTasks(areParked: true), try transaction.webhookTasks(areParked: false))
+            return try webhooks.map { webhook in
+                let own = parked[webhook.id] ?? waiting[webhook.id] ?? []
+                let positions = try Set([database] + own.map(\.database)).flatMap { try transaction.positions(of: webhook.id, in: $0) }
+                // A refusal comes first, then the latest answer.
+                let last = positions.filter { $0.time != nil }.max {
+                    ($0.isTaken ? 0 : 1, $0.time?.secondsSince2001 ?? 0) < ($1.isTaken ? 0 : 1, $1.time?.secondsSince2001 ?? 0)
+                }
+                let state: ListedWebhook.State = parked[webhook.id] != nil ? .parked : own.isEmpty || last?.isTaken ?? true ? .active : .retrying
+                return ListedWebhook(webhook: webhook, state: state, said: last?.said ?? "", time: last?.time)
+            }
+        }
+    }
+
+    /// Puts the parked tasks of a webhook back. A transaction for each.
+    /// - Returns: how many there were.
+    package func resumeWebhook(_ id: String) async throws -> Int {
+        let parked = try await store.read { try $0.webhookTasks(areParked: true)[id] ?? [] }
+        var count = 0
+        for key in parked where try await retryTask(key) { count += 1 }
+        return count
+    }
+
+    /// Sends a delivery without changes, and returns what the receiver says. Neither counts nor moves anything.
+    package func testWebhook(_ id: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> WebhookReport {
+        let webhook = try await webhook(id, in: container, environment)
+        guard let sender = senders.webhooks else { throw ServerError.internalError }
+        let key = DatabaseKey(container: container, environment: environment, scope: .public, owner: "")
+        return await sender.send(WebhookDelivery(webhook: webhook, database: key, cursor: "", isTest: true).json, to: webhook)
+    }
+
+    /// Returns the changes of the public database behind a cursor, for a receiver that pulls. Moves nothing.
+    /// - Parameter cursor: the cursor of a delivery or of an answer; nil: the oldest kept change comes first.
+    package func pullWebhook(_ webhook: Webhook, in container: String, _ environment: DatabaseKey.Environment, after cursor: String?) async throws
+        -> WebhookDelivery
+    {
+        let last = try webhookCursor(cursor, of: webhook)
+        let key = DatabaseKey(container: container, environment: environment, scope: .public, owner: "")
+        let database = try await databaseID(key)
+        let now = clock()
+        let (feed, place, isReset, page) = try await schemas.read(of: container, environment, met: key) { known, transaction in
+            // A webhook that was deleted meanwhile is told of nothing more.
+            guard known.schema.webhooks[webhook.id] == webhook else { throw ServerError.noWebhook }
+            let zone = try transaction.zones(in: database, named: [ZoneID.defaultZoneName]).first
+            let feed = WebhookFeed(webhook: webhook.id, zone: zone?.address ?? ZoneAddress(database: database, zone: 0))
+            let isReset = try last.map { try !$0.isGood(for: feed, zone, at: now, transaction) } ?? true
+            let place = isReset ? nil : last?.place
+            return (feed, place, isReset, try WebhookPage(of: webhook, in: feed, of: key, after: place, by: known.schema, at: now, transaction))
+        }
+        WorkMeter.current?.add(rows: page.changes.count)
+        return try delivery(of: page, to: webhook, feed, in: key, after: place, isReset: isReset, at: now)
+    }
+
+    /// - Parameter place: where the page begins.
+    func delivery(
+        of page: WebhookPage, to webhook: Webhook, _ feed: WebhookFeed, in key: DatabaseKey, after place: WebhookPlace?, isReset: Bool,
+        at now: Timestamp
+    ) throws -> WebhookDelivery {
+        let cursor = WebhookCursor(feed: feed, place: page.end ?? place, time: page.moreComing ? page.time ?? now : now)
+        return WebhookDelivery(
+            webhook: webhook, database: key, zoneName: page.zoneName, changes: page.changes, cursor: try tokens.seal(cursor.bytes),
+            isReset: isReset, moreComing: page.moreComing)
+    }
+}
+
+extension ReadTransaction {
+    /// On this server: tasks of webhooks that an administrator's request looks at.
+    private static var tasksLookedAt: Int { 10_000 }
+
+    /// Returns the keys of the tasks of webhooks, by the IDs of the webhooks.
+    fileprivate func webhookTasks(areParked: Bool) throws -> [String: [TaskKey]] {
+        let parked = TaskRow.parked
+        let found =
+            areParked
+            ? try tasks(of: [.deliverWebhook], dueAfter: parked + -1, through: parked, limit: Self.tasksLookedAt)
+            : try tasks(of: [.deliverWebhook], dueThrough: parked + -1, limit: Self.tasksLookedAt)
+        return Dictionary(grouping: found.map(\.key)) { WebhookFeed($0)?.webhook ?? "" }
+    }
+
+    fileprivate func positions(of webhook: String, in database: DatabaseID) throws -> [WebhookPosition] {
+        let prefix = "\(webhook) "
+        return try entries(in: database, .webhookPosition, after: prefix, limit: Limits.resultsPerPage).filter { $0.key.key.hasPrefix(prefix) }
+            .map { try WebhookPosition($0) }
+    }
+}
