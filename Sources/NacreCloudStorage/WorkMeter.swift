@@ -100,8 +100,6 @@ package struct RequestFacts: Sendable {
     package var index: String?
     /// The database that an authenticated request is about, without its owner. Its container exists.
     package var database: DatabaseKey?
-    /// The kind of client: `framework`, `web` or `server`.
-    package var client: String?
     /// The codes of the refused items of an answer with status 200, with their numbers.
     package var refusedItems: [ServerErrorCode: Int] = [:]
     /// The task by which devices are told of the request's changes.

@@ -177,9 +177,8 @@ struct API: Sendable {
             response.letRead(by: origin)
             return response
         }
-        meter.note { facts in
-            facts.database = DatabaseKey(container: target.container, environment: target.environment, scope: target.scope, owner: "")
-            facts.client = identity.caller.kind
+        meter.note {
+            $0.database = DatabaseKey(container: target.container, environment: target.environment, scope: target.scope, owner: "")
         }
         var response: HTTPResponse
         do {
@@ -213,17 +212,6 @@ extension HTTPResponse {
     mutating func letRead(by origin: String) {
         headers["Access-Control-Allow-Origin"] = origin
         headers.addItem("Vary", "Origin")
-    }
-}
-
-extension Caller {
-    /// The kind of client, for the log and the telemetry.
-    fileprivate var kind: String {
-        switch (identity, client) {
-        case (.serverKey, _): "server"
-        case (_, .framework): "framework"
-        case (_, .web): "web"
-        }
     }
 }
 
