@@ -29,11 +29,8 @@ struct AlertReport: Hashable, Sendable {
 
 /// Tells the operator of alerts: by log, by mail, and by signed requests to webhooks.
 ///
-/// A request bears `X-Nacre-Signature: t=SECONDS,v1=CODE`. The code is HMAC-SHA256 over the seconds since 1970, a full
-/// stop and the body, under the rule's secret. No redirect is followed.
+/// A request is signed as a delivery of a webhook is (`WebhookSender`), under the rule's secret. No redirect is followed.
 struct AlertTeller: Sendable {
-    static let signatureHeader = "X-Nacre-Signature"
-
     /// nil: the server sends no mail.
     let postman: Postman?
     /// The hosts that the operator allows; loopback is allowed anyway.
@@ -47,7 +44,6 @@ struct AlertTeller: Sendable {
 
     private static let answerBytes = 16_384
     private static let secretBytes = 32
-    private static let urlBytes = 2000
 
     init(postman: Postman?, hosts: PushHosts, sealer: TokenSealer, clock: ServerClock, logger: Logger, server: String) {
         (self.postman, self.hosts, self.sealer, self.clock) = (postman, hosts, sealer, clock)
@@ -108,7 +104,7 @@ struct AlertTeller: Sendable {
             let body = [UInt8](try AdminProblem.encoder.encode(message))
             let headers: [HTTPClient.Header] = [
                 .init("Content-Type", "application/json"), .init("X-Nacre-Alert", message.alert),
-                .init(Self.signatureHeader, Self.signature(of: body, by: secret, at: clock.now())),
+                .init(WebhookSender.signatureHeader, WebhookSender.signature(of: body, by: secret, at: clock.now())),
             ]
             let request = HTTPClient.Request(
                 "POST", webhook.url, headers: headers, body: .bytes(body), totalTimeout: .seconds(Limits.pushSeconds),
@@ -122,19 +118,11 @@ struct AlertTeller: Sendable {
         }
     }
 
-    static func signature(of body: [UInt8], by secret: [UInt8], at now: Timestamp) -> String {
-        let seconds = now.secondsSince1970
-        return "t=\(seconds),v1=\(Hex.encode(HMACSHA256.code(for: Array("\(seconds).".utf8) + body, key: secret)))"
-    }
-
     // MARK: Webhooks
 
     /// Whether requests may go to a URL: HTTPS to an allowed host, or HTTP to this machine.
     func allows(_ url: String) -> Bool {
-        if hosts.allows(url) { return true }
-        let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !"@\\#".utf8.contains($0) }
-        guard url.utf8.count <= Self.urlBytes, url.hasPrefix("http://"), isPlain, let host = Server.host(of: url) else { return false }
-        return ["localhost", "127.0.0.1", "[::1]"].contains(host)
+        hosts.allows(url) || GuardedURL(url, bytesMax: Limits.webhookURLBytes).map { !$0.isSecure && $0.isLoopback } ?? false
     }
 
     /// Makes the webhook of a URL, with a new secret.
