@@ -29,7 +29,8 @@ struct AlertReport: Hashable, Sendable {
 
 /// Tells the operator of alerts: by log, by mail, and by signed requests to webhooks.
 ///
-/// A request is signed as a delivery of a webhook is (`WebhookSender`), under the rule's secret. No redirect is followed.
+/// A request is signed as a delivery of a webhook is (`WebhookSender`), under the rule's secret. No redirect is
+/// followed.
 struct AlertTeller: Sendable {
     /// nil: the server sends no mail.
     let postman: Postman?
