@@ -191,21 +191,12 @@ package final class Server: Sendable {
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
             try file.publish()
-            life.withLock {
-                $0 = .running(
-                    Running(
-                        store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
-                        requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)]))
-            }
-            if configuration.doesTasks {
-                await takeUpTasks(cloud)
-                tasks.start()
-                observation.alerts.start()
-                sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
-            }
-            scheduled?.start()
-            observation.start(cloud, metrics)
+            let running = Running(
+                store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
+                requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
+            life.withLock { $0 = .running(running) }
+            await startWork(running, of: cloud, metrics)
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
@@ -225,6 +216,20 @@ package final class Server: Sendable {
             folder: folder, server: pseudonyms.check, bounds: bounds, now: { [clock = configuration.clock] in clock.now().millisecondsSince1970 },
             report: { [logger = configuration.logger] event in RequestLogNotice(logger: logger).log(event) })
         return RecordedRequests(log: ring, pseudonyms: pseudonyms)
+    }
+
+    /// Starts the work outside requests.
+    private func startWork(_ parts: Running, of cloud: Cloud, _ metrics: Metrics) async {
+        if configuration.doesTasks {
+            await takeUpTasks(cloud)
+            parts.tasks.start()
+            parts.observation.alerts.start()
+            parts.sweep.start { [clock = configuration.clock, logger = configuration.logger] in
+                await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run()
+            }
+        }
+        parts.scheduled?.start()
+        parts.observation.start(cloud, metrics)
     }
 
     /// Releases the leases of tasks that the previous process held when it died. No other process has the store, so

@@ -6,8 +6,8 @@ package import NacreCloudWire
 /// A figure of private and shared databases is shown only as a sum over at least `UserSketch.fewest` users, and no such
 /// sum of fewer users may follow from others by subtraction. A row is decided once, when its slot is over. It is shown
 /// if the part of it that no shown finer row covers is empty, or has enough users. Otherwise it is hidden, and that
-/// part is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums is
-/// over enough users.
+/// part is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums
+/// is over enough users.
 package struct TelemetryRow: Hashable, Sendable {
     package var state: TelemetryEntry.State
     package var sums = TelemetrySums()

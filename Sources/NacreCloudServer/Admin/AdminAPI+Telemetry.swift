@@ -5,6 +5,14 @@ import NacreHTTPServer
 
 /// Sums of what the cloud did.
 extension AdminAPI {
+    /// Adds the routes that tell what was asked of the server.
+    func addObservationRoutes(to router: inout Router) {
+        router.get("/admin/1/audit", listAudit)
+        router.get("/admin/1/logs", listLogs)
+        router.get("/admin/1/telemetry", telemetry)
+        router.get("/admin/1/requests", listRequests)
+    }
+
     /// `GET /admin/1/telemetry?last=…&from=…&to=…&operation=…&database=…&container=…&environment=…&by=…&compare=…`
     @Sendable func telemetry(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         try answer(try await recorder.answer(to: TelemetryQuestion(request, at: recorder.now)))

@@ -5,6 +5,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
+import NacreTelemetry
 
 @testable import NacreCloudAccounts
 @testable import NacreCloudContainer
