@@ -67,6 +67,16 @@ import Testing
         #expect(schedule.decide(now: 1) == .run(Due(send: true)))
     }
 
+    @Test func `a failure of another kind than the last one pauses from the beginning (39)`() {
+        var schedule = SyncSchedule()
+        var pauses: [SyncSchedule.Decision] = []
+        for ending in [Self.offline, Self.offline, Self.offline, Self.busy, Self.busy, Self.offline] {
+            schedule.end(Due(fetch: true), ending, now: 0, spread: 1)
+            pauses.append(schedule.decide(now: 0))
+        }
+        #expect(pauses == [.wait(1), .wait(2), .wait(4), .wait(1), .wait(2), .wait(1)])
+    }
+
     @Test func `a call by hand that fails leaves the pause as it is, and one that succeeds ends it (39)`() {
         var schedule = SyncSchedule()
         schedule.end(Due(send: true), Self.busy, byHand: true, now: 0, spread: 1)

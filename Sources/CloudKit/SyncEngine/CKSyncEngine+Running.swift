@@ -226,39 +226,35 @@ extension CKSyncEngine {
         activity.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
-                guard let end = await Self.endOfWait(line, scope, since: token) else { return }
-                if end == .reached { self?.activity.inner.withLock { $0.schedule.retryNetwork() } }
+                guard await Self.hasReached(line, scope, since: token) else { return }
+                self?.activity.inner.withLock { $0.schedule.retryNetwork() }
                 self?.want(SyncSchedule.Due(fetch: true))
             }
         }
     }
 
-    /// The end of a wait for changes: there may be something to fetch.
-    private enum EndOfWait {
-        /// The server told of a change, or refused the request: it was reached.
-        case reached
-        /// No answer came: whether the server can be reached is unknown.
-        case failed
-    }
-
-    /// Returns once there may be something to fetch; nil when the task is cancelled.
-    private static func endOfWait(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> EndOfWait? {
+    /// Waits until there may be something to fetch: the server told of a change, refused the request, or answers again
+    /// after a failure of the network.
+    /// - Returns: false when the task is cancelled.
+    private static func hasReached(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
         let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
         let conversation = Conversation(line: line, scope: scope, patience: patience, mayWait: true)
         let request = ChangesDatabaseRequest(syncToken: token, resultsLimit: 1, extension: RequestExtension(waitSeconds: waitSeconds))
+        var hasFailed = false
         while !Task.isCancelled {
             let start = line.timekeeper.now()
             do throws(CKError) {
                 let answer = try await conversation.changes(request)
-                if !answer.zones.isEmpty { return .reached }
+                if hasFailed || !answer.zones.isEmpty { return true }
                 // A pause limits the requests to a server that answers without waiting.
                 if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
             } catch {
                 let pause = max(error.retryAfterSeconds ?? 0, waitSeconds) * (1 + 0.25 * line.timekeeper.spread())
-                guard (try? await line.timekeeper.pause(pause)) != nil else { return nil }
-                return error.isOfNetwork ? .failed : .reached
+                guard (try? await line.timekeeper.pause(pause)) != nil else { return false }
+                if !error.isOfNetwork { return true }
+                hasFailed = true
             }
         }
-        return nil
+        return false
     }
 }

@@ -74,6 +74,8 @@ struct SyncSchedule: Equatable, Sendable {
                 isWanted = true
                 if let after { askedUntil = now + after }
                 if byHand && failures > 0 { break }
+                // A failure of another kind begins with the first pause: the server was reached since, or no longer is.
+                if isNetwork != waitsForNetwork { failures = 0 }
                 pausedUntil = now + Self.pause(failures, spread)
                 waitsForNetwork = isNetwork
                 failures += 1

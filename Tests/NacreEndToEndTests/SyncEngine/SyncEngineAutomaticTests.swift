@@ -85,8 +85,8 @@ struct SyncEngineAutomaticTests {
             #expect(a.transport.count("records/modify") == 4)
             a.clock.advance(by: SyncSchedule.firstPause)
             await a.app.heard("sent !one quotaExceeded", 3)
-            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
-            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            a.clock.advance(by: SyncSchedule.firstPause)
             await a.app.heard("sent +one")
         }
     }
