@@ -245,7 +245,8 @@ extension CKSyncEngine {
             let start = line.timekeeper.now()
             do throws(CKError) {
                 let answer = try await conversation.changes(request)
-                if hasFailed || !answer.zones.isEmpty { return true }
+                // A page may be empty and not the last: it passes over zones that were deleted and made again.
+                if hasFailed || !answer.zones.isEmpty || answer.moreComing { return true }
                 // A pause limits the requests to a server that answers without waiting.
                 if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
             } catch {

@@ -29,6 +29,26 @@ struct SyncEngineAutomaticTests {
         }
     }
 
+    @Test func `an empty page that is not the last one tells an engine that waits of changes (40)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), clock: SyncClock())
+            let asked = Locked(0)
+            a.transport.fail { path in
+                let count =
+                    path == "changes/database"
+                    ? asked.withLock {
+                        $0 += 1
+                        return $0
+                    } : 0
+                // The first request is that of the fetch.
+                return count == 2 ? .answer(status: 200, body: "{\"zones\":[],\"syncToken\":\"next\",\"moreComing\":true}") : nil
+            }
+            let engine = SyncDevice.engine(a.app, a.database, true)
+            await a.app.heard("didFetch", 2)
+            #expect(engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+        }
+    }
+
     @Test func `it fetches before it sends where both are due (38)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
@@ -54,8 +74,8 @@ struct SyncEngineAutomaticTests {
             a.transport.failNext("records/modify", .notSent)
             a.clock.advance(by: 7)
             await a.app.heard("sent !one networkUnavailable")
-            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
-            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            a.clock.advance(by: SyncSchedule.firstPause)
             await a.app.heard("sent +one")
             #expect(a.engine.state.pendingRecordZoneChanges.isEmpty)
         }
@@ -85,8 +105,8 @@ struct SyncEngineAutomaticTests {
             #expect(a.transport.count("records/modify") == 4)
             a.clock.advance(by: SyncSchedule.firstPause)
             await a.app.heard("sent !one quotaExceeded", 3)
-            await a.clock.sleeper(of: SyncSchedule.firstPause)
-            a.clock.advance(by: SyncSchedule.firstPause)
+            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
+            a.clock.advance(by: SyncSchedule.firstPause * 2)
             await a.app.heard("sent +one")
         }
     }
