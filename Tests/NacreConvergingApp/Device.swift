@@ -36,8 +36,7 @@ actor Device: CKSyncEngineDelegate {
         try disk.write(kept)
     }
 
-    /// Makes the engine. Changes that the engine's state does not have, because the process was killed before, are added
-    /// again.
+    /// Makes the engine. Changes that its state does not have, because the process was killed before, are added again.
     func start() {
         let engine = CKSyncEngine(CKSyncEngine.Configuration(database: database, stateSerialization: kept.state, delegate: self))
         self.engine = engine

@@ -146,8 +146,8 @@ extension CKSyncEngine {
         } catch {
             next.cancel()
             if error.code == .zoneNotFound || error.code == .userDeletedZone {
-                // The database's feed reports that the zone is gone. The token stays until then: if the zone is made again
-                // before, the feed reports the new one, and only the token shows that it is another one.
+                // The database's feed reports that the zone is gone. The token stays until then: if the zone is made
+                // again before, the feed reports the new one, and only the token shows that it is another one.
                 state.held.withLock { state in
                     state.change { state in
                         state.noteFetched(zoneID)

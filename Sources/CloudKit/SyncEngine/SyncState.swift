@@ -8,7 +8,7 @@ struct SyncState: Sendable {
 
     /// The name of the user record whose account the state belongs to; nil if no account was seen.
     var user: String?
-    /// Whether the server has a database subscription. An engine that begins asks again, for the app may have deleted it.
+    /// Whether the server has a database subscription. An engine that begins asks again: the app may have deleted it.
     var hasSubscription = false
     var databaseToken: String?
     var zoneTokens: [CKRecordZone.ID: String] = [:]
