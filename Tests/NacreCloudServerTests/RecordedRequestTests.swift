@@ -135,6 +135,9 @@ struct RecordedRequestTests {
 
     @Test(arguments: [
         ("Did not find record type: Note", "Did not find record type: Note"),
+        ("Did not find record type: my secret", "Did not find record type: …"),
+        ("Cannot create new type a secret in production schema", "Cannot create new type … in production schema"),
+        ("Field a secret not found in Note", "Field … not found in Note"), ("Field title not found in Note", "Field title not found in Note"),
         (
             "Record delete would violate validating reference ([secret]), rejecting update",
             "Record delete would violate validating reference ([…]), rejecting update"

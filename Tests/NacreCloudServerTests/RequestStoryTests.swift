@@ -44,7 +44,7 @@ struct RequestStoryTests {
             words: ["ZONE_NOT_FOUND"]),
         Outcome(
             name: "no such zone", path: "private/records/query", body: Body.query("Note", more: #""zoneID":{"zoneName":"Nowhere"}"#),
-            words: ["ZONE_NOT_FOUND", "There is no zone of that name", "about zone z-"]),
+            words: ["ZONE_NOT_FOUND", "There is no zone of that name"]),
         Outcome(name: "no JSON", path: "private/records/modify", body: "{", words: ["BAD_REQUEST", "refused as a whole with status 400"]),
         Outcome(
             name: "a wrong type", path: "private/records/modify",
@@ -52,8 +52,7 @@ struct RequestStoryTests {
         Outcome(name: "another method", path: "private/records/modify", words: ["BAD_REQUEST", "method not allowed"]),
         Outcome(
             name: "a query by an index", path: "private/records/query", body: Body.query("Note", sorts: [#"{"fieldName":"title","ascending":true}"#]),
-            words: ["answered with status 200", "title"]),
-        Outcome(name: "a whole type", path: "private/records/query", body: Body.query("Note"), words: ["all records by name"]),
+            words: ["answered with status 200"]),
         Outcome(
             name: "a new type in production", path: "private/records/modify", body: Body.modify("create", Body.note("one")),
             environment: "production",

@@ -2,14 +2,29 @@
 ///
 /// Texts of errors quote names: of types, fields and keys, and a few of records or subscriptions. About a private or
 /// shared database the log keeps a quoted name only behind a word that says it is one of the schema or a key, and only
-/// if it looks like one. `RefusalTextTests` has each text of the sources that takes a name in.
+/// if it looks like one. A text that takes another name in must quote it.
 enum RefusalText {
     private static let words: Set = ["field", "type", "container", "in", "key", "Field", "that"]
     private static let cut = "…"
     private static let characters = 255
 
-    /// Returns the text without quoted and bracketed names that are not the schema's. Costs a walk over the text.
+    /// Texts that have a name of the client's without quotes, by what stands before and behind it.
+    private static let frames = [
+        ("Did not find record type: ", ""), ("Cannot create new type ", " in production schema"), ("Field ", " not found in "),
+    ]
+
+    /// Returns the text without quoted and bracketed names that are not the schema's, and without other names that do
+    /// not look like one of a schema. Costs a walk over the text.
     static func withoutNames(_ text: String) -> String {
+        for (before, behind) in frames where text.hasPrefix(before) {
+            let name = text.dropFirst(before.count)
+            guard let end = behind.isEmpty ? name.endIndex : name.ranges(of: behind).last?.lowerBound else { continue }
+            return shortened(before + field(String(name[..<end])) + field(ofWords: name[end...]))
+        }
+        return withoutQuotedNames(text)
+    }
+
+    private static func withoutQuotedNames(_ text: String) -> String {
         var rest = Array(text.unicodeScalars)[...]
         var kept = String.UnicodeScalarView()
         while let scalar = rest.first {
@@ -34,6 +49,10 @@ enum RefusalText {
     /// Returns a key or field that a refusal names, if it looks like one.
     static func field(_ text: String) -> String {
         text.utf8.count <= 100 && text.unicodeScalars.allSatisfy { isOfName($0) || ".[]-".unicodeScalars.contains($0) } ? text : cut
+    }
+
+    private static func field(ofWords text: Substring) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { field(String($0)) }.joined(separator: " ")
     }
 
     static func shortened(_ text: String) -> String {

@@ -4,12 +4,40 @@ enum CompactID {
     private static let upper: UInt8 = 1
 
     static func bytes(of text: String) -> [UInt8] {
-        let utf8 = Array(text.utf8)
-        guard let uuid = uuid(utf8) else { return utf8 }
-        // An ID of 16 characters is a text: a UUID takes 17 bytes, the first of which says its case.
-        if self.text(of: [lower] + uuid) == text { return [lower] + uuid }
-        if self.text(of: [upper] + uuid) == text { return [upper] + uuid }
-        return utf8
+        var text = text
+        return text.withUTF8 { utf8 in uuid(utf8) ?? [UInt8](utf8) }
+    }
+
+    /// Returns 17 bytes, the first of which says the case: an ID of 16 characters is a text. nil for other texts.
+    private static func uuid(_ utf8: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        guard utf8.count == 36 else { return nil }
+        var (high, hasLower, hasUpper, isUUID) = (UInt8(0), false, false, true)
+        let bytes = [UInt8](unsafeUninitializedCapacity: 17) { bytes, count in
+            count = 1
+            var isSecond = false
+            for (index, character) in utf8.enumerated() {
+                if index == 8 || index == 13 || index == 18 || index == 23 {
+                    if character != UInt8(ascii: "-") { isUUID = false }
+                    continue
+                }
+                let digit: UInt8
+                switch character {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
+                case UInt8(ascii: "a")...UInt8(ascii: "f"): (digit, hasLower) = (character - UInt8(ascii: "a") + 10, true)
+                case UInt8(ascii: "A")...UInt8(ascii: "F"): (digit, hasUpper) = (character - UInt8(ascii: "A") + 10, true)
+                default: (digit, isUUID) = (0, false)
+                }
+                if isSecond {
+                    bytes[count] = high << 4 | digit
+                    count += 1
+                } else {
+                    high = digit
+                }
+                isSecond.toggle()
+            }
+            bytes[0] = hasUpper ? upper : lower
+        }
+        return isUUID && !(hasLower && hasUpper) ? bytes : nil
     }
 
     static func text(of bytes: [UInt8]) -> String {
@@ -22,26 +50,5 @@ enum CompactID {
             text.append(letters[Int(byte & 15)])
         }
         return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func uuid(_ utf8: [UInt8]) -> [UInt8]? {
-        guard utf8.count == 36 else { return nil }
-        let digits = utf8.filter { $0 != UInt8(ascii: "-") }
-        guard digits.count == 32 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 32, by: 2) {
-            guard let high = digit(digits[index]), let low = digit(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

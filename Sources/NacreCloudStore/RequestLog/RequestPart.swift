@@ -92,6 +92,11 @@ final class RequestPart {
 
     func close() { connection.close() }
 
+    /// Copies the write-ahead log into the file, because no more rows come.
+    func finish() {
+        if (try? connection.checkpoint(.truncate).wasBlocked) == false { connection.logBeganAnew() }
+    }
+
     /// The bytes of the file with its log.
     var bytes: Int {
         get throws {

@@ -67,6 +67,7 @@ final class RequestParts {
             if !isOld, try last.bytes < bounds.bytes / Self.partsOfBytes { return last }
         }
         let part = try made(first: (all.last?.last ?? 0) + 1)
+        all.last?.finish()
         parts?.append(part)
         return part
     }

@@ -25,7 +25,7 @@ final class RecordedServer: Sendable {
         let ring = try RequestRing(
             folder: folder.path, server: pseudonyms.check, bounds: .usual, now: { clock.now.millisecondsSince1970 }, report: { _ in })
         recorded = RecordedRequests(log: ring, pseudonyms: pseudonyms)
-        administered = try await AdministeredServer(clock: clock, recorded: recorded)
+        administered = try await AdministeredServer(requestRate: nil, clock: clock, recorded: recorded)
     }
 
     /// Runs a test, and ends the log's thread.

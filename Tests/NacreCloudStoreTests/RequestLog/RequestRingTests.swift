@@ -125,25 +125,26 @@ struct RequestRingTests {
         let killed = try copy.open()
         killed.add(Self.row(201))
         let last = try await killed.page(RequestFilter()).last
-        #expect(last == 101 && copy.events.withLock { $0 } == [])
+        // The rows before the torn write and the one after it.
+        #expect((101...200).contains(last) && copy.events.withLock { $0 } == [])
         await killed.close()
     }
 
     @Test func `the files stay within their bytes, and the oldest rows go`() async throws {
         let scene = try Scene()
-        let bounds = RequestLogBounds(days: 7, bytes: 1 << 20)
+        let bounds = RequestLogBounds(days: 7, bytes: 4 << 20)
         let ring = try scene.open(bounds)
-        for batch in 0..<40 {
+        for batch in 0..<80 {
             // Texts of their own fill the parts soon.
-            for index in 0..<100 { ring.add(Self.row(batch * 100 + index, text: "\(batch) \(index) " + String(repeating: "x", count: 200))) }
+            for index in 0..<100 { ring.add(Self.row(batch * 100 + index, text: "\(batch) \(index) " + String(repeating: "x", count: 400))) }
             _ = try await ring.page(RequestFilter())
         }
         let page = try await ring.page(RequestFilter())
-        #expect(page.last == 4000 && scene.bytes <= bounds.bytes && scene.parts.count > 2, "\(scene.bytes) bytes in \(scene.parts.count) parts")
+        #expect(page.last == 8000 && scene.bytes <= bounds.bytes && scene.parts.count > 2, "\(scene.bytes) bytes in \(scene.parts.count) parts")
         var filter = RequestFilter()
         (filter.following, filter.limit) = (0, 1)
         let oldest = try #require(try await ring.page(filter).rows.first)
-        #expect(oldest.number > 1 && oldest.number < 3900)
+        #expect(oldest.number > 1 && oldest.number < 7900)
         #expect(
             try await ring.page(
                 {
