@@ -207,29 +207,29 @@ final class RequestPart {
 
     /// The conditions as SQL of constants and numbers; nil if no row of the part can hold them.
     private func conditions(_ filter: RequestFilter, since: Int64) throws -> [String]? {
-        guard let times, times.upperBound >= since, filter.until.map({ times.lowerBound <= $0 }) ?? true else { return nil }
-        var conditions = ["1"]
-        if times.lowerBound < since { conditions.append("ended >= \(since)") }
-        if let until = filter.until, times.upperBound > until { conditions.append("ended <= \(until)") }
+        guard let times, times.upperBound >= since, times.lowerBound <= filter.until ?? .max else { return nil }
+        var conditions = ["ended >= \(since)", "ended <= \(filter.until ?? .max)"]
         if let after = filter.after { conditions.append("number < \(after)") }
         if let following = filter.following { conditions.append("number > \(following)") }
         if let status = filter.status { conditions.append("status BETWEEN \(status.lowerBound) AND \(status.upperBound)") }
         if let slower = filter.slowerThan { conditions.append("took > \(slower)") }
-        for (column, text) in [
-            ("container", filter.container), ("environment", filter.environment), ("db", filter.database), ("zone", filter.zone),
-            ("user", filter.user), ("operation", filter.operation), ("code", filter.code),
-        ] {
-            guard let text else { continue }
-            guard let number = try numbers(.textNumber, text).first else { return nil }
-            conditions.append("\(column) = \(number)")
-        }
-        if let client = filter.client {
-            let numbers = try numbers(.textNumbersOfKind, client)
-            if numbers.isEmpty { return nil }
-            conditions.append("client IN (\(numbers.map(String.init).joined(separator: ", ")))")
-        }
         if let id = filter.id { conditions.append("id = x'\(Self.hexadecimal(CompactID.bytes(of: id)))'") }
+        guard try add("container", filter.container, to: &conditions), try add("environment", filter.environment, to: &conditions),
+            try add("db", filter.database, to: &conditions), try add("zone", filter.zone, to: &conditions),
+            try add("user", filter.user, to: &conditions), try add("operation", filter.operation, to: &conditions),
+            try add("code", filter.code, to: &conditions), try add("client", filter.client, .textNumbersOfKind, to: &conditions)
+        else { return nil }
         return conditions
+    }
+
+    /// Adds the condition that a column has a text, or another of its kind.
+    /// - Returns: false if no row of the part has it.
+    private func add(_ column: String, _ text: String?, _ statement: Statement = .textNumber, to conditions: inout [String]) throws -> Bool {
+        guard let text else { return true }
+        let numbers = try numbers(statement, text)
+        if numbers.isEmpty { return false }
+        conditions.append("\(column) IN (\(numbers.map(String.init).joined(separator: ", ")))")
+        return true
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {
@@ -237,11 +237,9 @@ final class RequestPart {
     }
 
     private func numbers(_ statement: Statement, _ text: String) throws -> [Int64] {
-        try connection.use(statement) { statement in
-            statement.bind(text)
-            var numbers: [Int64] = []
-            while try statement.step() { numbers.append(statement.integer()) }
-            return numbers
+        try connection.use(statement) { prepared in
+            prepared.bind(text)
+            return try prepared.integers()
         }
     }
 

@@ -76,6 +76,14 @@ final class PreparedStatement {
         }
     }
 
+    /// Steps to the end. Returns the first column of each row.
+    @inline(never)
+    func integers() throws -> [Int64] {
+        var integers: [Int64] = []
+        while try step() { integers.append(integer()) }
+        return integers
+    }
+
     // MARK: Parameters
 
     private func bound(_ result: Int32) {
