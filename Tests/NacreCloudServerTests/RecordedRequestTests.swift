@@ -125,7 +125,7 @@ struct RecordedRequestTests {
             let lines = try await scene.requests("limit=1000")
             #expect(lines.count == 1000 && Set(lines.compactMap(\.code)).count > 3)
             let bytes = try scene.bytes()
-            for text in [secret] + scene.server.names.filter { !$0.key.contains("id") }.map(\.value) + ["example.com", "127.0.0.1"] {
+            for text in [secret] + scene.server.names.filter({ !$0.key.contains("id") }).map(\.value) + ["example.com", "127.0.0.1"] {
                 let found = bytes.firstRange(of: Array(text.utf8))
                 let around = found.map { String(decoding: bytes[max(0, $0.lowerBound - 100)..<min(bytes.count, $0.upperBound + 60)], as: UTF8.self) }
                 #expect(found == nil, "\(text) is in \(around ?? "")")

@@ -1,5 +1,5 @@
 package import NacreCloudStorage
-package import NacreCloudWire
+import NacreCloudWire
 
 /// An event between a commit and its subscribers' devices, for the request log. Names are those of the store: the log
 /// replaces them.

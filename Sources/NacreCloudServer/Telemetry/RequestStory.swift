@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 import NacreCloudContainer
 
 /// A request of the log in words: what was asked, what came of it, why, and what to do.
