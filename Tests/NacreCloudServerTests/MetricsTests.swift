@@ -168,7 +168,8 @@ enum BusyServer {
         let (port, adminPort) = (try portOf(addresses.localURL), try portOf(addresses.adminURL))
         let bearer = ["Authorization": "Bearer \(try AdminFile.read(folder: folder.path).token)"]
         func post(_ target: String, _ body: String, _ headers: [String: String] = [:], to port: Int) async throws -> JSON? {
-            try await ask(Question(method: "POST", target: target, headers: headers, body: Array(body.utf8)), port: port).json
+            let answer = try await ask(Question(method: "POST", target: target, headers: headers, body: Array(body.utf8)), port: port)
+            return answer.json
         }
         let container = "iCloud.busy.server"
         _ = try await post("/admin/1/containers", #"{"name":"\#(container)","justInTime":"all"}"#, bearer, to: adminPort)
