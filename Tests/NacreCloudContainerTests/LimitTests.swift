@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Bounds that no client meets: of a value's own form, of memory that restarts, of files that the server or the
-    /// framework writes itself, and of orders of an emulator's administrator.
+    /// framework writes itself, of telemetry, and of orders of an administrator.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPosition.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudWire/Users/PhoneNumber.swift digitsMax",
@@ -74,7 +74,12 @@ import Testing
         "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax", "NacreCloudWire/OperationGroupNote.swift bytesMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",
-        "CloudKit/Transport/NetworkTransport.swift answerBytesMax",
+        "CloudKit/Transport/NetworkTransport.swift answerBytesMax", "NacreCloudContainer/Telemetry/TelemetryRow.swift seriesMax",
+        "NacreCloudContainer/Telemetry/TelemetrySums.swift charactersMax", "NacreCloudServer/Telemetry/TelemetryQuestion.swift barsMax",
+        "NacreCloudServer/Telemetry/TelemetryRecorder.swift bytesMax", "NacreCloudServer/Telemetry/OTLPSender.swift pauseMax",
+        "NacreCloudServer/Admin/Metrics.swift processDescriptorsMax", "NacreCloudServer/Alerts/AlertWatch.swift waitingMax",
+        "NacreCloudServer/Alerts/ServerReadings.swift parkedMax", "NacreCloudContainer/Alerts/AlertRule.swift addressesMax",
+        "NacreCloudContainer/Alerts/AlertRule.swift secondsMax", "NacreCloudServer/Admin/AdminAPI+Alerts.swift secondsMax",
     ]
 
     @Test func `no other file of the framework, the messages, the rules or the server has a limit of its own`() throws {

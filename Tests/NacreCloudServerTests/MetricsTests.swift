@@ -75,7 +75,6 @@ import Testing
             #"nacre_requests_total{operation="records/modify",status="2xx"} 1"#, #"nacre_requests_total{operation="records/query",status="4xx"} 1"#,
             #"nacre_requests_total{operation="other",status="4xx"} 3"#, #"nacre_requests_total{operation="account/sign-in",status="2xx"} 1"#,
             #"nacre_request_errors_total{operation="records/query",code="BAD_REQUEST"} 1"#,
-            #"nacre_request_errors_total{operation="records/lookup",code="NOT_FOUND"} 1"#,
             #"nacre_request_duration_seconds_count{operation="records/modify"} 1"#, "nacre_backup_failing 0", "nacre_tasks_parked 0",
             #"nacre_tasks_due{lane="push"} 0"#, #"nacre_push_messages_total{service="apple",outcome="taken"} 0"#,
             #"nacre_store_errors_total{code="full"} 0"#,

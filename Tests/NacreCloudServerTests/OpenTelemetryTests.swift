@@ -91,7 +91,7 @@ import Testing
             attributes(span["attributes"]) == [
                 "http.request.method": "POST", "http.route": route, "http.response.status_code": "200", "url.scheme": "https",
                 "nacre.request_id": answer.header("X-Request-Id") ?? "", "nacre.operation": "records/lookup", "nacre.container": TestServer.container,
-                "nacre.environment": "development", "nacre.database": "private", "error.type": "NOT_FOUND",
+                "nacre.environment": "development", "nacre.database": "private",
             ])
         let end = UInt64((scene.server.clock.now.secondsSince2001 + 978_307_200) * 1e9)
         #expect(span["endTimeUnixNano"]?.text == String(end))

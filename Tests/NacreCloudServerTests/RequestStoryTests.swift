@@ -18,6 +18,7 @@ struct RequestStoryTests {
     }
 
     private static let saved = Body.modify("create", Body.note("there"))
+    private static let wanted = Body.filter("title", "EQUALS", #"{"value":"One"}"#)
 
     static let outcomes = [
         Outcome(
@@ -43,7 +44,8 @@ struct RequestStoryTests {
             body: Body.modify([("create", Body.note("fresh")), ("create", Body.note("there"))], #""zoneID":{"zoneName":"Z"}"#),
             words: ["ZONE_NOT_FOUND"]),
         Outcome(
-            name: "no such zone", path: "private/records/query", body: Body.query("Note", more: #""zoneID":{"zoneName":"Nowhere"}"#),
+            name: "no such zone", path: "private/records/query",
+            body: Body.query("Note", filters: [wanted], more: #""zoneID":{"zoneName":"Nowhere"}"#),
             words: ["ZONE_NOT_FOUND", "There is no zone of that name"]),
         Outcome(name: "no JSON", path: "private/records/modify", body: "{", words: ["BAD_REQUEST", "refused as a whole with status 400"]),
         Outcome(
@@ -51,7 +53,7 @@ struct RequestStoryTests {
             body: Body.modify("create", #""recordName":"typed","recordType":"Note","fields":{"title":{"value":7}}"#), words: ["BAD_REQUEST", "title"]),
         Outcome(name: "another method", path: "private/records/modify", words: ["BAD_REQUEST", "method not allowed"]),
         Outcome(
-            name: "a query by an index", path: "private/records/query", body: Body.query("Note", sorts: [#"{"fieldName":"title","ascending":true}"#]),
+            name: "a query by an index", path: "private/records/query", body: Body.query("Note", filters: [wanted]),
             words: ["answered with status 200"]),
         Outcome(
             name: "a new type in production", path: "private/records/modify", body: Body.modify("create", Body.note("one")),

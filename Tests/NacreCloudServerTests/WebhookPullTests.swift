@@ -60,7 +60,7 @@ import Testing
         #expect(await waiting.text.contains(#""recordName":"b""#))
         let next = try #require(await waiting.json?.at("cursor")?.text).replacing("+", with: "%2B")
         async let empty = server.respond(Self.question(made.id, "?wait=99&after=\(next)", secret: made.secret))
-        await server.clock.sleeps(1)
+        await server.clock.sleeps(2)
         server.clock.advance(Limits.waitSeconds)
         #expect(await empty.text.contains(#""changes":[]"#))
     }

@@ -1,7 +1,7 @@
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// What a server can say of itself, for alert rules.
+/// The figures that a server can say of itself, for alert rules.
 package protocol AlertReadings: Sendable {
     /// The measures that it can read.
     var measures: Set<AlertMeasure> { get }

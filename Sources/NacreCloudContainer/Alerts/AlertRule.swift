@@ -117,7 +117,7 @@ extension AlertRule {
     private static let nameCharacters = 64
     private static let addressesMax = 10
 
-    /// What is wrong with the rule itself; nil: nothing.
+    /// The fault of the rule itself; nil: none.
     /// - Parameter measures: the measures that this server can read.
     package func fault(reading measures: Set<AlertMeasure>) -> ServerError? {
         guard Self.isName(name) else {

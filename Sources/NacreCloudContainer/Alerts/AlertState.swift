@@ -2,16 +2,16 @@ import NacreCloudAccounts
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// What a rule's measure tells at a time.
+/// The value of a rule's measure at a time.
 package enum AlertReading: Hashable, Sendable {
     case figure(Double)
     /// Too little was seen for a figure: the threshold is not met.
     case tooLittle
-    /// It could not be read: nothing changes.
+    /// The measure could not be read: nothing changes.
     case unknown
 }
 
-/// What the operator is to be told of an alert.
+/// The news of an alert for the operator.
 package enum AlertNews: String, Codable, Hashable, Sendable {
     case began
     case goesOn

@@ -16,7 +16,7 @@ struct SubscriptionContents {
     init(_ subscriptions: some Sequence<Subscription>, without operations: [SubscriptionOperation], in scope: DatabaseKey.Scope) {
         self.scope = scope
         let deleted = Set(operations.compactMap { if case .delete(let id) = $0 { id } else { nil } })
-        if deleted.count == operations.count { return }
+        if !operations.isEmpty, deleted.count == operations.count { return }
         for subscription in subscriptions where !deleted.contains(subscription.subscriptionID) {
             keep(content(of: subscription), of: subscription.subscriptionID)
         }

@@ -51,7 +51,6 @@ package struct WebhookDelivery: Sendable {
         writer.write("recordType", change.record.row.type)
         if change.reason != .deleted {
             writer.write("recordChangeTag", ChangeTag.text(change.record.row.number))
-            writer.key("fields")
             webhook.sent(of: change).write(to: &writer, form: ValueForm(details: false, numbersAsStrings: false, isAnswer: true))
         }
         writer.endObject()

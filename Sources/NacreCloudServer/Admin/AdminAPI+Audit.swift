@@ -80,7 +80,8 @@ final class AuditedRequest: Sendable {
         "path",
         "publicBytes", "record", "recordType", "redirect", "redirects", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes",
         "resetsUserBytes",
-        "resetsUserRate", "role", "seconds", "showsRecords", "state", "subscription", "teamID", "topic", "type", "url", "user", "userBytes", "userRate",
+        "resetsUserRate", "role", "seconds", "showsRecords", "state", "subscription", "teamID", "topic", "type", "url", "user", "userBytes",
+        "userRate",
         "why", "zone",
     ]
     /// Characters of a value; longer values are cut. On this server: as long as a container's name may be.

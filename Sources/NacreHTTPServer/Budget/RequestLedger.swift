@@ -60,7 +60,7 @@ package final class RequestLedger: Sendable {
     /// Moves the request's bytes and slot to the share of its holder, once the holder is known.
     /// - Throws: 503 with `Retry-After` if the holder has too much there already, or does not read its answers.
     package func belong(to holder: Holder) throws {
-        guard let budgets else { return }
+        guard let budgets else { return state.withLock { $0.holder = holder } }
         let lacking = state.withLock { state -> Overload? in
             guard state.holder != holder else { return nil }
             let places = state.slot == .held ? 1 : 0

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
@@ -26,6 +27,7 @@ final class RecordedServer: Sendable {
             folder: folder.path, server: pseudonyms.check, bounds: .usual, now: { clock.now.millisecondsSince1970 }, report: { _ in })
         recorded = RecordedRequests(log: ring, pseudonyms: pseudonyms)
         administered = try await AdministeredServer(requestRate: nil, clock: clock, recorded: recorded)
+        _ = try await administered.server.cloud.schemas.setJustInTime(.all, of: TestServer.container)
     }
 
     /// Runs a test, and ends the log's thread.

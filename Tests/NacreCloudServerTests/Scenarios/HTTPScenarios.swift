@@ -131,7 +131,7 @@ extension Scenario {
                     header: "Access-Control-Allow-Headers",
                     "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
                         + "X-Apple-CloudKit-Request-SignatureV1, Upload-Offset, Upload-Complete, X-Nacre-Operation-Age, X-Nacre-Operation-Group, "
-                        + "Range, If-Range, If-None-Match"
+                        + "Range, If-Range, If-None-Match, traceparent, tracestate"
                 ),
             .send("OPTIONS", "private/zones/list", .nobody).gives(200).answers(header: "Allow", "GET, HEAD, OPTIONS, POST"),
             .send("OPTIONS", "/account/1/sign-in", .nobody).header("Origin", "https://app.example").gives(200)

@@ -20,19 +20,21 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level request-log-days request-log-size config public-url host "
+            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
+                + "log-format log-level request-log-days request-log-size alert-host config public-url host "
                 + "trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",
             "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
-                + "request-log-days request-log-size config public-url host trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
+                + "request-log-days request-log-size alert-host config public-url host trusted-proxy request-rate connections user-quota public-quota "
+                + "assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
         ),
         Documented(
             "logs",
-            "follow since until status code container environment database zone user operation client slower-than request limit server-lines level "
+            "since until status code container environment database zone user operation client slower-than request limit server-lines level "
                 + "format data server token-file"), Documented("why", "data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),

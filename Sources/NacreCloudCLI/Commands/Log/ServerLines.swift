@@ -21,7 +21,9 @@ struct ServerLines {
             let page = try await admin.logs(after: after, level: level)
             if page.missed > 0 { Output.message("\(page.missed) lines were faster than this command, and are left out.") }
             for line in page.lines {
-                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], filter.admits(status: object["status"] as? Int, text: { object[$0] as? String }) else { continue }
+                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                    filter.admits(status: object["status"] as? Int, text: { object[$0] as? String })
+                else { continue }
                 try Output.data(isForPeople ? Self.text(object) : line)
             }
             after = page.last
