@@ -226,7 +226,7 @@ extension CKSyncEngine {
         activity.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
-                guard await Self.hasReached(line, scope, since: token) else { return }
+                guard await Self.hasReached(line, scope, since: token, while: { self != nil }) else { return }
                 self?.activity.inner.withLock { $0.schedule.retryNetwork() }
                 self?.want(SyncSchedule.Due(fetch: true))
             }
@@ -235,13 +235,16 @@ extension CKSyncEngine {
 
     /// Waits until there may be something to fetch: the server told of a change, refused the request, or answers again
     /// after a failure of the network.
-    /// - Returns: false when the task is cancelled.
-    private static func hasReached(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
+    /// - Parameter isThere: whether the engine is still there.
+    /// - Returns: false when the task is cancelled or the engine is gone.
+    private static func hasReached(
+        _ line: ServerLine, _ scope: CKDatabase.Scope, since token: String, while isThere: () -> Bool
+    ) async -> Bool {
         let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
         let conversation = Conversation(line: line, scope: scope, patience: patience, mayWait: true)
         let request = ChangesDatabaseRequest(syncToken: token, resultsLimit: 1, extension: RequestExtension(waitSeconds: waitSeconds))
         var hasFailed = false
-        while !Task.isCancelled {
+        while !Task.isCancelled, isThere() {
             let start = line.timekeeper.now()
             do throws(CKError) {
                 let answer = try await conversation.changes(request)
