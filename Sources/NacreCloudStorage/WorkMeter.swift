@@ -92,8 +92,6 @@ package struct RequestFacts: Sendable {
     package var itemsAsked = 0
     /// Items that the answer holds, refused ones included.
     package var itemsAnswered = 0
-    /// Items that the answer refuses although its status is 200.
-    package var itemsRefused = 0
     /// The error that the client was told: of the whole request, or of the first refused item.
     package var refusal: ServerError?
     /// The way in which a query was searched, in names of the schema alone.
@@ -102,6 +100,8 @@ package struct RequestFacts: Sendable {
     package var database: DatabaseKey?
     /// The codes of the refused items of an answer with status 200, with their numbers.
     package var refusedItems: [ServerErrorCode: Int] = [:]
+    /// The number of items that the answer refuses although its status is 200.
+    package var itemsRefused: Int { refusedItems.values.reduce(0, +) }
     /// The task by which devices are told of the request's changes.
     package var telling: TaskKey?
 

@@ -20,8 +20,7 @@ package final class Histogram: Sendable {
     }
 
     package func record(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        record(UInt64(clamping: seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000))
+        record(duration.nanoseconds)
     }
 
     /// Returns the smallest bucket whose bound is not below the value. Bounds are inclusive, like Prometheus' `le`.
@@ -67,4 +66,11 @@ private final class Buckets: @unchecked Sendable {
     }
 
     var counts: [UInt64] { (0..<count).map { storage[$0].load(ordering: .relaxed) } }
+}
+
+extension Duration {
+    /// Whole nanoseconds; 0 for a negative duration.
+    package var nanoseconds: UInt64 { UInt64(clamping: components.seconds &* 1_000_000_000 &+ components.attoseconds / 1_000_000_000) }
+    /// Whole microseconds; 0 for a negative duration.
+    package var microseconds: Int64 { max(0, components.seconds &* 1_000_000 &+ components.attoseconds / 1_000_000_000_000) }
 }

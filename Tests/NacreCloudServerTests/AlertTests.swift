@@ -124,7 +124,7 @@ import Testing
         #expect(service.seen.map(\.target) == ["/alerts", "/alerts"])
         let seen = try #require(service.seen.last)
         #expect(try Self.message(seen).event == .test && seen.headers["X-Nacre-Alert"] == "room")
-        // As a receiver reads it: t=SECONDS,v1=CODE.
+        // A receiver reads the signature as t=SECONDS,v1=CODE.
         let parts = try #require(seen.headers["X-Nacre-Signature"]).split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
         #expect(parts.map { $0[0] } == ["t", "v1"] && parts[0][1] == "\(scene.server.clock.now.secondsSince1970)")
         func code(_ body: [UInt8]) -> String {

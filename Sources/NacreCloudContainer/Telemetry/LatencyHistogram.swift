@@ -9,7 +9,7 @@ package struct LatencyHistogram: Hashable, Sendable {
     package static let relativeError = 1.0 / 16
 
     /// counts[bucket], up to the last bucket that is used.
-    private var counts: [UInt64] = []
+    fileprivate var counts: [UInt64] = []
 
     package init() {}
 
@@ -57,40 +57,44 @@ package struct LatencyHistogram: Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Writes pairs of a distance to the bucket before and a count.
-    mutating func write(_ histogram: LatencyHistogram) {
-        let used = histogram.usedBuckets
+    mutating func write(_ histogram: LatencyHistogram) { sparse(histogram.counts) }
+
+    /// Writes the values that are not 0, each with the distance of its index to the one before.
+    mutating func sparse(_ values: [UInt64]) {
+        let used = values.indices.filter { values[$0] > 0 }
         number(UInt64(used.count))
         var last = 0
-        for (bucket, count) in used {
-            number(UInt64(bucket - last))
-            number(count)
-            last = bucket
+        for index in used {
+            number(UInt64(index - last))
+            number(values[index])
+            last = index
         }
     }
 }
 
 extension ByteReader {
     mutating func histogram() throws(MalformedBytes) -> LatencyHistogram {
-        var used: [(bucket: Int, count: UInt64)] = []
+        LatencyHistogram(try sparse(below: LatencyHistogram.lastBucket + 1))
+    }
+
+    /// Reads values as `ByteWriter.sparse` writes them.
+    /// - Parameter bound: the number of indexes.
+    mutating func sparse(below bound: Int) throws(MalformedBytes) -> [(index: Int, value: UInt64)] {
+        var used: [(index: Int, value: UInt64)] = []
         var last = 0
         for _ in 0..<(try count()) {
             let step = try number()
-            guard step <= LatencyHistogram.lastBucket, last + Int(step) <= LatencyHistogram.lastBucket else { throw MalformedBytes() }
+            guard step < bound, last + Int(step) < bound else { throw MalformedBytes() }
             last += Int(step)
             used.append((last, try number()))
         }
-        return LatencyHistogram(used)
+        return used
     }
 }
 
 extension LatencyHistogram {
-    fileprivate var usedBuckets: [(bucket: Int, count: UInt64)] {
-        counts.indices.filter { counts[$0] > 0 }.map { ($0, counts[$0]) }
-    }
-
-    fileprivate init(_ used: [(bucket: Int, count: UInt64)]) {
-        counts = [UInt64](repeating: 0, count: (used.last?.bucket ?? -1) + 1)
+    fileprivate init(_ used: [(index: Int, value: UInt64)]) {
+        counts = [UInt64](repeating: 0, count: (used.last?.index ?? -1) + 1)
         for (bucket, count) in used { counts[bucket] = count }
     }
 }

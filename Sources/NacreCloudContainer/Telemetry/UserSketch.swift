@@ -57,47 +57,30 @@ package struct UserSketch: Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Writes the registers that are reached, each with its distance to the one before.
     mutating func write(_ sketch: UserSketch) {
-        let reached = sketch.reached
         signed(sketch.salt)
-        number(UInt64(reached.count))
-        var last = 0
-        for (register, rank) in reached {
-            number(UInt64(register - last))
-            byte(rank)
-            last = register
-        }
+        sparse(sketch.ranks)
     }
 }
 
 extension ByteReader {
     mutating func sketch() throws(MalformedBytes) -> UserSketch {
         let salt = try signed()
-        var reached: [(register: Int, rank: UInt8)] = []
-        var last = 0
-        for _ in 0..<(try count()) {
-            let step = try number()
-            guard step < UserSketch.registerCount else { throw MalformedBytes() }
-            last += Int(step)
-            reached.append((last, try byte()))
-        }
-        guard let sketch = UserSketch(salt: salt, reached) else { throw MalformedBytes() }
+        guard let sketch = UserSketch(salt: salt, try sparse(below: UserSketch.registerCount)) else { throw MalformedBytes() }
         return sketch
     }
 }
 
 extension UserSketch {
-    fileprivate var reached: [(register: Int, rank: UInt8)] {
-        registers.indices.filter { registers[$0] > 0 }.map { ($0, registers[$0]) }
-    }
+    /// The largest rank of each register; empty without a user.
+    fileprivate var ranks: [UInt64] { registers.map(UInt64.init) }
 
-    fileprivate init?(salt: Int64, _ reached: [(register: Int, rank: UInt8)]) {
-        guard !reached.isEmpty else { return }
+    fileprivate init?(salt: Int64, _ ranks: [(index: Int, value: UInt64)]) {
+        guard !ranks.isEmpty else { return }
         self.salt = salt
         registers = [UInt8](repeating: 0, count: Self.registerCount)
-        for (register, rank) in reached {
-            guard register < Self.registerCount, rank > 0 else { return nil }
+        for (register, value) in ranks {
+            guard let rank = UInt8(exactly: value), rank > 0 else { return nil }
             raise(register, to: rank)
         }
     }

@@ -81,7 +81,7 @@ struct ErrorAnswer: Sendable {
         // Skip ATOMIC_ERROR: it only repeats that another item failed.
         guard let first = items.first(where: { $0.error.code != .atomicError }) ?? items.first else { return }
         WorkMeter.current?.note { facts in
-            (facts.refusal, facts.itemsRefused) = (first.error, items.count)
+            facts.refusal = first.error
             for item in items { facts.refusedItems[item.error.code, default: 0] += 1 }
         }
         logRefusal("Items of a request were refused", first.error, request, count: items.count)

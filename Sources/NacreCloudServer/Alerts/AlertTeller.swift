@@ -2,7 +2,6 @@ import FoundationEssentials
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
-import NacreCrypto
 import NacreHTTPClient
 import NacreTelemetry
 
@@ -42,9 +41,6 @@ struct AlertTeller: Sendable {
     /// The name of this server in messages.
     let server: String
     private let client = HTTPClient()
-
-    private static let answerBytes = 16_384
-    private static let secretBytes = 32
 
     init(postman: Postman?, hosts: PushHosts, sealer: TokenSealer, clock: ServerClock, logger: Logger, server: String) {
         (self.postman, self.hosts, self.sealer, self.clock) = (postman, hosts, sealer, clock)
@@ -103,13 +99,8 @@ struct AlertTeller: Sendable {
         }
         do {
             let body = [UInt8](try AdminProblem.encoder.encode(message))
-            let headers: [HTTPClient.Header] = [
-                .init("Content-Type", "application/json"), .init("X-Nacre-Alert", message.alert),
-                .init(WebhookSender.signatureHeader, WebhookSender.signature(of: body, by: secret, at: clock.now())),
-            ]
-            let request = HTTPClient.Request(
-                "POST", webhook.url, headers: headers, body: .bytes(body), totalTimeout: .seconds(Limits.pushSeconds),
-                answerBytesMax: Self.answerBytes)
+            let request = WebhookSender.request(
+                body, to: webhook.url, .init("X-Nacre-Alert", message.alert), by: secret, at: clock.now(), timeout: .seconds(Limits.pushSeconds))
             let status = try await client.send(request).status
             return AlertReport(isTaken: (200..<300).contains(status), said: "status \(status)")
         } catch let failure as HTTPClient.Failure {
@@ -134,7 +125,7 @@ struct AlertTeller: Sendable {
                 "webhook", "alerts may not go to this URL",
                 remedy: "Give an http URL to localhost, or an https URL to a host that nacre serve --alert-host names.")
         }
-        let secret = Hex.encode(try SecureRandom.bytes(Self.secretBytes))
+        let secret = try WebhookSender.newSecret()
         return (AlertWebhook(url: url, sealedSecret: try sealer.seal(Array(secret.utf8), for: .alertSecret, binding: url)), secret)
     }
 }

@@ -3,7 +3,6 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudWire
-import NacreLocks
 import NacreTelemetry
 
 /// The folder, interval and number of scheduled backups.
@@ -57,9 +56,8 @@ final class ScheduledBackups: Sendable {
     private let clock: ServerClock
     private let logger: Logger
     private let failing: Gauge
+    /// The time of the newest finished backup, in nanoseconds since 1970; 0 without one.
     private let newestTime: Gauge
-    /// The time of the newest finished backup, in seconds since 1970.
-    private let newest = Locked<Int?>(nil)
     private let work = BackgroundWork()
 
     init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger, _ telemetry: Telemetry) {
@@ -84,7 +82,8 @@ final class ScheduledBackups: Sendable {
 
     /// The time of the newest backup, and whether the last one failed.
     var health: (newest: Timestamp?, isFailing: Bool) {
-        (newest.withLock { $0 }.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) }, failing.value == 1)
+        let newest = newestTime.value
+        return (newest == 0 ? nil : Timestamp(millisecondsSince1970: Int64(newest / 1_000_000)), failing.value == 1)
     }
 
     private var now: Int { Int(clock.now().secondsSince2001.rounded(.down)) + 978_307_200 }
@@ -94,7 +93,6 @@ final class ScheduledBackups: Sendable {
             let newest = finished().last.flatMap { UTCText.seconds($0.manifest.time) }
             newestTime.set((newest ?? 0) * 1_000_000_000)
             let wait = BackupSchedule.wait(everySeconds: schedule.everySeconds, newest: newest, now: now)
-            self.newest.withLock { $0 = newest }
             if wait > 0 {
                 try? await clock.sleep(.seconds(wait))
                 continue

@@ -2,6 +2,7 @@ import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
+import NacreTelemetry
 
 /// Puts a row for each answered request into the request log, with stand-ins for private names. See `docs/logs.md`.
 struct RequestRecorder: RequestObserver {
@@ -12,10 +13,10 @@ struct RequestRecorder: RequestObserver {
         var row = RequestRow()
         row.ended = request.ended.millisecondsSince1970
         row.id = request.id
-        row.took = Self.microseconds(request.duration)
-        row.waited = Self.microseconds(request.facts.waited)
-        row.stored = Self.microseconds(request.facts.stored)
-        row.encoded = Self.microseconds(request.facts.encoded)
+        row.took = Int(request.duration.microseconds)
+        row.waited = Int(request.facts.waited.microseconds)
+        row.stored = Int(request.facts.stored.microseconds)
+        row.encoded = Int(request.facts.encoded.microseconds)
         row.status = request.status
         (row.bytesIn, row.bytesOut) = (request.bytesIn, request.bytesOut)
         (row.asked, row.answered, row.refused) = (request.facts.itemsAsked, request.facts.itemsAnswered, request.facts.itemsRefused)
@@ -59,11 +60,6 @@ struct RequestRecorder: RequestObserver {
     private static func id(_ text: String?) -> String {
         guard let text, text.utf8.count <= 64 else { return "" }
         return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? text : ""
-    }
-
-    private static func microseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        return Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
     }
 }
 

@@ -2,6 +2,7 @@ import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
+import NacreTelemetry
 
 /// Sums up how notifications reach devices, as operations on the databases of their users.
 extension TelemetryRecorder: DeliveryObserver {
@@ -41,9 +42,4 @@ extension PushOutcome {
         case .giveUp(let reason): (reason.rawValue, false)
         }
     }
-}
-
-extension Duration {
-    /// Whole microseconds; 0 for a negative duration.
-    var microseconds: Int64 { max(0, components.seconds &* 1_000_000 &+ components.attoseconds / 1_000_000_000_000) }
 }

@@ -124,10 +124,3 @@ struct RequestSpans {
     /// Methods that telemetry names (RFC 9110 and RFC 5789).
     private static let methods: Set = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
 }
-
-extension Duration {
-    /// Whole nanoseconds, at least 0.
-    fileprivate var nanoseconds: UInt64 {
-        UInt64(clamping: components.seconds &* 1_000_000_000 &+ components.attoseconds / 1_000_000_000)
-    }
-}

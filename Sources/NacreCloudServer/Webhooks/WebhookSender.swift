@@ -38,9 +38,12 @@ struct WebhookSender: WebhookSending {
     }
 
     func newSecret(of id: String) throws -> (secret: String, sealed: String) {
-        let secret = Hex.encode(try SecureRandom.keyBytes(Self.secretBytes))
+        let secret = try Self.newSecret()
         return (secret, try sealer.seal(Array(secret.utf8), for: .webhookSecret, binding: id))
     }
+
+    /// A new secret of a webhook or of an alert.
+    static func newSecret() throws -> String { Hex.encode(try SecureRandom.keyBytes(secretBytes)) }
 
     private func secret(of webhook: Webhook) -> [UInt8]? { sealer.open(webhook.sealedSecret, for: .webhookSecret, binding: webhook.id) }
 
@@ -51,13 +54,8 @@ struct WebhookSender: WebhookSending {
     func send(_ body: [UInt8], to webhook: Webhook) async -> WebhookReport {
         guard let address = Self.address(webhook.url) else { return WebhookReport(isTaken: false, said: "the URL is not allowed") }
         guard let secret = secret(of: webhook) else { return WebhookReport(isTaken: false, said: "the secret cannot be opened") }
-        let headers: [HTTPClient.Header] = [
-            .init("Content-Type", "application/json"), .init("X-Nacre-Webhook", webhook.id),
-            .init(Self.signatureHeader, Self.signature(of: body, by: secret, at: clock.now())),
-        ]
-        var request = HTTPClient.Request(
-            "POST", webhook.url, headers: headers, body: .bytes(body), totalTimeout: .seconds(Limits.webhookSeconds),
-            answerBytesMax: Self.answerBytes)
+        var request = Self.request(
+            body, to: webhook.url, .init("X-Nacre-Webhook", webhook.id), by: secret, at: clock.now(), timeout: .seconds(Limits.webhookSeconds))
         request.reachesPrivateAddresses = address.isLoopback
         do {
             let status = try await (address.isLoopback ? loopbackClient : client).send(request).status
@@ -65,6 +63,17 @@ struct WebhookSender: WebhookSending {
         } catch {
             return WebhookReport(isTaken: false, said: "no answer: \(error.cause)")
         }
+    }
+
+    /// A signed request to a receiver of webhooks or of alerts.
+    /// - Parameter name: the header that names the webhook or the alert.
+    static func request(
+        _ body: [UInt8], to url: String, _ name: HTTPClient.Header, by secret: [UInt8], at now: Timestamp, timeout: Duration
+    ) -> HTTPClient.Request {
+        let headers: [HTTPClient.Header] = [
+            .init("Content-Type", "application/json"), name, .init(signatureHeader, signature(of: body, by: secret, at: now)),
+        ]
+        return HTTPClient.Request("POST", url, headers: headers, body: .bytes(body), totalTimeout: timeout, answerBytesMax: answerBytes)
     }
 
     static func signature(of body: [UInt8], by secret: [UInt8], at now: Timestamp) -> String {

@@ -236,7 +236,8 @@ struct RequestRingTests {
         gate.signal()
         let page = try await ring.page(RequestFilter())
         #expect(page.lost > 0 && page.last + Int64(page.lost) == count)
-        #expect(scene.events.withLock { $0 } == ["overrun"])
+        // The page may come with the rows that follow the overrun, or after them.
+        #expect([["overrun"], ["overrun", "recovered \(page.lost)"]].contains(scene.events.withLock { $0 }))
         await ring.close()
     }
 
