@@ -42,9 +42,9 @@ final class SyncDevice: Sendable {
     }
 
     /// Kills the app, and starts it again with the contents of its disk.
-    func restart(diesAfter events: Int? = nil) {
+    func restart(diesAfter events: Int? = nil, automatically: Bool = false) {
         let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events, knowsColours: app.knowsColours)
-        let engine = Self.engine(app, database)
+        let engine = Self.engine(app, database, automatically)
         running.withLock { $0 = (app, engine) }
     }
 

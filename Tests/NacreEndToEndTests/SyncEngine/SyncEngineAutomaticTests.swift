@@ -12,6 +12,20 @@ struct SyncEngineAutomaticTests {
         try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), automatically: true, clock: SyncClock())
     }
 
+    /// A device whose zone is on the server, and whose engine has fetched all that there is: from here on nothing but
+    /// the test and the clock wakes the engine. An engine that has made its zone itself hears of it like of another's
+    /// change, and that fetch would end a pause.
+    private func settledDevice(_ cloud: NewCloud) async throws -> SyncDevice {
+        let device = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), clock: SyncClock())
+        await device.fetch()
+        await device.send()
+        await device.fetch()
+        await device.told()
+        device.restart(automatically: true)
+        await device.app.heard("didFetch")
+        return device
+    }
+
     @Test func `an engine fetches when it is made, sends what is added, and hears of others' changes without asking (38, 40)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
@@ -64,8 +78,7 @@ struct SyncEngineAutomaticTests {
 
     @Test func `what may pass is tried again when the server asked for it, and not before (39)`() async throws {
         try await SyncDevice.cloud { cloud in
-            let a = try await device(cloud)
-            await a.app.heard("didSend")
+            let a = try await settledDevice(cloud)
             a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], .zoneBusy, "TRY_AGAIN_LATER", retryAfter: 7))
             a.write("one", "bread")
             await a.app.heard("sent !one zoneBusy")
@@ -83,8 +96,7 @@ struct SyncEngineAutomaticTests {
 
     @Test func `a change that is added again whenever it fails goes at once with the next run, and then with longer pauses (16, 39)`() async throws {
         try await SyncDevice.cloud { cloud in
-            let a = try await device(cloud)
-            await a.app.heard("didSend")
+            let a = try await settledDevice(cloud)
             a.app.hook.withLock {
                 $0 = { event, engine in
                     guard case .sentRecordZoneChanges(let sent) = event else { return }
@@ -107,8 +119,7 @@ struct SyncEngineAutomaticTests {
 
     @Test func `a send that the app asked for and that failed does not make the pause longer, and a fetch that succeeds ends it (39)`() async throws {
         try await SyncDevice.cloud { cloud in
-            let a = try await device(cloud)
-            await a.app.heard("didSend")
+            let a = try await settledDevice(cloud)
             a.transport.failNext("records/modify", .notSent, .notSent)
             a.write("one", "bread")
             await a.clock.sleeper(of: SyncSchedule.firstPause)
@@ -121,8 +132,7 @@ struct SyncEngineAutomaticTests {
 
     @Test func `what the app cancels while the engine does it by itself is done after a pause (5, 39)`() async throws {
         try await SyncDevice.cloud { cloud in
-            let a = try await device(cloud)
-            await a.app.heard("didSend")
+            let a = try await settledDevice(cloud)
             a.transport.failNext("records/modify", .hangs)
             a.write("one", "bread")
             await a.transport.hang(of: "records/modify")
