@@ -98,7 +98,10 @@ package final class RawClient: Sendable {
             defer { isOpen = false }
             return isOpen
         }
-        if wasOpen { close(socket) }
+        guard wasOpen else { return }
+        // A process that another test is starting may have a copy of the descriptor, which `close` alone leaves open.
+        shutdown(socket, Int32(SHUT_RDWR))
+        close(socket)
     }
 
     /// Returns the next response. With `toHead` it has no body, whatever the headers say.
