@@ -48,6 +48,9 @@ struct AuditTests {
         let looks = [
             ("query/explain", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
             ("records/lookup", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
+            ("records/modify", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
+            ("zones/list", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
+            ("zones/changes", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
             ("subscriptions/list", #"{\#(place),"database":"private","user":"ada@example.com"}"#),
             ("subscriptions/why", #"{\#(place),"database":"private","user":"ada@example.com","subscription":"s","record":"a"}"#),
             ("shares/list", #"{\#(place),"user":"ada@example.com"}"#),

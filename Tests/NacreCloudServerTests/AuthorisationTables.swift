@@ -286,6 +286,9 @@ extension AuthorisationTable {
             POST   /admin/1/tasks/retry           -  401  403  403  400
             POST   /admin/1/query/explain         -  401  403  403  400
             POST   /admin/1/records/lookup        -  401  403  403  400
+            POST   /admin/1/records/modify        -  401  403  403  400
+            POST   /admin/1/zones/list            -  401  403  403  400
+            POST   /admin/1/zones/changes         -  401  403  403  400
             POST   /admin/1/backup                -  401  403  403  400
             GET    /admin/1/backup                -  401  403  403  200
             DELETE /admin/1/backup                -  401  403  403  200

@@ -356,8 +356,8 @@ struct AdminClient {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }
 
-    func lookup(_ asked: AdminMessages.NewLookup) async throws -> AdminMessages.Lookup {
-        try read(AdminMessages.Lookup.self, try await web.send("POST", "/admin/1/records/lookup", bearer: token, body: asked))
+    func lookup(_ asked: AdminMessages.NewDatabaseRequest) async throws -> AdminMessages.DatabaseAnswer {
+        try read(AdminMessages.DatabaseAnswer.self, try await web.send("POST", "/admin/1/records/lookup", bearer: token, body: asked))
     }
 
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.

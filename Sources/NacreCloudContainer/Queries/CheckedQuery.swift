@@ -25,8 +25,10 @@ package struct CheckedQuery: Sendable {
     let builtIndexes: Set<IndexID>
 
     /// - Throws: CloudKit's error for a query that the schema does not allow.
-    package init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
-        let shape = try QueryShape(query, in: schema, of: container, by: caller)
+    package init(
+        _ query: Query, for purpose: QueryShape.Purpose = .search, in schema: Schema, of container: String, by caller: Caller
+    ) throws(ServerError) {
+        let shape = try QueryShape(query, for: purpose, in: schema, of: container, by: caller)
         type = shape.type
         tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name)) }
         drivers = zip(shape.filters, tests).enumerated().flatMap { index, pair in

@@ -12,11 +12,12 @@ package struct QueryExplanation: Sendable {
 extension Cloud {
     /// Runs one page of a query and describes it: the indexes that it could use with their ranges, the way that it
     /// took, and the cost.
+    /// - Parameter purpose: `.browsing` also takes fields that the schema does not mark.
     package func explainQuery(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
-        _ bytes: Int = Limits.queryScanBytes
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, for purpose: QueryShape.Purpose = .search,
+        scanning rows: Int = Limits.queryScanRows, _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
-        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes).page
+        let page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes).page
         return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: page.damaged))
     }
 }

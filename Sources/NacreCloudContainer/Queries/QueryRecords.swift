@@ -71,13 +71,13 @@ extension Cloud {
 
     /// Reads a portion of a page. If concurrent writes end its snapshot, it reads fewer rows.
     package func queryPage(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
-        goingOn sorted: [ZoneAddress: PartlySorted] = [:]
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, for purpose: QueryShape.Purpose = .search,
+        scanning rows: Int, _ bytes: Int, goingOn sorted: [ZoneAddress: PartlySorted] = [:]
     ) async throws -> (page: QueryPage, schema: DatabaseID) {
         var (rows, bytes) = (rows, bytes)
         while true {
             do {
-                return try await wholeQueryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: sorted)
+                return try await wholeQueryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes, goingOn: sorted)
             } catch let error as ServerError where error == .outpaced && rows > Self.rowsAtOnceLeast {
                 (rows, bytes) = (rows / 8, bytes / 8)
             }
@@ -88,8 +88,8 @@ extension Cloud {
     private static let rowsAtOnceLeast = 8
 
     private func wholeQueryPage(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int,
-        goingOn sorted: [ZoneAddress: PartlySorted]
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, for purpose: QueryShape.Purpose, scanning rows: Int,
+        _ bytes: Int, goingOn sorted: [ZoneAddress: PartlySorted]
     ) async throws -> (page: QueryPage, schema: DatabaseID) {
         if request.zoneID == nil, target.scope == .shared, case .success = databaseVerdict(target, for: .read, by: caller) {
             throw ServerError.missing("zoneID")
@@ -102,7 +102,7 @@ extension Cloud {
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
         let meter = WorkMeter.current
         let (page, schema) = try await rebuildingIndexes(of: target.container, target.environment) { known, transaction in
-            let query = try CheckedQuery(request.query, in: known.schema, of: target.container, by: caller)
+            let query = try CheckedQuery(request.query, for: purpose, in: known.schema, of: target.container, by: caller)
             let shown = try database.knowing(known, transaction)
             let named = try shown.zone(request.zoneID ?? .defaultZone)
             let zones =

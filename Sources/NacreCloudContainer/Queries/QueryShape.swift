@@ -22,10 +22,14 @@ package struct QueryShape {
     package let type: RecordTypeDefinition
     package private(set) var filters: [Filter] = []
     package private(set) var terms: [SortTerm] = []
+    /// Whether the schema has to mark the fields as queryable, searchable or sortable.
+    private var needsMarks = true
 
     /// The purpose of a query.
     package enum Purpose {
         case search
+        /// An administrator's look: fields need no marks of the schema. Encrypted fields stay closed.
+        case browsing
         /// A subscription: the filters test changed records. Without filters it needs no index of all names, because
         /// nothing is looked up.
         case subscription
@@ -43,9 +47,10 @@ package struct QueryShape {
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
         self.type = type
-        if purpose != .search, query.filters.isEmpty { return }
-        guard type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
-        if query.filters.isEmpty {
+        if purpose == .subscription || purpose == .firing, query.filters.isEmpty { return }
+        needsMarks = purpose != .browsing
+        guard !needsMarks || type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
+        if needsMarks, query.filters.isEmpty {
             let names = try field(SystemField.recordName.rawValue)
             guard names.definition.isQueryable else { throw .fieldNotMarked("queryable", names, of: type.name, in: container) }
         }
@@ -74,7 +79,7 @@ package struct QueryShape {
         guard let name = filter.fieldName else { throw .missing("fieldName") }
         let field = try field(name)
         if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
-        guard field.definition.isQueryable else { throw .fieldNotMarked("queryable", field, of: type.name, in: container) }
+        guard field.definition.isQueryable || !needsMarks else { throw .fieldNotMarked("queryable", field, of: type.name, in: container) }
         guard filter.comparator.takes(field.definition.type) else { throw .wrongFilter(field, filter.comparator) }
         var checked = filter
         checked.value = try value(filter.value, for: filter.comparator, of: field, by: caller)
@@ -111,7 +116,7 @@ package struct QueryShape {
         if let name = filter.fieldName {
             let field = try field(name)
             if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
-            guard field.definition.isSearchable else { throw .fieldNotMarked("searchable", field, of: type.name, in: container) }
+            guard field.definition.isSearchable || !needsMarks else { throw .fieldNotMarked("searchable", field, of: type.name, in: container) }
             fields = [field]
         } else {
             let searchable = type.fields.filter { $0.value.isSearchable }.sorted { $0.key < $1.key }
@@ -127,7 +132,7 @@ package struct QueryShape {
 
     private func term(for sort: QuerySort, in container: String) throws(ServerError) -> SortTerm {
         let field = try field(sort.fieldName)
-        guard field.definition.isSortable, !field.definition.isEncrypted, !field.definition.type.isList
+        guard field.definition.isSortable || !needsMarks, !field.definition.isEncrypted, !field.definition.type.isList
         else { throw .fieldNotMarked("sortable", field, of: type.name, in: container) }
         guard (field.definition.type == .location) == (sort.relativeLocation != nil) else {
             throw .badValue(

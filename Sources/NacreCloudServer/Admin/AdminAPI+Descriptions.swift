@@ -151,7 +151,10 @@ extension AdminAPI {
         get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),
         post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self, by: managers),
         post("query/explain", "Schemas", "How a query is answered.", Messages.NewExplanation.self, Messages.Explanation.self),
-        post("records/lookup", "Schemas", "Records by their names.", Messages.NewLookup.self, Messages.Lookup.self),
+        post("records/lookup", "Schemas", "Records by their names.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
+        post("records/modify", "Schemas", "Saves and deletes records.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
+        post("zones/list", "Schemas", "The zones of a database.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
+        post("zones/changes", "Schemas", "The feed of a zone.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
     ]
 
     private static let ofRoles = [

@@ -3,6 +3,7 @@ import NacreCloudContainer
 import NacreCloudServerWire
 import NacreCloudStorage
 import NacreCloudWire
+import NacreCrypto
 import NacreHTTPServer
 
 extension AdminAPI {
@@ -11,7 +12,7 @@ extension AdminAPI {
         let asked = try await body(AdminMessages.NewExplanation.self, of: request)
         let (target, caller) = try await reader(asked.container, environment: asked.environment, database: asked.database, user: asked.user)
         let query = try RecordsQueryRequest(json: Array(asked.request.utf8))
-        let found = try await cloud.explainQuery(query, in: target, by: caller)
+        let found = try await cloud.explainQuery(query, in: target, by: caller, for: asked.withoutIndexes == true ? .browsing : .search)
         return try answer(
             AdminMessages.Explanation(
                 lines: found.lines, answer: asked.showsRecords == true ? Self.text(found.answer, numbersAsStrings: query.numbersAsStrings) : nil))
@@ -19,11 +20,52 @@ extension AdminAPI {
 
     /// `POST /admin/1/records/lookup`
     @Sendable func lookupRecords(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let asked = try await body(AdminMessages.NewLookup.self, of: request)
+        try await answer(request) { asked, target, caller in
+            let lookup = try RecordsLookupRequest(json: asked)
+            return Self.text(try await cloud.lookupAnswer(lookup, in: target, by: caller), numbersAsStrings: lookup.numbersAsStrings)
+        }
+    }
+
+    /// `POST /admin/1/records/modify`: past all grants, in the name of a user.
+    @Sendable func modifyRecords(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        try await answer(request, bytesMax: Self.changeBodyBytes) { asked, target, caller in
+            guard caller.userRecordName != nil else {
+                throw ServerError(
+                    .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
+            }
+            let change = try RecordsModifyRequest(json: asked)
+            let saved = try await cloud.modifyRecords(change, in: target, by: caller, digest: SHA256.digest(asked))
+            return Self.text(saved, numbersAsStrings: change.numbersAsStrings)
+        }
+    }
+
+    /// `POST /admin/1/zones/list`
+    @Sendable func listZones(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        try await answer(request) { asked, target, caller in
+            _ = try ZonesListRequest(json: asked)
+            return String(decoding: try await cloud.listZones(in: target, by: caller).json(AnswerForm()), as: UTF8.self)
+        }
+    }
+
+    /// `POST /admin/1/zones/changes`
+    @Sendable func listChanges(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        try await answer(request) { asked, target, caller in
+            let changes = try ChangesZoneRequest(json: asked)
+            let response = try await cloud.zoneChanges(changes, in: target, by: caller)
+            return Self.text(ChangesZoneAnswer(response: response, zones: changes.zones), numbersAsStrings: false)
+        }
+    }
+
+    /// Bytes of a body that holds a `records/modify`, whose quotation marks are escaped.
+    static let changeBodyBytes = Limits.accountBodyBytes + 2 * Limits.bodyBytes
+
+    /// Answers a request of the Web Services API that an administrator sends to a database.
+    private func answer(
+        _ request: HTTPRequest, bytesMax: Int = Limits.accountBodyBytes, _ body: (_ asked: [UInt8], DatabaseTarget, Caller) async throws -> String
+    ) async throws -> HTTPResponse {
+        let asked = try await self.body(AdminMessages.NewDatabaseRequest.self, of: request, bytesMax: bytesMax)
         let (target, caller) = try await reader(asked.container, environment: asked.environment, database: asked.database, user: asked.user)
-        let lookup = try RecordsLookupRequest(json: Array(asked.request.utf8))
-        let found = try await cloud.lookupAnswer(lookup, in: target, by: caller)
-        return try answer(AdminMessages.Lookup(answer: Self.text(found, numbersAsStrings: lookup.numbersAsStrings)))
+        return try answer(AdminMessages.DatabaseAnswer(answer: try await body(Array(asked.request.utf8), target, caller)))
     }
 
     /// Returns the JSON of an answer, without this server's details.
@@ -31,7 +73,8 @@ extension AdminAPI {
         String(decoding: answer.json(AnswerForm(numbersAsStrings: numbersAsStrings)), as: UTF8.self)
     }
 
-    /// Returns the database that a request reads, and the caller as whom: an administrator, or the database's owner.
+    /// Returns the database of a request, and the caller as whom it is asked: the owner of a private database; in the
+    /// public database an administrator, in the name of `user` if there is one.
     private func reader(
         _ container: String, environment: String, database: String, user: String?
     ) async throws -> (DatabaseTarget, Caller) {
@@ -40,11 +83,20 @@ extension AdminAPI {
         let scope: DatabaseKey.Scope
         let caller: Caller
         switch database {
-        case "public": (scope, caller) = (.public, .administrator)
+        case "public": (scope, caller) = (.public, try await administrator(inNameOf: user, in: container, environment))
         case "private": (scope, caller) = (.private, Caller(.user(try await userRecordName(user, in: container, environment))))
         default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public or private.")
         }
         return (DatabaseTarget(container: container, environment: environment, scope: scope), caller)
+    }
+
+    private func administrator(
+        inNameOf user: String?, in container: String, _ environment: DatabaseKey.Environment
+    ) async throws -> Caller {
+        guard let user else { return .administrator }
+        var caller = Caller(.user(try await userRecordName(user, in: container, environment)))
+        caller.isAdministrator = true
+        return caller
     }
 
     /// The user with this e-mail address, or with this user record name.

@@ -232,14 +232,20 @@ package enum AdminMessages {
         package var request: String
         /// true: the answer has the page's records too. nil means false.
         package var showsRecords: Bool?
+        /// true: fields are asked and sorted by that have no index, as an app cannot. nil means false.
+        package var withoutIndexes: Bool?
 
-        package init(container: String, environment: String, database: String, user: String?, request: String, showsRecords: Bool? = nil) {
+        package init(
+            container: String, environment: String, database: String, user: String?, request: String, showsRecords: Bool? = nil,
+            withoutIndexes: Bool? = nil
+        ) {
             self.container = container
             self.environment = environment
             self.database = database
             self.user = user
             self.request = request
             self.showsRecords = showsRecords
+            self.withoutIndexes = withoutIndexes
         }
     }
 
@@ -250,15 +256,18 @@ package enum AdminMessages {
         package var answer: String?
     }
 
-    /// `POST /admin/1/records/lookup`: a `POST`, because requests that read a database are logged.
-    package struct NewLookup: Codable, Hashable, Sendable {
+    /// A request of the Web Services API to a database, which an administrator sends: `POST /admin/1/records/lookup`,
+    /// `records/modify`, `zones/list` and `zones/changes`. Each is a `POST`, because requests that read a database are
+    /// logged.
+    package struct NewDatabaseRequest: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
         /// `public` or `private`.
         package var database: String
-        /// The owner of the private database: an e-mail address or a user record name.
+        /// The owner of the private database, or the user in whose name the public database is changed: an e-mail
+        /// address or a user record name.
         package var user: String?
-        /// The body of a `records/lookup`.
+        /// The body of a `records/lookup`, `records/modify`, `zones/list` or `changes/zone`.
         package var request: String
 
         package init(container: String, environment: String, database: String, user: String?, request: String) {
@@ -267,8 +276,8 @@ package enum AdminMessages {
         }
     }
 
-    package struct Lookup: Codable, Hashable, Sendable {
-        /// The answer of the `records/lookup`, as JSON.
+    package struct DatabaseAnswer: Codable, Hashable, Sendable {
+        /// The answer of the Web Services API, as JSON.
         package var answer: String
     }
 

@@ -62,7 +62,7 @@ enum RecordTools {
             records: arguments.texts(names).map { RecordsLookupRequest.Item(recordName: $0) },
             zoneID: arguments.text(.zone).map { ZoneID(zoneName: $0) } ?? .defaultZone, desiredKeys: fields.isEmpty ? nil : fields)
         let found = try await context.connect().lookup(
-            AdminMessages.NewLookup(
+            AdminMessages.NewDatabaseRequest(
                 container: try arguments.require(.container), environment: try arguments.require(.environment),
                 database: try arguments.require(.database), user: arguments.text(.user), request: String(decoding: request.json(), as: UTF8.self)))
         return page.answer("records", records(of: try JSONValue(Array(found.answer.utf8))), next: nil, limit: 20)
