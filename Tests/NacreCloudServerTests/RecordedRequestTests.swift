@@ -32,10 +32,11 @@ struct RecordedRequestTests {
             }
             for query in [
                 "zone=Notes", "user=\(scene.server.names["bob.name"] ?? "")", "client=web&operation=records/modify", "code=CONFLICT", "status=404",
+                "refused=true",
             ] {
                 #expect(try await scene.requests(query).isEmpty, "\(query)")
             }
-            for query in ["status=4x", "since=x", "limit=0", "limit=1001", "after=x", "slowerThan=-1"] {
+            for query in ["status=4x", "since=x", "limit=0", "limit=1001", "after=x", "slowerThan=-1", "refused=1"] {
                 #expect(await scene.administered.administrate("GET", "/admin/1/requests?\(query)").status == 400, "\(query)")
             }
         }

@@ -71,8 +71,8 @@ extension AdminAPI {
             "requests", "Server", "Requests that were answered, newest first.", Messages.Requests.self,
             query: [
                 .optional("since"), .optional("until"), .optional("container"), .optional("environment"), .optional("database"), .optional("zone"),
-                .optional("user"), .optional("operation"), .optional("client"), .optional("code"), .optional("status"), .optional("slowerThan"),
-                .optional("request"), after, .optional("following"), .optional("limit"),
+                .optional("user"), .optional("operation"), .optional("client"), .optional("code"), .optional("status"), .optional("refused"),
+                .optional("slowerThan"), .optional("request"), after, .optional("following"), .optional("limit"),
             ]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],

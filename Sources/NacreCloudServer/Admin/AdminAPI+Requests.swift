@@ -52,6 +52,12 @@ extension AdminAPI {
             }
             return range
         }
+        if let refused = Self.text("refused", of: request) {
+            guard refused == "true" else {
+                throw ServerError(.badRequest, "invalid value", field: "refused", remedy: "Give true, or leave it out.")
+            }
+            filter.isRefused = true
+        }
         // The largest that becomes microseconds.
         if let slower = try Self.number("slowerThan", of: request, "milliseconds") { filter.slowerThan = Int(min(slower, 1 << 40)) * 1000 }
         filter.after = try Self.position("after", of: request)
@@ -98,11 +104,12 @@ extension AdminMessages.RequestLine {
         func shown(_ text: String) -> String? { text.isEmpty ? nil : text }
         func milliseconds(_ microseconds: Int) -> Double { Double(microseconds) / 1000 }
         self.init(
-            request: row.id, time: row.ended, status: row.status, milliseconds: milliseconds(row.took), waitMilliseconds: milliseconds(row.waited),
-            storeMilliseconds: milliseconds(row.stored), encodeMilliseconds: milliseconds(row.encoded), bytesIn: row.bytesIn, bytesOut: row.bytesOut,
-            asked: row.asked, answered: row.answered, refused: row.refused, operation: row.operation, operationID: shown(row.operationID),
-            group: shown(row.group), groupName: shown(row.groupName), container: shown(row.container), environment: shown(row.environment),
-            database: shown(row.database), zone: shown(row.zone), user: shown(row.user), client: row.client, code: shown(row.code),
+            position: String(row.number), request: row.id, time: row.ended, status: row.status, milliseconds: milliseconds(row.took),
+            waitMilliseconds: milliseconds(row.waited), storeMilliseconds: milliseconds(row.stored), encodeMilliseconds: milliseconds(row.encoded),
+            bytesIn: row.bytesIn, bytesOut: row.bytesOut, asked: row.asked, answered: row.answered, refused: row.refused,
+            operation: row.operation, operationID: shown(row.operationID), group: shown(row.group), groupName: shown(row.groupName),
+            container: shown(row.container), environment: shown(row.environment), database: shown(row.database), zone: shown(row.zone),
+            user: shown(row.user), client: row.client, code: shown(row.code),
             field: shown(row.field), reason: shown(row.reason), remedy: shown(row.remedy), index: shown(row.index))
     }
 }

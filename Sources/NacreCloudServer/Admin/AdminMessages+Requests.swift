@@ -13,6 +13,8 @@ extension AdminMessages {
 
     /// One answered request. Members that say nothing are absent.
     package struct RequestLine: Codable, Hashable, Sendable {
+        /// The row's place in the log: `after` of a request for older ones, `following` for later ones.
+        package var position: String
         /// The UUID of the answer.
         package var request: String
         /// Time of the answer, in milliseconds since 1970.

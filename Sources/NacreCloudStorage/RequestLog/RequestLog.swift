@@ -33,6 +33,8 @@ package struct RequestFilter: Hashable, Sendable {
     package var client: String?
     package var code: String?
     package var status: ClosedRange<Int>?
+    /// Whether only requests are admitted that were refused, or had a refused item.
+    package var isRefused = false
     /// Microseconds that an admitted request has taken more than.
     package var slowerThan: Int?
     /// The UUID of the answer.

@@ -212,6 +212,8 @@ final class RequestPart {
         if let after = filter.after { conditions.append("number < \(after)") }
         if let following = filter.following { conditions.append("number > \(following)") }
         if let status = filter.status { conditions.append("status BETWEEN \(status.lowerBound) AND \(status.upperBound)") }
+        // Number 0 is the empty text. A refusal of HTTP has a status alone.
+        if filter.isRefused { conditions.append("(code != 0 OR status >= 400)") }
         if let slower = filter.slowerThan { conditions.append("took > \(slower)") }
         if let id = filter.id { conditions.append("id = x'\(Self.hexadecimal(CompactID.bytes(of: id)))'") }
         guard try add("container", filter.container, to: &conditions), try add("environment", filter.environment, to: &conditions),

@@ -86,6 +86,7 @@ struct RequestRingTests {
         }
         #expect(try await found { $0.status = 400...499 } == [1])
         #expect(try await found { $0.code = "NOT_FOUND" } == [1])
+        #expect(try await found { $0.isRefused = true } == [1])
         #expect(try await found { $0.zone = "z-1" } == [1])
         #expect(try await found { $0.id = row.id } == [1])
         #expect(try await found { $0.slowerThan = 17 } == [10, 9])

@@ -34,8 +34,8 @@ struct HelpTests {
         ),
         Documented(
             "logs",
-            "since until status code container environment database zone user operation client slower-than request limit server-lines level "
-                + "format data server token-file"), Documented("why", "data server token-file json"),
+            "since until status code refused container environment database zone user operation client slower-than request limit "
+                + "server-lines level format data server token-file"), Documented("why", "data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

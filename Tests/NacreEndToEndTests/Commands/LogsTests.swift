@@ -38,12 +38,12 @@ struct LogsTests {
             // No line tells the user's address.
             #expect(!lines.output.contains("@"))
             for filter in [
-                ["--code", "CONFLICT"], ["--container", "iCloud.a.b"], ["--zone", "Notes"], ["--slower-than", "1m"], ["--until", "1h"],
-                ["--client", "web", "--code", "NOT_FOUND"],
+                ["--code", "CONFLICT"], ["--refused", "--status", "2xx"], ["--container", "iCloud.a.b"], ["--zone", "Notes"],
+                ["--slower-than", "1m"], ["--until", "1h"], ["--client", "web", "--code", "NOT_FOUND"],
             ] {
                 #expect(try await administrator.run(["logs", "--format", "json"] + filter).output.isEmpty, "\(filter)")
             }
-            let text = try await administrator.run(["logs", "--format", "table", "--code", "NOT_FOUND", "--since", "1h"]).output
+            let text = try await administrator.run(["logs", "--format", "table", "--refused", "--since", "1h"]).output
             #expect(
                 text.contains("!404  records/query") && text.contains("NOT_FOUND: Did not find") && !text.contains("{") && !text.contains("\u{1B}"))
             let why = try await administrator.run(["why", object["request"] as? String ?? ""])
@@ -84,6 +84,8 @@ struct LogsTests {
             let run = try await Nacre.run(["logs", option, value], in: folder.path)
             #expect(run.status == 64 && run.messages.contains(option))
         }
-        #expect(try await Nacre.run(["logs", "--server-lines", "--since", "1h"], in: folder.path).status == 64)
+        for option in [["--since", "1h"], ["--refused"]] {
+            #expect(try await Nacre.run(["logs", "--server-lines"] + option, in: folder.path).status == 64)
+        }
     }
 }

@@ -10,6 +10,7 @@ enum Logs {
     private static let until = Option.value("until", "time", "Requests before this time, written likewise.")
     static let status = Option.value("status", "status", "Requests that were answered so: 404, or 4xx.")
     static let code = Option.value("code", "code", "Refusals with this serverErrorCode, of a whole request or of its first refused item.")
+    private static let refused = Option.flag("refused", "Requests that were refused, or had a refused item.")
     static let container = Option.value("container", "name", "Requests to this container.")
     static let environment = Option.value("environment", "env", oneOf: ["development", "production"], "Requests to this environment.")
     static let database = Option.value("database", "db", oneOf: ["public", "private", "shared"], "Requests to databases of this kind.")
@@ -33,7 +34,7 @@ enum Logs {
     private static let pageMax = 1000
 
     /// Options that only one form of the command has.
-    private static let ofRequests = [since, until, client, slower, limit]
+    private static let ofRequests = [since, until, refused, client, slower, limit]
 
     static let command = Command(
         "logs", "Show the requests that the running server answered.",
@@ -46,13 +47,13 @@ enum Logs {
               nacre logs --since 1h --slower-than 200ms
             """,
         options: [
-            follow, since, until, status, code, container, environment, database, zone, user, operation, client, slower, request, limit, serverLines,
-            level, RowOutput.format,
+            follow, since, until, status, code, refused, container, environment, database, zone, user, operation, client, slower, request, limit,
+            serverLines, level, RowOutput.format,
         ] + AdminServer.options
     ) { call in
         let isForPeople = call.value(RowOutput.format).map { $0 == "table" } ?? (isatty(STDOUT_FILENO) == 1)
         guard !call.has(serverLines) else {
-            for option in ofRequests where call.isSet(option) && call.value(option) != option.fallback {
+            for option in ofRequests where call.isGiven(option) {
                 throw UsageError(.exclusive("--\(option.name)", "--\(serverLines.name)"), path: call.path)
             }
             return try await ServerLines(call, isForPeople: isForPeople, by: try await AdminClient.connect(call))
@@ -116,9 +117,9 @@ enum Logs {
         }
         return [
             ("since", try time(since, call)), ("until", try time(until, call)), ("slowerThan", slowest), ("status", call.value(status)),
-            ("code", call.value(code)), ("container", call.value(container)), ("environment", call.value(environment)),
-            ("database", call.value(database)), ("zone", call.value(zone)), ("user", call.value(user)), ("operation", call.value(operation)),
-            ("client", call.value(client)), ("request", call.value(request)),
+            ("code", call.value(code)), ("refused", call.has(refused) ? "true" : nil), ("container", call.value(container)),
+            ("environment", call.value(environment)), ("database", call.value(database)), ("zone", call.value(zone)), ("user", call.value(user)),
+            ("operation", call.value(operation)), ("client", call.value(client)), ("request", call.value(request)),
         ]
     }
 
