@@ -1,3 +1,5 @@
+import Foundation
+
 /// Numbers with a unit, as they are written on a command line.
 enum Quantity {
     /// Returns bytes: `20M`, a number alone or with K, M or G (1024, 1024², 1024³). nil for other text and for
@@ -15,6 +17,14 @@ enum Quantity {
     /// positive.
     static func milliseconds(_ text: String) -> Int? {
         number(text, ["ms": 1, "s": 1000, "m": 60_000])
+    }
+
+    /// Returns milliseconds since 1970 of a time: `15m` ago, or ISO 8601. nil for other text and for times before 1970.
+    static func time(_ text: String, now: Date = Date()) -> Int64? {
+        let ago = seconds(text).map { now.addingTimeInterval(-Double($0)) }
+        guard let date = ago ?? (try? Date(text, strategy: .iso8601)) else { return nil }
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        return ago != nil ? Int64(max(0, milliseconds)) : milliseconds < 0 ? nil : Int64(exactly: milliseconds)
     }
 
     /// Returns the seconds that an option gives.

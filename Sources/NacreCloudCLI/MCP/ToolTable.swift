@@ -1,7 +1,7 @@
 /// The tools that a session offers.
 struct ToolTable: Sendable {
     /// Every tool, in the order of the list. A new tool is a value in the file of its group, and in the group's `all`.
-    static let all = StatusTools.all + LogTools.all + SchemaTools.all + RecordTools.all + WhyTools.all
+    static let all = StatusTools.all + RequestTools.all + TelemetryTools.all + LogTools.all + SchemaTools.all + RecordTools.all + WhyTools.all
 
     /// Tools of one page of a list. Ours: more than there are, because some clients read the first page alone.
     static let pageSize = 50
@@ -19,8 +19,8 @@ struct ToolTable: Sendable {
     /// The text that an agent gets about all tools together.
     var instructions: String {
         """
-        Tools of a Nacre server, a self-hosted CloudKit. Why a request failed: search_logs with its code or request ID, then explain_error, then show_schema \
-        or why_permission. Lists are cut; next says how to go on. \(ToolAnswer.note)\(allowsWrites ? "" : " Nothing can be changed with these tools.")
+        Tools of a Nacre server, a self-hosted CloudKit. Why a save or another request failed: search_requests with only_refused, then why_request \
+        with its UUID, then explain_error, show_schema or why_permission. Lists are cut; next says how to go on. \(ToolAnswer.note)\(allowsWrites ? "" : " Nothing can be changed with these tools.")
         """
     }
 

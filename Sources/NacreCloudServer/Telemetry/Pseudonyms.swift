@@ -3,9 +3,9 @@ import NacreLocks
 
 /// Stable stand-ins for names in the request log. Only this server's key can tell that a stand-in is of a known name,
 /// and nothing leads from a stand-in back to the name.
-final class Pseudonyms: Sendable {
+package final class Pseudonyms: Sendable {
     /// The kind of a name. Names of different kinds have different stand-ins.
-    enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         case user = "u"
         case zone = "z"
         case subscription = "s"
@@ -43,12 +43,13 @@ final class Pseudonyms: Sendable {
     }
 
     /// The stand-in that a filter means: the text itself if it has the form of one, otherwise that of the name.
-    func meant(by text: String, _ kind: Kind) -> String {
+    func meant(by text: String, _ kind: Kind) -> String { Self.isStandIn(text, kind) ? text : of(text, kind) }
+
+    /// Whether a text has the form of a stand-in.
+    package static func isStandIn(_ text: String, _ kind: Kind) -> Bool {
         let prefix = kind.rawValue + "-"
-        let isOne =
-            text.hasPrefix(prefix) && text.utf8.count == prefix.utf8.count + Self.digits
+        return text.hasPrefix(prefix) && text.utf8.count == prefix.utf8.count + digits
             && text.utf8.dropFirst(prefix.utf8.count).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        return isOne ? text : of(text, kind)
     }
 
     private func code(of text: String) -> String { Hex.encode(Array(HMACSHA256.code(for: Array(text.utf8), key: key).prefix(Self.digits / 2))) }

@@ -64,9 +64,8 @@ import Testing
         #expect(done["is_changed"] == .boolean(true) && done["differences"] == dry["differences"])
     }
 
-    @Test func `why a save failed takes three calls: the log, the code, and the schema or the roles that refused it`() async throws {
-        // Refusals in production are lines of this level.
-        try await with(["--log-level", "info"]) { administrator in
+    @Test func `why a save failed takes three calls: the requests, the story of one, and the code or the roles that refused it`() async throws {
+        try await with { administrator in
             try await importSchema(administrator)
             #expect(try await administrator.run(["schema", "deploy", "--container", Administrator.container]).status == 0)
             let agent = await MCPAgent.of(administrator.server)
@@ -75,29 +74,67 @@ import Testing
             let production = try await device(administrator, .production)
             await #expect(throws: CKError.self) { try await production.privateCloudDatabase.save(note("a", ["text": "hush", "colour": "red"])) }
             let refusals = try await agent.call(
-                "search_logs",
-                Self.place("production", ["operation": .string("records/modify"), "only_refusals": .boolean(true), "limit": .integer(1)]))
-            let refusal = try #require(refusals["lines"]?.items?.first)
+                "search_requests",
+                Self.place("production", ["operation": .string("records/modify"), "only_refused": .boolean(true), "since": .string("1h")]))
+            let refusal = try #require(refusals["requests"]?.items?.first)
             #expect(refusal["reason"]?.string?.contains("colour") == true && refusal["code"] == .string("BAD_REQUEST"))
+            let why = try await agent.call("why_request", ["request": try #require(refusal["request"])])
+            let story = (why["story"]?.items ?? []).compactMap(\.string)
+            for words in ["asked for records/modify", "The rule that refused: ", "BAD_REQUEST means: ", "What to do: ", "It took "] {
+                #expect(story.contains { $0.contains(words) }, "no \(words) in \(story)")
+            }
+            #expect(why["request"] == refusal)
             let code = try await agent.call("explain_error", ["code": try #require(refusal["code"])])
             #expect(code["fix"]?.string?.isEmpty == false && code["cause"]?.string?.isEmpty == false)
-            let shown = try await agent.call("show_schema", Self.place("production", ["record_type": .string("Note")]))
-            let text = try #require(shown["text"]?.string)
-            #expect(text.contains("stars") && text.contains("text") && !text.contains("colour"))
 
-            // A role that may not create.
+            // A role that may not create. The server's own line has the name that a question about roles needs.
             let development = try await device(administrator, .development)
             await #expect(throws: CKError.self) { try await development.publicCloudDatabase.save(note("b", ["text": "open"])) }
-            let denials = try await agent.call("search_logs", ["code": .string("access_denied"), "limit": .integer(1)])
+            let denials = try await agent.call("search_server_lines", ["code": .string("access_denied"), "limit": .integer(1)])
             let denial = try #require(denials["lines"]?.items?.first)
             #expect(denial["reason"] == .string("CREATE operation not permitted") && denial["environment"] == .string("development"))
-            _ = try await agent.call("explain_error", ["code": try #require(denial["code"])])
-            let why = try await agent.call(
+            let permission = try await agent.call(
                 "why_permission",
                 Self.place(
-                    "development",
-                    ["operation": .string("CREATE"), "record_type": .string("Note"), "user": try #require(denial["user"])]))
-            #expect(why["is_permitted"] == .boolean(false) && why["roles_that_may"] == .array([]))
+                    "development", ["operation": .string("CREATE"), "record_type": .string("Note"), "user": try #require(denial["user"])]))
+            #expect(permission["is_permitted"] == .boolean(false) && permission["roles_that_may"] == .array([]))
+
+            // The sums count the same two refusals.
+            let sums = try await agent.call("show_telemetry", ["last": .string("hour"), "by": .string("operation"), "compare": .boolean(true)])
+            #expect(sums["total"]?["requests"] != nil && sums["before"]?["requests"] == .integer(0) && sums["changes"] != nil)
+            #expect(sums["rows"]?.items?.contains { $0["operation"] == .string("records/modify") && $0["errors"] != .integer(0) } == true)
+        }
+    }
+
+    @Test func `pages of the request log go on to its end, and a guess at a private zone's name is not confirmed`() async throws {
+        try await with { administrator in
+            let database = try await device(administrator, .development).privateCloudDatabase
+            for name in ["a", "b", "c"] { _ = try await database.save(note(name, ["text": "hush"])) }
+            let agent = await MCPAgent.of(administrator.server)
+            let saves = Self.place("development", ["operation": .string("records/modify"), "status": .string("2xx")])
+            let all = try #require(try await agent.call("search_requests", saves)["requests"]?.items)
+            #expect(all.count == 3)
+            var (rows, after): ([JSONValue], JSONValue?) = ([], nil)
+            repeat {
+                let page = try await agent.call(
+                    "search_requests", saves.merging(["limit": .integer(1)]) { $1 }.merging(after.map { ["after": $0] } ?? [:]) { $1 })
+                rows += page["requests"]?.items ?? []
+                after = page["next"]
+            } while after != nil && rows.count < 10
+            #expect(rows == all)
+
+            for zone in ["Diary", "z-diary"] {
+                let fault = try await agent.fault("search_requests", saves.merging(["zone": .string(zone)]) { $1 })
+                #expect(fault["field"] == .string("zone") && fault["remedy"]?.string?.contains("--allow-private") == true)
+            }
+            let trusted = await MCPAgent.of(administrator.server, allowsPrivate: true)
+            #expect(try await trusted.call("search_requests", saves.merging(["zone": .string("Diary")]) { $1 })["requests"] == .array([]))
+            for (name, value) in [("status", "4x"), ("since", "yesterday"), ("after", "x")] {
+                #expect(try await agent.fault("search_requests", [name: .string(value)])["field"] == .string(name))
+            }
+            let fault = try await agent.fault("why_request", ["request": .string("00000000-0000-4000-8000-000000000000")])
+            #expect(fault["error"]?.string?.contains("no such request") == true && fault["remedy"]?.string?.isEmpty == false)
+            #expect(try await agent.fault("show_telemetry", ["last": .string("day"), "from": .string("1h")])["error"] != nil)
         }
     }
 
@@ -145,12 +182,15 @@ import Testing
             // The server's reason for this refusal names a record.
             await #expect(throws: CKError.self) { try await database.deleteRecord(withID: parent.recordID) }
             let agent = await MCPAgent.of(administrator.server)
-            let lines = try #require(try await agent.call("search_logs", ["limit": .integer(200)])["lines"])
+            let lines = try #require(try await agent.call("search_server_lines", ["limit": .integer(200)])["lines"])
             let refusal = lines.items?.first { $0["code"] == .string("VALIDATING_REFERENCE_ERROR") }
             let user = try #require(refusal?["user"])
             let subscribed: [String: JSONValue] = ["subscription": .string("none"), "record": .string("child"), "user": user]
-            var heard = [lines]
+            let requests = try await agent.call("search_requests", ["code": .string("VALIDATING_REFERENCE_ERROR")])
+            let request = try #require(requests["requests"]?.items?.first?["request"])
+            var heard = [lines, requests]
             for (tool, arguments) in [
+                ("why_request", ["request": request]), ("search_requests", [:]), ("show_telemetry", [:]),
                 ("server_status", [:]), ("list_containers", [:]), ("list_tasks", ["state": .string("all")]), ("check_store", [:]),
                 ("show_usage", Self.place("development")), ("show_schema", Self.place("development")),
                 ("why_notification", Self.place("development", subscribed)),

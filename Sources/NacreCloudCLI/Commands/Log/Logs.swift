@@ -133,11 +133,9 @@ enum Logs {
     /// Returns milliseconds since 1970.
     private static func time(_ option: Option, _ call: Call) throws -> String? {
         guard let text = call.value(option) else { return nil }
-        let now = Date().timeIntervalSince1970
-        if let seconds = Quantity.seconds(text) { return String(max(0, Int64((now - Double(seconds)) * 1000))) }
-        guard let date = try? Date(text, strategy: .iso8601), date.timeIntervalSince1970 >= 0 else {
+        guard let time = Quantity.time(text) else {
             throw UsageError(.invalid("--\(option.name)", "give 15m, 1h or 7d, or a time such as 2026-01-31T18:30:00Z"), path: call.path)
         }
-        return String(Int64(date.timeIntervalSince1970 * 1000))
+        return String(time)
     }
 }

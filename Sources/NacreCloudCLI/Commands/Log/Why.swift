@@ -14,12 +14,19 @@ enum Why {
     ) { call in
         let asked = try call.require(id, at: 0)
         let admin = try await AdminClient.connect(call)
-        guard let line = try await admin.requests([("request", asked)]).requests.first else {
+        let line = try await line(of: asked, by: admin)
+        if call.has(SharedOptions.json) { return try Output.json(line) }
+        for text in RequestStory.lines(of: line) { try Output.data(Output.withoutControls(text)) }
+    }
+
+    /// Returns the row of a request.
+    /// - Throws: `CommandFailure` if the log has none.
+    static func line(of request: String, by admin: AdminClient) async throws -> AdminMessages.RequestLine {
+        guard let line = try await admin.requests([("request", request)]).requests.first else {
             throw CommandFailure(
                 .failure, "the server's request log has no such request",
                 remedy: "Take the UUID of an answer. Requests are kept for seven days, or as --request-log-days of nacre serve says.")
         }
-        if call.has(SharedOptions.json) { return try Output.json(line) }
-        for text in RequestStory.lines(of: line) { try Output.data(Output.withoutControls(text)) }
+        return line
     }
 }

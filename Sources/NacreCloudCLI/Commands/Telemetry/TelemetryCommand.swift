@@ -4,15 +4,18 @@ import NacreCloudServer
 
 /// `nacre telemetry`
 enum TelemetryCommand {
+    static let periods = ["hour", "day", "week", "month", "year"]
+    static let properties = ["operation", "database", "container", "code", "client", "index"]
+
     private static let last = Option.value(
-        "last", "period", oneOf: ["hour", "day", "week", "month", "year"], fallback: "day", "The period, up to now.")
+        "last", "period", oneOf: periods, fallback: "day", "The period, up to now.")
     private static let operation = Option.value("operation", "name", "This operation alone, such as records/modify.")
     private static let database = Option.value(
         "database", "name", oneOf: ["public", "private", "shared"], "These databases alone; private and shared ones are summed up together.")
     private static let container = Option.value("container", "name", "This container alone.")
     private static let environment = Option.value("environment", "env", oneOf: ["development", "production"], "This environment alone.")
     private static let by = Option.value(
-        "by", "property", oneOf: ["operation", "database", "container", "code", "client", "index"],
+        "by", "property", oneOf: properties,
         "A line for each value of this property. By default one for each operation on each kind of database.")
     private static let compare = Option.flag("compare", "Say what changed against the period before.")
     private static let json = Option.flag("json", "Print a JSON object for each line.")

@@ -1,63 +1,49 @@
 import NacreCloudServer
 import NacreCloudWire
 
-/// Tools about requests that failed: the log, and what a code means.
+/// Tools about failures: the server's own lines, and what a code means.
 enum LogTools {
-    static let all = [logs, explainError]
+    static let all = [serverLines, explainError]
 
     private static let level = ToolParameter.text(
         "level", "Lines of this level and above.", oneOf: ServerConfiguration.logLevels, fallback: "info")
-    private static let status = ToolParameter.text("status", "Requests that were answered so: 404, or 4xx.", characters: 3)
-    private static let code = ToolParameter.text("code", "Refusals with this serverErrorCode, such as BAD_REQUEST.")
-    private static let container = ToolParameter.text("container", "Lines about this container.")
-    private static let environment = ToolParameter.text(
-        "environment", "Lines about this environment.", oneOf: ["development", "production"])
-    private static let user = ToolParameter.text("user", "Requests of this user, by the user record name.")
-    private static let operation = ToolParameter.text("operation", "Requests to this endpoint, such as records/modify.")
+    private static let zone = ToolParameter.text("zone", "Lines about this zone of a public database.")
+    private static let user = ToolParameter.text("user", "Lines about this user, by the user record name.")
     private static let request = ToolParameter.text("request", "Lines about this request: the uuid of its answer.")
     private static let refusals = ToolParameter.flag("only_refusals", "Lines that say why a request was refused, and no others.")
     private static let limit = ToolParameter.limit(1...200, fallback: 20)
 
-    static let logs = Tool(
-        "search_logs", "Log of the server",
-        "Searches the last thousand lines of the server's log, the newest first. Lines about refused requests have code, reason, remedy and name (the "
-            + "field at fault). Begin here with a request that failed. Of several filters all must hold. Refusals in production are there only if "
-            + "the server runs with --log-level info. Names of private zones and records, and client addresses, are left out.",
-        [refusals, level, status, code, container, environment, .zone, user, operation, request, limit, .after]
+    static let serverLines = Tool(
+        "search_server_lines", "The server's own lines",
+        "Searches the last thousand lines that the server wrote about itself and about refused requests, the newest first. Requests and their refusals "
+            + "are found better by search_requests; call this for the server's troubles, and for the user record name of a refusal's user. Of several "
+            + "filters all must hold. Refusals in production are there only if the server runs with --log-level info. Names of private zones and "
+            + "records, and client addresses, are left out.",
+        [refusals, level, .status, .code, .onlyContainer, .onlyEnvironment, zone, user, .onlyOperation, request, limit, .after]
     ) { arguments, context in
         let filter = try filter(arguments)
-        let before = try arguments.text(.after).map { text in
-            guard let number = Int(text), number >= 0 else {
-                throw ToolFault("after is no place in the log", field: "after", remedy: "Send next as it was given, or leave it out to begin.")
-            }
-            return number
-        }
+        let before = try arguments.place()
         let page = try await context.connect().logs(after: nil, level: nil)
         let first = page.last - page.lines.count + 1
         let found = page.lines.enumerated().reversed().compactMap { index, line -> (number: Int, row: JSONValue)? in
-            guard before.map({ first + index < $0 }) ?? true, let line = try? JSONValue(Array(line.utf8)) else { return nil }
+            guard before.map({ first + index < $0 }) ?? true, let line = (try? JSONValue(Array(line.utf8))).map(shown) else { return nil }
             if arguments.has(refusals), line["code"] == nil { return nil }
             let status = line["status"]?.integer.flatMap { Int(exactly: $0) }
-            return filter.admits(status: status) { line[$0]?.string } ? (first + index, shown(line)) : nil
+            // The filters see what the agent sees: otherwise they would confirm a guess.
+            return filter.admits(status: status) { line[$0]?.string } ? (first + index, line) : nil
         }
         let answer = ToolAnswer("lines", found.map(\.row), limit: arguments.integer(limit) ?? 20, ["lines_kept": .number(page.lines.count)])
         return answer.goingOn(after: answer.shown < found.count && answer.shown > 0 ? String(found[answer.shown - 1].number) : nil)
     }
 
     private static func filter(_ arguments: ToolArguments) throws(ToolFault) -> ServerLines.LineFilter {
-        let keys = [
-            ("container", container), ("environment", environment), ("zone", ToolParameter.zone), ("user", user), ("operation", operation),
+        let keys: [(String, ToolParameter)] = [
+            ("container", .onlyContainer), ("environment", .onlyEnvironment), ("zone", zone), ("user", user), ("operation", .onlyOperation),
             ("request_id", request),
         ]
         var values = keys.compactMap { key, parameter in arguments.text(parameter).map { (key: key, value: $0) } }
-        if let code = arguments.text(code) { values.append((key: "code", value: code.uppercased())) }
-        let statuses = try arguments.text(status).map { text throws(ToolFault) in
-            guard let statuses = AdminAPI.statuses(text) else {
-                throw ToolFault("status is none of HTTP", field: status.name, remedy: "Give a status such as 404, or 4xx.")
-            }
-            return statuses
-        }
-        return ServerLines.LineFilter(level: arguments.text(level) ?? "info", statuses: statuses, values: values)
+        if let code = arguments.text(.code) { values.append((key: "code", value: code.uppercased())) }
+        return ServerLines.LineFilter(level: arguments.text(level) ?? "info", statuses: try arguments.statuses(), values: values)
     }
 
     /// Keys of a line that name no person, no device and no record. A key that is not here is not shown.
@@ -90,7 +76,8 @@ enum LogTools {
         let code = try arguments.require(errorCode)
         guard let guide = ErrorGuide.find(code) else {
             let near = Nearest.match(code.uppercased(), among: ErrorGuide.all.map(\.name)).map { "Did you mean \($0)? " } ?? ""
-            throw ToolFault("there is no code of this name", field: errorCode.name, remedy: "\(near)Lines of search_logs have the code of a refusal.")
+            throw ToolFault(
+                "there is no code of this name", field: errorCode.name, remedy: "\(near)Rows of search_requests have the code of a refusal.")
         }
         return ToolAnswer([
             "code": .string(guide.name), "status": guide.status.map { .number($0) }, "ck_error": .string("\(guide.native)"),
