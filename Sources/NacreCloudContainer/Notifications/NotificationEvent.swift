@@ -7,8 +7,12 @@ package struct NotificationEvent: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A subscription fires, and its user is to be told.
         case fires
-        /// No subscription fires.
+        /// Subscriptions may be concerned, and none fires.
         case firesNone
+        /// A subscription would fire, and its user may not read the record.
+        case mayNotRead
+        /// The task that finds subscriptions failed too often, and waits for an administrator.
+        case parked
         /// The user's device made the change, and is not told.
         case isAuthor
         /// The user has no device that asks for notifications.

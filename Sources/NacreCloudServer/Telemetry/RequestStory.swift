@@ -74,8 +74,17 @@ package enum RequestStory {
         ]
     }
 
+    /// Operations whose changes subscriptions may be to.
+    private static let changing: Set = ["records/modify", "zones/modify"]
+
     private static func notifications(_ line: AdminMessages.RequestLine) -> [String] {
-        guard let events = line.notifications else { return [] }
+        guard let events = line.notifications else {
+            guard changing.contains(line.operation), line.status < 400, line.answered > line.refused else { return [] }
+            return [
+                "Nobody is notified: the zone's database has no subscription to the zone, to the whole database or to records of these types (the default "
+                    + "zone has no feed of changes), or the operation had been answered before."
+            ]
+        }
         if events.isEmpty { return ["Subscriptions may be concerned; whether any fires is not known yet."] }
         return events.compactMap { event in
             NotificationEvent.Kind(rawValue: event.event).map { "\(time(event.time)): \(words(event, $0))" }
@@ -90,7 +99,11 @@ package enum RequestStory {
         case .fires:
             event.subscription == nil
                 ? "\(user) is to fetch everything, since there is more than a queue holds." : "\(subscription) of \(user) fires."
-        case .firesNone: "no subscription fires: none asks for this, no predicate passes, or its user may not read the record."
+        case .firesNone:
+            "no subscription fires, though some are to records of these types or to zones: they ask for another zone, another event than this one "
+                + "(create, update, delete) or other values, or the save changed nothing. nacre subscription why explains one of them."
+        case .mayNotRead: "\(subscription) of \(user) asks for this, and does not fire: the user may not read the record. nacre role why tells why."
+        case .parked: "the task that finds subscriptions failed too often and is parked, so nobody is told. nacre task retry puts it back."
         case .isAuthor: "\(device) of \(user) made the change, and is not told."
         case .hasNoDevice: "\(user) has no device that follows a stream, polls or has registered an address, so nobody is told."
         case .isToldAnyway: "\(device) of \(user) is to fetch everything anyway, as an earlier notification says."

@@ -11,6 +11,29 @@ extension FireSubscriptions: TaskHandler {
         var subscription: StoredSubscription?
         /// nil: zones came or went.
         var transition: RecordTransition?
+        /// Whether the user may read the record. Otherwise nobody is notified.
+        var isReadable = true
+    }
+
+    /// Subscriptions that a change may fire, as far as one portion looked at them.
+    private struct Found: Sendable {
+        var firings: [Firing] = []
+        /// The first subscriptions that would fire if their users might read the record.
+        var unreadable: [Firing] = []
+        /// The number of subscriptions that were looked at, by user.
+        var held: [String: Int] = [:]
+        /// In the unit of `WorkMeter`.
+        var cost = 0
+        /// The position where the next portion goes on; nil: nothing is left.
+        var next: Progress?
+
+        /// On this server: entries of `unreadable`. The request log keeps them, and a change may have any number.
+        private static let unreadableMax = 20
+
+        mutating func keep(unreadable firing: Firing) {
+            // A firing without a subscription is a guess, which needs no reason.
+            if firing.subscription != nil, unreadable.count < Self.unreadableMax { unreadable.append(firing) }
+        }
     }
 
     /// Does one portion. If a power cut takes back what it writes, the task comes back, too.
@@ -29,25 +52,23 @@ extension FireSubscriptions: TaskHandler {
         let isSpent: @Sendable (String) -> Bool = { cloud.notificationRates.isSpent(by: Self.appUser(of: $0, in: key), at: now) }
         // An author who saves in public has no say in who subscribes there.
         let authorPays = key.scope == .private && key.owner == author.user
-        let (found, held, cost, next) = try await cloud.schemas.withSchema(of: key.container, key.environment) { known in
+        let portion = try await cloud.schemas.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
                 return try work.firings(by: known, of: key, cloud.bounds.readRule, isOwing: authorPays ? { _ in false } : isSpent, transaction)
             }
         }
-        cloud.handed.charge(HandedTasks.LineKey(of: leased.key), cost)
-        leased.together?.count(cost)
+        let (found, next) = (portion.firings, portion.next)
+        cloud.handed.charge(HandedTasks.LineKey(of: leased.key), portion.cost)
+        leased.together?.count(portion.cost)
         if authorPays {
-            await cloud.process.charge(Self.appUser(of: author.user, in: key), cost)
+            await cloud.process.charge(Self.appUser(of: author.user, in: key), portion.cost)
         } else {
-            for (user, count) in held { cloud.notificationRates.take(count, from: Self.appUser(of: user, in: key), at: now) }
+            for (user, count) in portion.held { cloud.notificationRates.take(count, from: Self.appUser(of: user, in: key), at: now) }
         }
         let isFirst = notified.isEmpty
         let items = items(of: bounded(found, isSpent: isSpent), in: key, leased)
-        cloud.note(
-            items.isEmpty && isFirst && next == nil
-                ? [NotificationEvent(.firesNone, task: leased.key)]
-                : items.map { NotificationEvent(.fires, $0.payload, task: leased.key, user: $0.appUser.userRecordName) })
+        cloud.note(events(of: items, portion.unreadable, isAll: isFirst && next == nil, in: key, leased))
         // This includes subscriptions of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if next == nil, spent.isEmpty, leased.leave(items) { return false }
@@ -68,6 +89,17 @@ extension FireSubscriptions: TaskHandler {
             _ = try transaction.lock(in: leased.key.database)
             try leased.requireLease(transaction)
             return try Self.end(spent, WritePlan(finishing: leased.key), in: leased.key.database, transaction)
+        }
+    }
+
+    /// Returns the events of a portion for the request log.
+    /// - Parameter isAll: whether no earlier portion has notified, and none comes after this one.
+    private func events(
+        of items: [NotificationBatch.Item], _ unreadable: [Firing], isAll: Bool, in key: DatabaseKey, _ leased: LeasedTask
+    ) -> [NotificationEvent] {
+        if isAll, items.isEmpty, unreadable.isEmpty { return [NotificationEvent(.firesNone, task: leased.key)] }
+        return [(NotificationEvent.Kind.fires, items), (.mayNotRead, self.items(of: unreadable, in: key, leased))].flatMap { kind, items in
+            items.map { NotificationEvent(kind, $0.payload, task: leased.key, user: $0.appUser.userRecordName) }
         }
     }
 
@@ -112,17 +144,19 @@ extension FireSubscriptions: TaskHandler {
     /// On this server: the cost of a check of a change against a subscription, in the unit of `WorkMeter`.
     private static let costOfCandidate = 2
 
-    /// Returns the next subscriptions that fire, of `Limits.firingChunk` that may. `held` counts the checked ones by
-    /// user. `cost` is in the unit of `WorkMeter`. `next` is where to go on; nil: nowhere.
+    /// Returns the next subscriptions that fire, of `Limits.firingChunk` that may.
     /// - Parameter isOwing: whether a user's subscriptions have taken as much as they may. None is looked at: the user
     ///   is told to fetch everything.
     private func firings(
         by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, isOwing: (String) -> Bool, _ transaction: any ReadTransaction
-    ) throws -> (firings: [Firing], held: [String: Int], cost: Int, next: Progress?) {
-        var (firings, held, once, here, ready) = ([Firing](), [String: Int](), Set<String>(), progress, [String: Candidate]())
+    ) throws -> Found {
+        var (portion, once, here, ready) = (Found(), Set<String>(), progress, [String: Candidate]())
         var owing: [String: Bool] = [:]
         var room = Limits.firingChunk
-        var cost: Int { (Limits.firingChunk - room) * Self.costOfCandidate }
+        func end(_ next: Progress?) -> Found {
+            (portion.cost, portion.next) = ((Limits.firingChunk - room) * Self.costOfCandidate, next)
+            return portion
+        }
         // The types that the portion may reach: each change takes some of the room.
         let types = Set(transitions.dropFirst(progress.change).prefix(room).map(\.record.row.type)).sorted()
         let subscriptionCounts = try transaction.subscriptionCounts(types.map(SubscriptionCounts.type), in: database)
@@ -143,30 +177,34 @@ extension FireSubscriptions: TaskHandler {
                             owers.insert(user)
                         } else {
                             names.append(name)
-                            held[user, default: 0] += 1
+                            portion.held[user, default: 0] += 1
                         }
                     }
                     try makeReady(names, by: known, of: key, &ready, transaction)
                     let candidates = names.compactMap { ready[$0] }
                     for firing in try self.firings(of: candidates, owers, for: transition, by: known, of: key, readRule, transaction) {
+                        guard firing.isReadable else {
+                            portion.keep(unreadable: firing)
+                            continue
+                        }
                         if let subscription = firing.subscription, subscription.firesOnce, !once.insert(subscription.name).inserted { continue }
-                        firings.append(firing)
+                        portion.firings.append(firing)
                     }
                     room -= found.count
                     if isLast { break }
                     here.candidate = found.last?.entry ?? here.candidate
-                    if room <= 0 { return (firings, held, cost, here) }
+                    if room <= 0 { return end(here) }
                 }
                 // Go on with the next term.
                 (here.term, here.candidate) = (term.key + "~", "")
-                if room <= 0 { return (firings, held, cost, here) }
+                if room <= 0 { return end(here) }
             }
             here = Progress(change: here.change + 1)
             // The search for terms takes room too.
             room -= 1
-            if room <= 0, here.change < transitions.count { return (firings, held, cost, here) }
+            if room <= 0, here.change < transitions.count { return end(here) }
         }
-        return (firings, held, cost, nil)
+        return end(nil)
     }
 
     /// Returns the terms by which a change finds subscriptions, as far as any stand there, in the order of their keys.
@@ -245,7 +283,8 @@ extension FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Returns subscriptions that fire, and users who are to fetch everything, as far as they may read the change.
+    /// Returns subscriptions that fire, and users who are to fetch everything, each with whether its user may read the
+    /// change.
     /// - Parameter owers: users whose subscriptions were not looked at. Some of these may fire.
     private func firings(
         of candidates: [Candidate], _ owers: Set<String>, for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey,
@@ -267,7 +306,11 @@ extension FireSubscriptions: TaskHandler {
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)
         let readers = Set(
             try users.filter { user in try readRule.verdict(on: transition.record, of: key, by: Caller(.user(user)), known, assigned) == .whole })
-        return matching.filter { readers.contains($0.user) }
+        return matching.map { firing in
+            var firing = firing
+            firing.isReadable = readers.contains(firing.user)
+            return firing
+        }
     }
 
     // MARK: Telling

@@ -372,6 +372,7 @@ extension Cloud {
         let database = try? await store.read { try $0.databases([task.key.database]).first?.key }
         do {
             try await replace(task, by: next)
+            if next.isParked, next.key.kind == .fireSubscriptions { note([NotificationEvent(.parked, task: next.key)]) }
             return TaskFailure(task: next, database: database, cause: cause)
         } catch {
             return TaskFailure(task: task, database: database, cause: cause)

@@ -19,20 +19,20 @@ final class RecordedServer: Sendable {
     let administered: AdministeredServer
     var server: TestServer { administered.server }
 
-    init() async throws {
+    init(pushServices: PushServices = PushServices()) async throws {
         folder = try TemporaryFolder()
         let clock = TestClock()
         let pseudonyms = Pseudonyms(key: Self.key)
         let ring = try RequestRing(
             folder: folder.path, server: pseudonyms.check, bounds: .usual, now: { clock.now.millisecondsSince1970 }, report: { _ in })
         recorded = RecordedRequests(log: ring, pseudonyms: pseudonyms)
-        administered = try await AdministeredServer(requestRate: nil, clock: clock, recorded: recorded)
+        administered = try await AdministeredServer(requestRate: nil, pushServices: pushServices, clock: clock, recorded: recorded)
         _ = try await administered.server.cloud.schemas.setJustInTime(.all, of: TestServer.container)
     }
 
     /// Runs a test, and ends the log's thread.
-    static func with(_ body: (RecordedServer) async throws -> Void) async throws {
-        let server = try await RecordedServer()
+    static func with(pushServices: PushServices = PushServices(), _ body: (RecordedServer) async throws -> Void) async throws {
+        let server = try await RecordedServer(pushServices: pushServices)
         do { try await body(server) } catch {
             await server.recorded.log.close()
             throw error
