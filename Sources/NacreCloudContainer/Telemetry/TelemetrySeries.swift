@@ -23,20 +23,14 @@ package struct TelemetrySeries: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - route: the route's pattern, a text of the server's.
+    ///   - operation: a text of the server's.
     ///   - database: the database of an authenticated request, which is known to exist. Names that a client made up are
     ///     no part of a series.
-    package init(route: String, _ database: DatabaseKey?) {
-        let place = Self.places.first { route.hasPrefix($0) }
-        let operation = place.map { String(Substring(route.utf8.dropFirst($0.utf8.count))) } ?? route
+    package init(operation: String, on database: DatabaseKey?) {
         self.init(
             operation: operation, databases: database.map { Databases($0.scope) } ?? .none, container: database?.container ?? "",
             environment: database?.environment.rawValue ?? "")
     }
-
-    private static let places = [
-        "/database/1/:container/:environment/:database/", "/database/1/:container/:environment/", "/device/1/:container/:environment/",
-    ]
 
     /// The series that stands for those beyond the bound of a slot. Personal ones have one of their own, which is
     /// hidden by the same rule.

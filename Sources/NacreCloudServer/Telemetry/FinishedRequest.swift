@@ -13,6 +13,9 @@ struct FinishedRequest: Sendable {
     let id: String
     /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
     let route: String
+    /// The operation of an app's API, such as `records/modify`. It is read off the route, so no client chooses it; nil for
+    /// a path outside apps' APIs, and for a request without a route.
+    let operation: String?
     /// The method, which may be any name.
     let method: String
     let target: RequestTarget
@@ -36,6 +39,7 @@ struct FinishedRequest: Sendable {
 
     init(_ request: HTTPRequest, _ response: HTTPResponse, _ meter: WorkMeter, ended: Timestamp, took duration: Duration) {
         (id, route, target) = (request.id, request.route ?? "none", RequestTarget(request))
+        operation = Self.operation(ofRoute: route)
         method = request.method.rawValue
         clientTrace = TraceContext(parent: request.headerValues("traceparent"), state: request.headerValues("tracestate"))
         (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
@@ -45,6 +49,20 @@ struct FinishedRequest: Sendable {
         bytesIn = request.header("Content-Length").flatMap { Int($0) } ?? 0
         bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
         facts = meter.facts
+    }
+
+    static func operation(ofRoute route: String) -> String? {
+        if route.hasPrefix(AssetLinks.uploadPath) { return "assets/1/upload" }
+        if route.hasPrefix(AssetLinks.downloadPath) { return "assets/1/download" }
+        let parts = route.split(separator: "/")
+        guard let root = parts.first, parts.count > 2 else { return nil }
+        switch root {
+        case "account": return "account/" + parts.dropFirst(2).joined(separator: "/")
+        case "database", "device":
+            let names = parts.dropFirst(2).filter { !$0.hasPrefix(":") }
+            return names.isEmpty ? nil : names.joined(separator: "/")
+        default: return nil
+        }
     }
 
     /// The trace that the client names, or one that begins here with the digits of `id`.

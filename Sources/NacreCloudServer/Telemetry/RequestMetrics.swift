@@ -19,26 +19,6 @@ extension MetricKey {
         "nacre_request_store_seconds", help: "Time of requests in the store, with the sync of the disk.", unit: .seconds)
 }
 
-extension FinishedRequest {
-    /// The operation for telemetry, such as `records/modify`. It is read off the route, so no client chooses it: paths
-    /// outside apps' APIs, and those without a route, are `other`.
-    var operation: String { Self.operation(ofRoute: route) }
-
-    static func operation(ofRoute route: String) -> String {
-        if route.hasPrefix(AssetLinks.uploadPath) { return "assets/1/upload" }
-        if route.hasPrefix(AssetLinks.downloadPath) { return "assets/1/download" }
-        let parts = route.split(separator: "/")
-        guard let root = parts.first, parts.count > 2 else { return "other" }
-        switch root {
-        case "account": return "account/" + parts.dropFirst(2).joined(separator: "/")
-        case "database", "device":
-            let names = parts.dropFirst().filter { !$0.hasPrefix(":") && $0 != "1" }
-            return names.isEmpty ? "other" : names.joined(separator: "/")
-        default: return "other"
-        }
-    }
-}
-
 /// Counts finished requests. No label holds a value that a client chose.
 final class RequestMetrics: RequestObserver {
     /// The series of one route.
@@ -85,6 +65,7 @@ final class RequestMetrics: RequestObserver {
     }
 
     private func newSeries(of request: FinishedRequest) -> Series {
-        Series(operation: request.operation, duration: telemetry.histogram(.requestDuration, request.operation))
+        let operation = request.operation ?? "other"
+        return Series(operation: operation, duration: telemetry.histogram(.requestDuration, operation))
     }
 }

@@ -20,7 +20,7 @@ struct RequestRecorder: RequestObserver {
         row.status = request.status
         (row.bytesIn, row.bytesOut) = (request.bytesIn, request.bytesOut)
         (row.asked, row.answered, row.refused) = (request.facts.itemsAsked, request.facts.itemsAnswered, request.facts.itemsRefused)
-        row.operation = Self.operation(of: request.route)
+        row.operation = request.operation ?? request.route
         row.operationID = Self.id(request.facts.operationID)
         row.group = Self.id(request.group?.id)
         row.groupName = request.group?.name.map { RefusalText.shortened($0.onOneLine) } ?? ""
@@ -46,14 +46,6 @@ struct RequestRecorder: RequestObserver {
     /// The name of a zone in a public database and of the default zone, otherwise a stand-in.
     func zone(_ name: String, isPublic: Bool) -> String {
         isPublic ? RefusalText.shortened(name) : name == ZoneID.defaultZone.zoneName ? name : pseudonyms.of(name, .zone)
-    }
-
-    private static let roots = ["/database/1/:container/:environment/:database/", "/database/1/:container/:environment/"]
-
-    /// The part of a route behind the database, such as `records/modify`; the whole pattern of other routes.
-    static func operation(of route: String) -> String {
-        guard let root = roots.first(where: route.hasPrefix) else { return route }
-        return String(Substring(route.utf8.dropFirst(root.utf8.count)))
     }
 
     /// An ID of a client's making, which is none if it does not look like one.

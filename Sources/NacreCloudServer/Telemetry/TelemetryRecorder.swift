@@ -72,7 +72,7 @@ final class TelemetryRecorder: RequestObserver, Sendable {
     // MARK: Adding
 
     func observe(_ request: FinishedRequest) {
-        let series = TelemetrySeries(route: request.route, request.facts.database)
+        let series = TelemetrySeries(operation: request.operation ?? request.route, on: request.facts.database)
         add(series, at: request.ended, by: request.user) { sums in sums.count(request) }
     }
 

@@ -98,7 +98,7 @@ struct RequestSpans {
             end: end)
         span.attributes = [
             ("http.request.method", .text(method)), ("http.response.status_code", .integer(Int64(request.status))), ("url.scheme", .text(scheme)),
-            ("nacre.request_id", .text(request.id)), ("nacre.operation", .text(request.operation)),
+            ("nacre.request_id", .text(request.id)), ("nacre.operation", .text(request.operation ?? "other")),
         ]
         if isRouted { span.attributes.append(("http.route", .text(request.route))) }
         // A path that names no container, environment or database may hold anything.
