@@ -13,8 +13,8 @@ struct FinishedRequest: Sendable {
     let id: String
     /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
     let route: String
-    /// The operation of an app's API, such as `records/modify`. It is read off the route, so no client chooses it; nil for
-    /// a path outside apps' APIs, and for a request without a route.
+    /// The operation of an app's API, such as `records/modify`. It is read off the route, so no client chooses it. nil:
+    /// the path is outside apps' APIs, or there is no route.
     let operation: String?
     /// The method, which may be any name.
     let method: String
