@@ -333,7 +333,7 @@ import Testing
             for user in users {
                 let series = TelemetrySeries(
                     operation: "records/query", databases: .personal, container: TestServer.container, environment: "production")
-                server.recorder.add(series, at: Timestamp(secondsSince2001: start), by: "user-\(user)") { sums in
+                server.recorder.add(series, at: Timestamp(secondsSince2001: start), by: "user-\(user)") { sums, _ in
                     sums.requests += 10
                     if status >= 500 { sums.serverErrors += 10 }
                     for _ in 0..<10 { sums.latency.record(microseconds: 100_000) }

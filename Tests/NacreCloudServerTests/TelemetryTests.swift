@@ -19,7 +19,7 @@ import Testing
 
     private static func add(_ count: Int, to recorder: TelemetryRecorder, by user: String? = nil) {
         for _ in 0..<count {
-            recorder.add(series, at: recorder.now, by: user) { sums in
+            recorder.add(series, at: recorder.now, by: user) { sums, _ in
                 sums.requests += 1
                 sums.latency.record(microseconds: 1000)
             }
@@ -62,7 +62,7 @@ import Testing
         await recorder.open()
         for step in 0..<200 {
             let taken = Int64.random(in: 1...2_000_000, using: &random)
-            recorder.add(Self.series, at: clock.now) { sums in
+            recorder.add(Self.series, at: clock.now) { sums, _ in
                 sums.requests += 1
                 sums.latency.record(microseconds: taken)
             }

@@ -8,7 +8,8 @@ extension TelemetryTable {
     /// that it covers.
     /// - Parameters:
     ///   - spans: in order, without overlaps. A row counts to the span that holds its whole slot.
-    ///   - shownOnly: whether rows of private and shared databases must be shown; false for the server's own decisions.
+    ///   - shownOnly: whether rows of private and shared databases must be shown, and their parts of few users be
+    ///     `other`; false for the server's own decisions.
     /// - Returns: whether a row was left out that is not shown, or not yet.
     package func eachRow(
         in spans: [TelemetrySpan], admitting filter: TelemetryFilter = TelemetryFilter(), shownOnly: Bool = true,
@@ -32,7 +33,7 @@ extension TelemetryTable {
                 guard !isCovered, filter.admits(series) else { return }
                 hasHidden = hasHidden || !isShown
                 guard isShown, let row = try? TelemetryRow(entry) else { return }
-                body(span, series, row.sums)
+                body(span, series, shownOnly ? row.sums.told : row.sums)
             }
         }
         return hasHidden

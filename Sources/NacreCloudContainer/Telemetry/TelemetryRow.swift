@@ -7,7 +7,7 @@ package import NacreCloudWire
 /// sum of fewer users may follow from others by subtraction. A row is decided once, when its slot is over. It is shown
 /// if the part of it that no shown finer row covers is empty, or has enough users. Otherwise it is hidden, and that
 /// part is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums
-/// is over enough users.
+/// is over enough users. The parts of a shown row are told by their names under the same rule, and as `other` otherwise.
 package struct TelemetryRow: Hashable, Sendable {
     package var state: TelemetryEntry.State
     package var sums = TelemetrySums()
@@ -52,6 +52,7 @@ extension TelemetryTable {
     /// shown is then hidden, because the difference would be the late sums. The late part goes on as uncovered.
     package func add(_ sums: TelemetrySums, at first: TelemetryKey, of series: TelemetrySeries) throws {
         var isUncovered = series.isPersonal
+        var sums = sums
         var tier: TelemetryTier? = first.tier
         while let next = tier {
             let key = try place(of: first.within(next), series)
@@ -62,9 +63,10 @@ extension TelemetryTable {
             if series.isPersonal {
                 if row.state != .open {
                     row.state = .hidden
-                } else if isUncovered {
-                    row.cover(nothingOf: sums.users)
+                } else {
+                    if isUncovered { row.cover(nothingOf: sums.users) }
                     isUncovered = false
+                    sums.forgetUsers(ofPartsIn: row.sums)
                 }
             }
             try put(row.entry, at: key)
@@ -84,21 +86,27 @@ extension TelemetryTable {
         var row = open
         row.state = TelemetryRow.verdict(uncovered: row.uncovered?.atLeast)
         row.uncovered = nil
+        let parts = row.sums.decideParts(isShown: row.state == .shown)
         try put(row.entry, at: key)
-        if row.state == .hidden, let users = open.uncovered { try leave(users, above: key) }
+        try leave(row.state == .hidden ? open.uncovered : nil, parts, above: key)
     }
 
-    /// Leaves the uncovered part of a hidden row to the first coarser row that is open. Those between are hidden.
-    private func leave(_ users: UserSketch, above hidden: TelemetryKey) throws {
-        guard let series = TelemetrySeries(text: hidden.series) else { return }
-        var tier = hidden.tier.coarser
-        while let next = tier {
-            let key = try place(of: hidden.within(next), series)
+    /// Leaves the uncovered part of a hidden row, and the parts that are not told by their names, to the first coarser
+    /// row that is open. Those between are hidden.
+    private func leave(_ users: UserSketch?, _ parts: [TelemetryPart: FewUsers], above decided: TelemetryKey) throws {
+        guard let series = TelemetrySeries(text: decided.series) else { return }
+        var (users, parts, tier) = (users, parts, decided.tier.coarser)
+        while let next = tier, users != nil || !parts.isEmpty {
+            let key = try place(of: decided.within(next), series)
             if var row = try row(at: key) {
-                let isOpen = row.state == .open
-                if isOpen { row.cover(nothingOf: users) } else { row.state = .hidden }
+                if row.state == .open {
+                    if let left = users { row.cover(nothingOf: left) }
+                    users = nil
+                    parts = row.sums.cover(nothingOf: parts)
+                } else {
+                    row.state = .hidden
+                }
                 try put(row.entry, at: key)
-                if isOpen { return }
             }
             tier = next.coarser
         }

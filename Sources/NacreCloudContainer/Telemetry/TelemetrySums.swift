@@ -30,9 +30,12 @@ package struct TelemetrySums: Hashable, Sendable {
         package var requests: Int64 = 0
         package var errors: Int64 = 0
         package var microseconds: Int64 = 0
+        /// Users of private and shared databases whose requests no finer row tells by the part's name; nil: there are
+        /// no such requests. A part of a decided row is told by its name if this is nil.
+        package var users: FewUsers?
 
-        package init(requests: Int64 = 0, errors: Int64 = 0, microseconds: Int64 = 0) {
-            (self.requests, self.errors, self.microseconds) = (requests, errors, microseconds)
+        package init(requests: Int64 = 0, errors: Int64 = 0, microseconds: Int64 = 0, users: FewUsers? = nil) {
+            (self.requests, self.errors, self.microseconds, self.users) = (requests, errors, microseconds, users)
         }
     }
 
@@ -78,6 +81,49 @@ extension TelemetrySums.PartSums {
         requests &+= other.requests
         errors &+= other.errors
         microseconds &+= other.microseconds
+        if let new = other.users {
+            var all = users ?? FewUsers()
+            all.merge(new)
+            users = all
+        }
+    }
+}
+
+// MARK: Parts of few users
+
+extension TelemetrySums {
+    /// The same sums, with the parts of few users as `other`.
+    package var told: TelemetrySums {
+        var told = self
+        told.parts = [:]
+        for (part, sums) in parts where sums.users == nil { told.parts[part] = sums }
+        for (part, sums) in parts where sums.users != nil { told.parts[part.other, default: PartSums()].merge(sums) }
+        return told
+    }
+
+    /// Decides which parts of a row are told by their names: those whose requests no finer row tells by that name are
+    /// none, or of enough users, as `TelemetryRow` decides on the whole.
+    /// - Parameter isShown: whether the row is.
+    /// - Returns: the users of the other parts, which are left to the coarser row.
+    mutating func decideParts(isShown: Bool) -> [TelemetryPart: FewUsers] {
+        var left: [TelemetryPart: FewUsers] = [:]
+        for (part, sums) in parts {
+            guard let users = sums.users else { continue }
+            if isShown, TelemetryRow.verdict(uncovered: users.atLeast) == .shown { parts[part]?.users = nil } else { left[part] = users }
+        }
+        return left
+    }
+
+    /// Adds users to those of the parts that are kept under their own names.
+    /// - Returns: the users of the others.
+    mutating func cover(nothingOf users: [TelemetryPart: FewUsers]) -> [TelemetryPart: FewUsers] {
+        for (part, users) in users where parts[part] != nil { parts[part]?.merge(PartSums(users: users)) }
+        return users.filter { parts[$0.key] == nil }
+    }
+
+    /// Forgets the users of the parts that other sums have under their own names, because those sums cover them.
+    mutating func forgetUsers(ofPartsIn other: TelemetrySums) {
+        for part in parts.keys where other.parts[part] != nil { parts[part]?.users = nil }
     }
 }
 
@@ -110,7 +156,7 @@ package struct TelemetryPart: Hashable, Sendable {
 // MARK: The kept form
 
 extension TelemetrySums {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     func write(to writer: inout ByteWriter) {
         writer.byte(Self.version)
@@ -121,6 +167,8 @@ extension TelemetrySums {
             writer.byte(part.kind.rawValue)
             writer.string(part.name)
             for number in [sums.requests, sums.errors, sums.microseconds] { writer.signed(number) }
+            writer.byte(sums.users == nil ? 0 : 1)
+            if let users = sums.users { writer.write(users) }
         }
         writer.write(users)
         writer.write(monthUsers)
@@ -146,7 +194,9 @@ extension TelemetrySums {
         for _ in 0..<(try reader.count()) {
             guard let kind = TelemetryPart.Kind(rawValue: try reader.byte()) else { throw MalformedBytes() }
             let part = TelemetryPart(kind, try reader.string())
-            parts[part] = PartSums(requests: try reader.signed(), errors: try reader.signed(), microseconds: try reader.signed())
+            var sums = PartSums(requests: try reader.signed(), errors: try reader.signed(), microseconds: try reader.signed())
+            if try reader.byte() == 1 { sums.users = try reader.fewUsers() }
+            parts[part] = sums
         }
         users = try reader.sketch()
         monthUsers = try reader.sketch()

@@ -56,14 +56,46 @@ package struct UserSketch: Hashable, Sendable {
     }
 }
 
+/// Some users of a set, as bits of keyed hashes of their names: enough to tell whether there are `UserSketch.fewest`, in
+/// few bytes. As with sketches, hashes with different salts cannot be compared, and a merge keeps the larger set.
+package struct FewUsers: Hashable, Sendable {
+    private static let bitCount: UInt64 = 64
+
+    /// 0: no user.
+    fileprivate var salt: Int64 = 0
+    fileprivate var bits: UInt64 = 0
+
+    package init() {}
+
+    package init(_ hash: UInt64, salt: Int64) { (self.salt, bits) = (salt, 1 << (hash % Self.bitCount)) }
+
+    /// A number that is never larger than that of the users.
+    package var atLeast: Int { bits.nonzeroBitCount }
+
+    package mutating func merge(_ other: FewUsers) {
+        if other.salt == salt { bits |= other.bits } else if other.atLeast > atLeast { self = other }
+    }
+}
+
 extension ByteWriter {
+    mutating func write(_ users: FewUsers) {
+        signed(users.salt)
+        number(users.bits)
+    }
+
     mutating func write(_ sketch: UserSketch) {
         signed(sketch.salt)
         sparse(sketch.ranks)
     }
 }
 
+extension FewUsers {
+    fileprivate init(salt: Int64, bits: UInt64) { (self.salt, self.bits) = (salt, bits) }
+}
+
 extension ByteReader {
+    mutating func fewUsers() throws(MalformedBytes) -> FewUsers { FewUsers(salt: try signed(), bits: try number()) }
+
     mutating func sketch() throws(MalformedBytes) -> UserSketch {
         let salt = try signed()
         guard let sketch = UserSketch(salt: salt, try sparse(below: UserSketch.registerCount)) else { throw MalformedBytes() }

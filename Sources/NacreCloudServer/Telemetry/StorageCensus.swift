@@ -52,7 +52,7 @@ extension TelemetryRecorder {
     /// - Parameter owners: the users whose databases they are.
     fileprivate func note(stored bytes: Int64, of series: TelemetrySeries, _ owners: [String] = []) {
         let time = now
-        add(series, at: time, tier: .days) { $0.stored = TelemetrySums.Stored(milliseconds: time.millisecondsSince1970, bytes: bytes) }
-        for owner in owners { add(series, at: time, by: owner, tier: .days) { _ in } }
+        add(series, at: time, tier: .days) { sums, _ in sums.stored = TelemetrySums.Stored(milliseconds: time.millisecondsSince1970, bytes: bytes) }
+        for owner in owners { add(series, at: time, by: owner, tier: .days) { _, _ in } }
     }
 }

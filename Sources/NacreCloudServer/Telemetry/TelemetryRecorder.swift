@@ -73,22 +73,25 @@ final class TelemetryRecorder: RequestObserver, Sendable {
 
     func observe(_ request: FinishedRequest) {
         let series = TelemetrySeries(operation: request.operation ?? request.route, on: request.facts.database)
-        add(series, at: request.ended, by: request.user) { sums in sums.count(request) }
+        add(series, at: request.ended, by: request.user) { sums, users in sums.count(request, of: users) }
     }
 
     /// Adds to the sums of a series.
-    /// - Parameter user: the user record name of the user who the sums are about; nil: none.
+    /// - Parameters:
+    ///   - user: the user record name of the user who the sums are about; nil: none.
+    ///   - change: takes the sums, and the user as parts of private and shared databases count it.
     func add(
         _ series: TelemetrySeries, at time: Timestamp, by user: String? = nil, tier: TelemetryTier = .tenSeconds,
-        _ change: (inout TelemetrySums) -> Void
+        _ change: (inout TelemetrySums, FewUsers?) -> Void
     ) {
         state.withLock { state in
             let salts = state.salts.salts(at: time, newSalt)
             state.pending.add(series, at: time, tier: tier) { sums in
-                change(&sums)
-                guard let user else { return }
                 // A user record name is random: no user of another container has the same.
-                sums.users.insert(ShortHash.code(for: user, key: salts.day.key), salt: salts.day.id)
+                let code = user.map { ShortHash.code(for: $0, key: salts.day.key) }
+                change(&sums, series.isPersonal ? code.map { FewUsers($0, salt: salts.day.id) } ?? FewUsers() : nil)
+                guard let user, let code else { return }
+                sums.users.insert(code, salt: salts.day.id)
                 sums.monthUsers.insert(ShortHash.code(for: user, key: salts.month.key), salt: salts.month.id)
             }
         }
@@ -164,7 +167,8 @@ extension TelemetrySums {
     private static let bytesMax = 1 << 40
 
     /// Counts a request.
-    fileprivate mutating func count(_ request: FinishedRequest) {
+    /// - Parameter users: its user; nil in a public database.
+    fileprivate mutating func count(_ request: FinishedRequest, of users: FewUsers?) {
         let (facts, microseconds) = (request.facts, request.duration.microseconds)
         let isError = request.status >= 400
         requests += 1
@@ -175,7 +179,7 @@ extension TelemetrySums {
         answered += Int64(facts.itemsAnswered)
         self.microseconds += microseconds
         latency.record(microseconds: microseconds)
-        let part = PartSums(requests: 1, errors: isError ? 1 : Int64(facts.itemsRefused), microseconds: microseconds)
+        let part = PartSums(requests: 1, errors: isError ? 1 : Int64(facts.itemsRefused), microseconds: microseconds, users: users)
         // Without a known sender any program could fill the names of clients with versions that it makes up.
         if facts.database != nil { add(part, to: TelemetryPart(.client, request.client.text)) }
         if let index = facts.index { add(part, to: TelemetryPart(.index, index)) }
@@ -184,7 +188,7 @@ extension TelemetrySums {
         } else {
             itemErrors += Int64(facts.itemsRefused)
             for (code, count) in facts.refusedItems {
-                add(PartSums(requests: Int64(count), errors: Int64(count)), to: TelemetryPart(.code, code.rawValue))
+                add(PartSums(requests: Int64(count), errors: Int64(count), users: users), to: TelemetryPart(.code, code.rawValue))
             }
         }
     }

@@ -26,9 +26,14 @@ import Testing
         for user in users {
             sums.users.insert(UInt64(user), salt: salt)
             sums.latency.record(microseconds: Int64(user))
+            let part = TelemetrySums.PartSums(requests: 1, users: FewUsers(UInt64(user), salt: salt))
+            sums.add(part, to: TelemetryPart(.client, client(of: user)))
         }
         return sums
     }
+
+    /// The client of a user: one for most, and one that few have.
+    private static func client(of user: Int) -> String { user % 13 == 12 ? "rare" : user < 50 ? "common" : "new" }
 
     private static func key(_ time: Int64, _ series: TelemetrySeries, _ tier: TelemetryTier = .tenSeconds) -> TelemetryKey {
         TelemetryKey(tier, tier.slot(milliseconds: time), series.text)
@@ -80,14 +85,71 @@ import Testing
         #expect(states == [.hidden, .hidden, .hidden, .open])
     }
 
+    /// Users of a private database in ten-second slots of one minute, with the requests by client of the minute.
+    private static let clients: [(slots: [[Int]], told: [String: Int64])] = [
+        ([[1, 2, 3, 4, 5]], ["common": 5]),
+        ([[1, 2, 3, 4, 12]], ["other": 5]),
+        ([[1, 2, 3, 4, 5, 12]], ["common": 5, "other": 1]),
+        // Four in the first slot, where the client is not told, and a fifth in the second.
+        ([[1, 2, 3, 4, 12], [5, 53, 54, 55, 56]], ["common": 5, "other": 5]),
+        // The minute less the first slot would be one user's.
+        ([[1, 2, 3, 4, 5], [6, 53, 54, 55, 56]], ["other": 10]),
+        ([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 51]], ["common": 10, "other": 1]),
+    ]
+
+    @Test(arguments: clients.indices) func `a client of few users is told as other, also as a difference of rows`(index: Int) async throws {
+        let (slots, told) = Self.clients[index]
+        let found = try await run { table in
+            for (number, users) in slots.enumerated() {
+                try table.add(Self.sums(users), at: Self.key(Self.noon + Int64(number) * 10_000, Self.personal), of: Self.personal)
+            }
+            try table.decide(at: Timestamp(millisecondsSince1970: Self.noon + 60_000))
+            var found: [String: Int64] = [:]
+            _ = try table.eachRow(in: [Self.noon..<Self.noon + 60_000]) { _, _, sums in
+                for (part, sums) in sums.parts { found[part.name] = sums.requests }
+            }
+            return found
+        }
+        #expect(found == told)
+    }
+
     /// A figure that was shown at some time: the numbers of the requests that it is the sum of.
     private typealias Figure = Set<Int>
+
+    /// Figures of a series, and of its clients by their names; the empty name is the whole.
+    private struct Shown: Sendable {
+        var users: [Int] = []
+        /// held[key]: the requests of each row.
+        var held: [TelemetryKey: Figure] = [:]
+        var last: [TelemetryKey: Figure] = [:]
+        /// figures[name]
+        var figures: [String: Set<Figure>] = [:]
+
+        /// Notes what is shown of the rows now, of some of those that did not change.
+        mutating func note(_ table: any TelemetryTable, using random: inout SeededRandom) throws {
+            for (key, figure) in held where last[key] != figure || Bool.random(using: &random) {
+                guard let row = try table.row(at: key) else {
+                    // The slot was removed. Sums that come for it now are a row of their own.
+                    held[key] = nil
+                    continue
+                }
+                #expect(row.sums.requests == Int64(figure.count))
+                guard row.state == .shown else { continue }
+                last[key] = figure
+                figures["", default: []].insert(figure)
+                for (part, sums) in row.sums.told.parts where part.name != "other" {
+                    let requests = figure.filter { TelemetryRowTests.client(of: users[$0]) == part.name }
+                    #expect(sums.requests == Int64(requests.count))
+                    figures[part.name, default: []].insert(requests)
+                }
+            }
+        }
+    }
 
     @Test(arguments: 0..<6) func `no difference of figures that were ever shown is of fewer than five users`(round: Int) async throws {
         let shown = try await run { table in
             var random = SeededRandom(seed: HistorySeed.value &+ UInt64(round))
-            var (now, users, held) = (Self.noon, [Int](), [TelemetryKey: Figure]())
-            var (shown, last) = (Set<Figure>(), [TelemetryKey: Figure]())
+            var (now, shown) = (Self.noon, Shown())
             for _ in 0..<400 {
                 switch Int.random(in: 0..<40, using: &random) {
                 case 0: now += Int64.random(in: 0...4_000_000, using: &random)
@@ -95,37 +157,29 @@ import Testing
                 case 2: now += 86_400_000
                 default: now += Int64.random(in: 0...9000, using: &random)
                 }
-                let asking = (0..<Int.random(in: 0...6, using: &random)).map { _ in Int.random(in: 0..<12, using: &random) }
+                let asking = (0..<Int.random(in: 0...6, using: &random)).map { _ in Int.random(in: 0..<13, using: &random) }
                 let first = Self.key(now, Self.personal)
                 try table.add(Self.sums(asking, salt: first.within(.days).slot), at: first, of: Self.personal)
-                for tier in TelemetryTier.allCases { held[first.within(tier), default: []].formUnion(users.count..<users.count + asking.count) }
-                users += asking
+                let requests = shown.users.count..<shown.users.count + asking.count
+                for tier in TelemetryTier.allCases { shown.held[first.within(tier), default: []].formUnion(requests) }
+                shown.users += asking
                 try table.decide(at: Timestamp(millisecondsSince1970: now))
                 try table.trim(slotsKept: { $0 == .days ? 5 : 12 })
-                for (key, figure) in held where last[key] != figure || Bool.random(using: &random) {
-                    guard let row = try table.row(at: key) else {
-                        // The slot was removed. Sums that come for it now are a row of their own.
-                        held[key] = nil
-                        continue
-                    }
-                    #expect(row.sums.requests == Int64(figure.count))
-                    guard row.state == .shown else { continue }
-                    shown.insert(figure)
-                    last[key] = figure
-                }
+                try shown.note(table, using: &random)
             }
-            return (figures: Array(shown), users: users)
+            return shown
         }
         var random = SeededRandom(seed: HistorySeed.value)
-        #expect(shown.figures.contains { !$0.isEmpty })
-        for figure in shown.figures {
-            for _ in 0..<8 {
-                var rest = figure
-                for other in shown.figures.shuffled(using: &random) where other.isSubset(of: rest) && (other.count < rest.count || !random.chance(2))
-                {
-                    rest.subtract(other)
-                    let count = Set(rest.map { shown.users[$0] }).count
-                    #expect(count == 0 || count >= UserSketch.fewest, "\(count) users, seed \(HistorySeed.value)")
+        #expect(shown.figures[""]?.contains { !$0.isEmpty } == true && shown.figures["common"] != nil && shown.figures["rare"] == nil)
+        for figures in shown.figures.values.map(Array.init) {
+            for figure in figures {
+                for _ in 0..<8 {
+                    var rest = figure
+                    for other in figures.shuffled(using: &random) where other.isSubset(of: rest) && (other.count < rest.count || !random.chance(2)) {
+                        rest.subtract(other)
+                        let count = Set(rest.map { shown.users[$0] }).count
+                        #expect(count == 0 || count >= UserSketch.fewest, "\(count) users, seed \(HistorySeed.value)")
+                    }
                 }
             }
         }

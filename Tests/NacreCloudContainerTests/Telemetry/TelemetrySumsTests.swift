@@ -65,12 +65,20 @@ import Testing
         #expect(sketch == self.sketch(0..<9, salt: 3))
     }
 
+    @Test func `few users are never counted as more than they are, and those of two salts not added up`() {
+        var users = FewUsers()
+        for hash: UInt64 in [1, 65, 2, 3] { users.merge(FewUsers(hash, salt: 1)) }
+        #expect(users.atLeast == 3, "two hashes may have one bit")
+        users.merge(FewUsers(9, salt: 2))
+        #expect(users.atLeast == 3)
+    }
+
     private func sums() -> TelemetrySums {
         var sums = TelemetrySums()
         (sums.requests, sums.clientErrors, sums.serverErrors, sums.itemErrors) = (7, 2, 1, 4)
         (sums.bytesIn, sums.bytesOut, sums.asked, sums.answered, sums.microseconds) = (100, 2000, 30, 29, 1_000_000)
         for value: Int64 in [3, 900, 70_000] { sums.latency.record(microseconds: value) }
-        sums.add(TelemetrySums.PartSums(requests: 2, errors: 2, microseconds: 9), to: TelemetryPart(.code, "CONFLICT"))
+        sums.add(TelemetrySums.PartSums(requests: 2, errors: 2, microseconds: 9, users: FewUsers(3, salt: 1)), to: TelemetryPart(.code, "CONFLICT"))
         (sums.users, sums.monthUsers) = (sketch(0..<9), sketch(0..<200, salt: 4))
         sums.stored = TelemetrySums.Stored(milliseconds: 5, bytes: 6)
         return sums

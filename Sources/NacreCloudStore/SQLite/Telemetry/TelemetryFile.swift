@@ -10,7 +10,7 @@ import NacreLocks
 package final class TelemetryFile: TelemetryStorage {
     /// "NcrT" as a number, and the version of the tables.
     private static let applicationID = "1315140180"
-    private static let version = "1"
+    private static let version = "2"
     /// Pages that the connection keeps: a tenth of the telemetry of a busy server.
     private static let cacheKibibytes = 512
 
