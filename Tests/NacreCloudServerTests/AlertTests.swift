@@ -325,35 +325,40 @@ import Testing
         #expect((0..<100).contains(used))
     }
 
-    @Test func `errors and latency are read from telemetry, and private databases alone only of at least five users`() async throws {
+    @Test func `errors and latency are read from telemetry, of a part of the server only as telemetry shows them`() async throws {
         let server = try await TestServer()
         let readings = ServerReadings(cloud: server.cloud, folder: nil, scheduled: nil, recorder: server.recorder)
-        let (start, now) = (server.clock.now.secondsSince2001, server.clock.now + 60)
         func note(_ users: ClosedRange<Int>, status: Int) {
             for user in users {
                 let series = TelemetrySeries(
                     operation: "records/query", databases: .personal, container: TestServer.container, environment: "production")
-                server.recorder.add(series, at: Timestamp(secondsSince2001: start), by: "user-\(user)") { sums, _ in
+                server.recorder.add(series, at: server.clock.now, by: "user-\(user)") { sums, _ in
                     sums.requests += 10
                     if status >= 500 { sums.serverErrors += 10 }
                     for _ in 0..<10 { sums.latency.record(microseconds: 100_000) }
                 }
             }
+            server.clock.advance(20)
         }
-        func reading(_ measure: AlertMeasure, _ databases: AlertScope.Databases?) async throws -> AlertReading {
-            var rule = AlertRule(name: "x", measure: measure, limit: 1, scope: AlertScope(container: TestServer.container, databases: databases))
+        func reading(_ measure: AlertMeasure, _ scope: AlertScope) async throws -> AlertReading {
+            var rule = AlertRule(name: "x", measure: measure, limit: 1, scope: scope)
             (rule.spanSeconds, rule.least) = (300, 20)
             if measure == .errors { rule.errors = "server" } else { rule.percentile = 95 }
-            return try await rule.reading(from: readings, at: now)
+            return try await rule.reading(from: readings, at: server.clock.now)
         }
-        #expect(try await reading(.errors, nil) == .tooLittle)
+        let parts = [
+            AlertScope(container: TestServer.container), AlertScope(operation: "records/query"), AlertScope(environment: .production),
+            AlertScope(databases: .private),
+        ]
+        #expect(try await reading(.errors, AlertScope()) == .tooLittle)
         note(1...4, status: 500)
-        #expect(try await reading(.errors, nil) == .figure(100))
-        #expect(try await reading(.errors, .private) == .tooLittle)
-        note(5...8, status: 200)
-        #expect(try await reading(.errors, .private) == .figure(50))
-        #expect(try await reading(.errors, .public) == .tooLittle)
-        guard case .figure(let milliseconds) = try await reading(.latency, nil) else {
+        #expect(try await reading(.errors, AlertScope()) == .figure(100))
+        for part in parts { #expect(try await reading(.errors, part) == .tooLittle, "\(part.text)") }
+        note(5...9, status: 200)
+        #expect(try await reading(.errors, AlertScope()) == .figure(100 * 40 / 90))
+        for part in parts { #expect(try await reading(.errors, part) == .figure(0), "\(part.text)") }
+        #expect(try await reading(.errors, AlertScope(databases: .public)) == .tooLittle)
+        guard case .figure(let milliseconds) = try await reading(.latency, parts[0]) else {
             Issue.record("there is no latency")
             return
         }

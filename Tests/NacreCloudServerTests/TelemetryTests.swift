@@ -152,6 +152,9 @@ import Testing
         #expect(!answer.text.contains("made.up"), "names that a client makes up are no series")
         #expect(told.hasHidden && !told.lines.contains { $0.database == "private+shared" }, "one user's requests are not shown")
         #expect(told.bars.reduce(0) { $0 + $1.requests } == told.total.requests)
+        // Of what is hidden nothing is told, not even that it is there.
+        let (hidden, none) = ("/admin/1/telemetry?last=hour&database=private&operation=zones/list", "/admin/1/telemetry?last=hour&operation=nothing")
+        #expect(await server.administrate("GET", hidden).text == server.administrate("GET", none).text)
         let raw = try await server.server.recorder.sums(
             of: TelemetryFilter(databases: .personal), from: server.server.clock.now + -3600, to: server.server.clock.now + 3600)
         #expect(raw.requests == 3)

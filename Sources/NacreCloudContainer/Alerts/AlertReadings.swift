@@ -13,8 +13,8 @@ package protocol AlertReadings: Sendable {
     func tasks(at now: Timestamp) async throws -> (parked: Int, oldestDue: Timestamp?)
     /// The size of a container's public database.
     func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage
-    /// The requests of a scope in a span of time; nil: there were none, or private databases alone are asked for and
-    /// fewer than five users asked.
+    /// The requests of a scope in a span of time; nil: there were none. Of a part of the server they are those that
+    /// telemetry shows.
     func traffic(of scope: AlertScope, from: Timestamp, to: Timestamp) async throws -> AlertTraffic?
 }
 
@@ -34,10 +34,7 @@ package struct AlertTraffic: Hashable, Sendable {
         (self.errors, self.milliseconds) = (errors, milliseconds)
     }
 
-    /// Returns the sums of telemetry; nil: private databases alone are asked for, and the sums are of fewer than five
-    /// users.
-    package init?(_ sums: TelemetrySums, of scope: AlertScope) {
-        if scope.databases == .private, sums.users.atLeast < UserSketch.fewest { return nil }
+    package init(_ sums: TelemetrySums) {
         self.init(requests: sums.requests, clientErrors: sums.clientErrors, serverErrors: sums.serverErrors)
         for (part, partSums) in sums.parts where part.kind == .code { errors[part.name] = partSums.errors }
         for percentile in AlertRule.percentiles {

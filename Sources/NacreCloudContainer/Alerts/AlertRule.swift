@@ -63,9 +63,14 @@ package struct AlertScope: Codable, Hashable, Sendable {
     }
 
     /// The scope in words, for people.
-    package var text: String {
-        let parts = [container, environment?.rawValue, databases.map { "\($0.rawValue) databases" }, operation].compactMap { $0 }
-        return parts.isEmpty ? "the server" : parts.joined(separator: ", ")
+    package var text: String { isServer ? "the server" : parts.joined(separator: ", ") }
+
+    /// Whether it is the whole server. Only its figures are exact: figures of a part of the server are those that
+    /// telemetry shows, because they could be of a few users' private databases.
+    package var isServer: Bool { parts.isEmpty }
+
+    private var parts: [String] {
+        [container, environment?.rawValue, databases.map { "\($0.rawValue) databases" }, operation].compactMap { $0 }
     }
 }
 

@@ -10,13 +10,11 @@ extension TelemetryTable {
     ///   - spans: in order, without overlaps. A row counts to the span that holds its whole slot.
     ///   - shownOnly: whether rows of private and shared databases must be shown, and their parts of few users be
     ///     `other`; false for the server's own decisions.
-    /// - Returns: whether a row was left out that is not shown, or not yet.
     package func eachRow(
         in spans: [TelemetrySpan], admitting filter: TelemetryFilter = TelemetryFilter(), shownOnly: Bool = true,
         _ body: (_ span: Int, TelemetrySeries, TelemetrySums) -> Void
-    ) throws -> Bool {
-        guard let first = spans.first, let last = spans.last else { return false }
-        var hasHidden = false
+    ) throws {
+        guard let first = spans.first, let last = spans.last else { return }
         // covered[key]: whether the row is counted, for rows that lie in a span.
         var covered: [TelemetryKey: Bool] = [:]
         for tier in TelemetryTier.allCases.reversed() {
@@ -30,13 +28,10 @@ extension TelemetryTable {
                 let isCovered = isCovered(key, series, covered)
                 let isShown = entry.state == .shown || !shownOnly
                 covered[key] = isCovered || isShown
-                guard !isCovered, filter.admits(series) else { return }
-                hasHidden = hasHidden || !isShown
-                guard isShown, let row = try? TelemetryRow(entry) else { return }
+                guard !isCovered, isShown, filter.admits(series), let row = try? TelemetryRow(entry) else { return }
                 body(span, series, shownOnly ? row.sums.told : row.sums)
             }
         }
-        return hasHidden
     }
 
     /// Whether a coarser row is counted that holds the sums of this one: the row of its series, or of `other`.

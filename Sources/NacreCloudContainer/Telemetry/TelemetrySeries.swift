@@ -62,6 +62,10 @@ package struct TelemetryFilter: Hashable, Sendable {
         (self.operation, self.databases, self.container, self.environment) = (operation, databases, container, environment)
     }
 
+    /// Whether figures may be left out of an answer, because they are of few users. It does not tell whether any are:
+    /// that would be that somebody asked.
+    package var mayHide: Bool { (databases ?? .personal) == .personal }
+
     package func admits(_ series: TelemetrySeries) -> Bool {
         (operation ?? series.operation) == series.operation && (databases ?? series.databases) == series.databases
             && (container ?? series.container) == series.container && (environment ?? series.environment) == series.environment

@@ -25,8 +25,8 @@ extension AdminMessages {
         /// The period in milliseconds since 1970. Its ends are those of slots.
         package var from: Int64
         package var to: Int64
-        /// Whether figures of private and shared databases are left out, because they are sums over fewer than five
-        /// users or their slot is not over.
+        /// Whether figures of private and shared databases may be left out, because they are sums over fewer than five
+        /// users or their slot is not over. The question decides that alone, not what was left out.
         package var hasHidden: Bool
         package var total: TelemetryLine
         package var lines: [TelemetryLine]

@@ -48,7 +48,7 @@ struct ServerReadings: AlertReadings {
         let databases: TelemetrySeries.Databases? = scope.databases.map { $0 == .public ? .public : .personal }
         let filter = TelemetryFilter(
             operation: scope.operation, databases: databases, container: scope.container, environment: scope.environment?.rawValue)
-        let sums = try await recorder.sums(of: filter, from: from, to: to)
-        return sums.requests > 0 ? AlertTraffic(sums, of: scope) : nil
+        let sums = try await recorder.sums(of: filter, from: from, to: to, shownOnly: !scope.isServer)
+        return sums.requests > 0 ? AlertTraffic(sums) : nil
     }
 }

@@ -3,16 +3,17 @@ import NacreCloudStorage
 import NacreCloudWire
 
 extension TelemetryRecorder {
-    /// The sums of a period, of all databases: for the server's own decisions. Nobody may be shown figures of private
-    /// and shared databases that this makes; `answer(to:)` leaves out those of few users.
+    /// The sums of a period, for the server's own decisions.
     /// - Parameters:
     ///   - from: the beginning, and `to` the end. Only slots that lie between them count: give ends of hours for times
     ///     more than a day ago, and of minutes for times more than an hour ago.
-    func sums(of filter: TelemetryFilter, from: Timestamp, to: Timestamp) async throws -> TelemetrySums {
+    ///   - shownOnly: whether figures of private and shared databases are left out that `answer(to:)` leaves out.
+    ///     Without that nobody may be shown the sums of a part of the server.
+    func sums(of filter: TelemetryFilter, from: Timestamp, to: Timestamp, shownOnly: Bool = false) async throws -> TelemetrySums {
         let span = from.millisecondsSince1970..<max(from, to).millisecondsSince1970
         return try await transaction { table in
             var all = TelemetrySums()
-            _ = try table.eachRow(in: [span], admitting: filter, shownOnly: false) { _, _, sums in all.merge(sums) }
+            try table.eachRow(in: [span], admitting: filter, shownOnly: shownOnly) { _, _, sums in all.merge(sums) }
             return all
         }
     }
@@ -22,22 +23,22 @@ extension TelemetryRecorder {
     func answer(to question: TelemetryQuestion) async throws -> AdminMessages.Telemetry {
         try await transaction { table in
             var (total, lines, totals) = (TelemetryLine(), TelemetryLines(question.grouping), TelemetryTotals())
-            let hasHidden = try table.eachRow(in: [question.span], admitting: question.filter) { _, series, sums in
+            try table.eachRow(in: [question.span], admitting: question.filter) { _, series, sums in
                 total.add(series, sums)
                 lines.add(series, sums)
                 totals.add(series, sums)
             }
             var bars = question.bars.map { AdminMessages.TelemetryBar(start: $0.lowerBound, requests: 0, errors: 0) }
-            _ = try table.eachRow(in: question.bars, admitting: question.filter) { index, _, sums in
+            try table.eachRow(in: question.bars, admitting: question.filter) { index, _, sums in
                 bars[index].requests += sums.requests
                 bars[index].errors += sums.errors
             }
             var answer = AdminMessages.Telemetry(
-                from: question.span.lowerBound, to: question.span.upperBound, hasHidden: hasHidden, total: total.message(),
+                from: question.span.lowerBound, to: question.span.upperBound, hasHidden: question.filter.mayHide, total: total.message(),
                 lines: lines.messages, bars: bars)
             if question.compares {
                 var (before, totalsBefore) = (TelemetryLine(), TelemetryTotals())
-                _ = try table.eachRow(in: [question.before], admitting: question.filter) { _, series, sums in
+                try table.eachRow(in: [question.before], admitting: question.filter) { _, series, sums in
                     before.add(series, sums)
                     totalsBefore.add(series, sums)
                 }

@@ -105,7 +105,7 @@ import Testing
             }
             try table.decide(at: Timestamp(millisecondsSince1970: Self.noon + 60_000))
             var found: [String: Int64] = [:]
-            _ = try table.eachRow(in: [Self.noon..<Self.noon + 60_000]) { _, _, sums in
+            try table.eachRow(in: [Self.noon..<Self.noon + 60_000]) { _, _, sums in
                 for (part, sums) in sums.parts { found[part.name] = sums.requests }
             }
             return found
@@ -207,7 +207,7 @@ import Testing
             }
             var read = Int64(0)
             let day = TelemetryTier.days.slot(milliseconds: Self.noon) * 86_400_000
-            _ = try table.eachRow(in: [day..<day + 50 * 366 * 86_400_000]) { _, _, sums in read += sums.requests }
+            try table.eachRow(in: [day..<day + 50 * 366 * 86_400_000]) { _, _, sums in read += sums.requests }
             #expect(read == total)
         }
     }
@@ -240,7 +240,7 @@ import Testing
             #expect(try table.seriesCount(of: .hours, TelemetryTier.hours.slot(milliseconds: Self.noon)) == TelemetryRow.seriesMax + 2)
             var counts: [TelemetrySeries: Int64] = [:]
             let day = Self.noon - 43_200_000
-            _ = try table.eachRow(in: [day..<day + 86_400_000], shownOnly: false) { counts[$1, default: 0] += $2.requests }
+            try table.eachRow(in: [day..<day + 86_400_000], shownOnly: false) { counts[$1, default: 0] += $2.requests }
             #expect(counts.values.reduce(0, +) == Int64(2 * (TelemetryRow.seriesMax + 20)))
             #expect(counts[TelemetrySeries(operation: "", databases: .personal).other] == Int64(TelemetryRow.seriesMax / 2 + 20))
         }
