@@ -24,6 +24,13 @@ package struct TelemetryRow: Hashable, Sendable {
         return uncovered >= UserSketch.fewest ? .shown : .hidden
     }
 
+    /// Decides whether a row of stored bytes is shown. It is a state and no sum of what was done: the difference from
+    /// another day is what users changed in between.
+    /// - Parameters:
+    ///   - owners: the users whose bytes they are, at least.
+    ///   - changing: the users who changed records in the row's slot, at least.
+    package static func verdict(owners: Int, changing: Int) -> TelemetryEntry.State { verdict(uncovered: min(owners, changing)) }
+
     package init(_ entry: TelemetryEntry) throws(MalformedBytes) {
         var reader = ByteReader(entry.bytes)
         state = entry.state
@@ -85,6 +92,10 @@ extension TelemetryTable {
         guard let open = try? TelemetryRow(entry) else { return try put(TelemetryEntry(state: .hidden, bytes: []), at: key) }
         var row = open
         row.state = TelemetryRow.verdict(uncovered: row.uncovered?.atLeast)
+        if let changing = TelemetrySeries(text: key.series)?.changing {
+            let users = try self.row(at: TelemetryKey(key.tier, key.slot, changing.text))?.sums.users.atLeast ?? 0
+            row.state = TelemetryRow.verdict(owners: row.uncovered?.atLeast ?? 0, changing: users)
+        }
         row.uncovered = nil
         let parts = row.sums.decideParts(isShown: row.state == .shown)
         try put(row.entry, at: key)

@@ -36,6 +36,19 @@ package struct TelemetrySeries: Hashable, Sendable {
     /// hidden by the same rule.
     package var other: TelemetrySeries { TelemetrySeries(operation: "other", databases: databases == .personal ? .personal : .none) }
 
+    /// The series of the bytes that a container's databases hold.
+    package static func storage(_ databases: Databases, of container: String, _ environment: DatabaseKey.Environment) -> TelemetrySeries {
+        TelemetrySeries(operation: storageOperation, databases: databases, container: container, environment: environment.rawValue)
+    }
+
+    private static let storageOperation = "storage"
+
+    /// The series of the requests that change what this one says is stored; nil: it is not about what is stored.
+    var changing: TelemetrySeries? {
+        guard operation == Self.storageOperation else { return nil }
+        return TelemetrySeries(operation: "records/modify", databases: databases, container: container, environment: environment)
+    }
+
     /// Whether its figures are shown only if they are sums over enough users.
     package var isPersonal: Bool { databases == .personal }
 

@@ -33,17 +33,8 @@ struct StorageCensus: Sendable {
             }
             next = page.next
         } while next != nil
-        let series = TelemetrySeries(operation: "storage", databases: .public, container: container, environment: environment.rawValue)
-        if ofPublic > 0 { recorder.note(stored: ofPublic, of: series) }
-        if ofUsers > 0 { recorder.note(stored: ofUsers, of: series.personal, owners) }
-    }
-}
-
-extension TelemetrySeries {
-    fileprivate var personal: TelemetrySeries {
-        var series = self
-        series.databases = .personal
-        return series
+        if ofPublic > 0 { recorder.note(stored: ofPublic, of: .storage(.public, of: container, environment)) }
+        if ofUsers > 0 { recorder.note(stored: ofUsers, of: .storage(.personal, of: container, environment), owners) }
     }
 }
 

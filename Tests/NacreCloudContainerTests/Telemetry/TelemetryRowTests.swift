@@ -73,6 +73,25 @@ import Testing
         #expect(found.0 == states && found.1 == minute)
     }
 
+    @Test(arguments: [([1, 2, 3, 4], false), ([1, 2, 3, 4, 5], true)] as [([Int], Bool)])
+    func `stored bytes of private databases are shown for a day on which five users changed some, for the day before differs`(
+        changing: [Int], isShown: Bool
+    ) async throws {
+        let storage = TelemetrySeries.storage(.personal, of: Self.personal.container, .production)
+        let told = try await run { table in
+            var stored = Self.sums(Array(1...9))
+            stored.stored = TelemetrySums.Stored(milliseconds: Self.noon, bytes: 7000)
+            try table.add(stored, at: Self.key(Self.noon, storage, .days), of: storage)
+            try table.add(Self.sums(changing), at: Self.key(Self.noon, Self.personal), of: Self.personal)
+            try table.decide(at: Timestamp(millisecondsSince1970: Self.noon + 86_400_000))
+            var told: Int64?
+            let day = Self.noon - 43_200_000
+            try table.eachRow(in: [day..<day + 86_400_000]) { if $1 == storage { told = $2.stored?.bytes } }
+            return told
+        }
+        #expect(told == (isShown ? 7000 : nil))
+    }
+
     @Test func `sums that come late hide a row that was shown`() async throws {
         let states = try await run { table in
             let key = Self.key(Self.noon, Self.personal)
