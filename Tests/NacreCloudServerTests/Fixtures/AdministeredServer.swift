@@ -20,12 +20,13 @@ struct AdministeredServer {
 
     init(
         over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate, pushServices: PushServices = PushServices(),
-        isEmulator: Bool = false, mail: MailConfiguration? = nil, clock: TestClock = TestClock(), recorded: RecordedRequests? = nil
+        isEmulator: Bool = false, mail: MailConfiguration? = nil, clock: TestClock = TestClock(), recorded: RecordedRequests? = nil,
+        observing: [any RequestObserver] = []
     ) async throws {
         described = isEmulator ? .emulator : .administration
         server = try await TestServer(
             publicURL: mail.map { _ in "https://cloud.example" }, requestRate: requestRate, mail: mail, pushServices: pushServices,
-            isEmulator: isEmulator, clock: clock, recorded: recorded, over: store)
+            isEmulator: isEmulator, clock: clock, recorded: recorded, observing: observing, over: store)
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),

@@ -19,20 +19,25 @@ final class RecordedServer: Sendable {
     let administered: AdministeredServer
     var server: TestServer { administered.server }
 
-    init(pushServices: PushServices = PushServices()) async throws {
+    /// - Parameter observing: further observers of requests, on the server's clock.
+    init(pushServices: PushServices = PushServices(), observing: (TestClock) -> [any RequestObserver] = { _ in [] }) async throws {
         folder = try TemporaryFolder()
         let clock = TestClock()
         let pseudonyms = Pseudonyms(key: Self.key)
         let ring = try RequestRing(
             folder: folder.path, server: pseudonyms.check, bounds: .usual, now: { clock.now.millisecondsSince1970 }, report: { _ in })
         recorded = RecordedRequests(log: ring, pseudonyms: pseudonyms)
-        administered = try await AdministeredServer(requestRate: nil, pushServices: pushServices, clock: clock, recorded: recorded)
+        administered = try await AdministeredServer(
+            requestRate: nil, pushServices: pushServices, clock: clock, recorded: recorded, observing: observing(clock))
         _ = try await administered.server.cloud.schemas.setJustInTime(.all, of: TestServer.container)
     }
 
     /// Runs a test, and ends the log's thread.
-    static func with(pushServices: PushServices = PushServices(), _ body: (RecordedServer) async throws -> Void) async throws {
-        let server = try await RecordedServer(pushServices: pushServices)
+    static func with(
+        pushServices: PushServices = PushServices(), observing: (TestClock) -> [any RequestObserver] = { _ in [] },
+        _ body: (RecordedServer) async throws -> Void
+    ) async throws {
+        let server = try await RecordedServer(pushServices: pushServices, observing: observing)
         do { try await body(server) } catch {
             await server.recorded.log.close()
             throw error

@@ -48,7 +48,8 @@ final class TestServer: Sendable {
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
         pushServices: PushServices = PushServices(), isEmulator: Bool = false, trustedProxy: String? = nil,
-        clock: TestClock = TestClock(), recorded: RecordedRequests? = nil, over inner: any Store = MemoryStore()
+        clock: TestClock = TestClock(), recorded: RecordedRequests? = nil, observing: [any RequestObserver] = [],
+        over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -86,7 +87,7 @@ final class TestServer: Sendable {
         observation = Observation(
             telemetry: Telemetry(), recorder: recorder, recorded: recorded, openTelemetry: nil,
             alerts: server.alertWatch(cloud, sealer, nil, recorder))
-        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observation.observers) { true }
+        router = server.publicRouter(cloud, authenticator, hub, passwords, rates, observers: observation.observers + observing) { true }
         names = try await Self.populate(cloud, authenticator, isVouched: isVouched)
     }
 
