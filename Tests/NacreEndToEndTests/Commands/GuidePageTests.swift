@@ -13,9 +13,9 @@ import Testing
         var printed: String?
     }
 
-    /// Returns blocks of `sh`, `python` and `javascript`, each with the block of `text` that follows it. Others are
-    /// run elsewhere, or are no code.
-    private static func parts(of page: String) throws -> [Part] {
+    /// Returns blocks of some languages, each with the block of `text` that follows it. Others are run elsewhere, or
+    /// are no code.
+    private static func parts(of page: String, in languages: Set<Substring> = ["sh", "python", "javascript"]) throws -> [Part] {
         var parts: [Part] = []
         var language: Substring?
         var last: Substring = ""
@@ -30,6 +30,9 @@ import Testing
                 continue
             }
             switch ended {
+            case "sh", "python",
+                "javascript" where !languages.contains(ended):
+                break
             case "sh": parts.append(Part(script: text))
             case "python": parts.append(Part(script: "/usr/bin/python3 - <<'@END'\n\(text)@END\n"))
             case "javascript": parts.append(Part(script: "node --input-type=module - <<'@END'\n\(text)@END\n"))
@@ -63,6 +66,42 @@ import Testing
             }
             #expect(outputs.count == parts.count + 1)
         }
+    }
+
+    /// Pages about looking into a server. The receiver on the last one serves for ever: `WebhookCommandTests` runs it.
+    private static let operatorPages = ["telemetry.md", "logs.md", "alerts.md", "webhooks.md"]
+
+    /// Ends the commands that follow something until they are stopped.
+    private static let following = """
+        nacre() { if [[ " $* " == *" -f "* ]]; then timeout 0.3 nacre "$@" || (($? == 124)); else command nacre "$@"; fi; }
+
+        """
+
+    @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: tools[0])), "jq is not installed"))
+    func `every command of the pages about looking into a server runs as it stands`() async throws {
+        let scripts = try Self.operatorPages.map { try Self.parts(of: $0, in: ["sh"]).map(\.script).joined() }
+        #expect(scripts.allSatisfy { $0.contains("nacre ") })
+        let save = "nacre record put olives --type Note --set stars=5 --set title=Olives --database public\n"
+        // A test of an alert about a disk is told at the level of an error.
+        try await RunningServer.with(faults: .expected) { server in
+            let printed = try await run(Self.up + save + Self.following + scripts.joined() + (try Self.agent(of: server)), beside: server)
+            for text in ["requests: ", " asked for records/modify in the public database", "log ok: written", #""reset":true"#, "serverInfo"] {
+                #expect(printed.contains(text), "\(text) is not in \(printed)")
+            }
+        }
+    }
+
+    /// Returns the command that an agent's program starts, as the page's file says, with a first message for it.
+    private static func agent(of server: RunningServer) throws -> String {
+        let text = try String(contentsOf: docs.appending(path: "agents.md"), encoding: .utf8)
+        let block = try #require(text.components(separatedBy: "```json\n").dropFirst().first?.components(separatedBy: "```").first)
+        let file = try #require(try JSONSerialization.jsonObject(with: Data(block.utf8)) as? [String: [String: [String: Any]]])
+        let entry = try #require(file["mcpServers"]?["nacre"])
+        let command = try #require(entry["command"] as? String)
+        let arguments = try #require(entry["args"] as? [String]).map { $0 == "/srv/nacre/data" ? server.data : $0 }
+        let hello = #"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"page","version":"1"}}"#
+        return "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":\(hello)}' | "
+            + ([command] + arguments).joined(separator: " ") + "\n"
     }
 
     @Test func `the README's commands for a schema run as they stand`() async throws {
