@@ -75,7 +75,7 @@ import Testing
         func observe(_ request: FinishedRequest) { all.withLock { $0.append(request) } }
     }
 
-    /// What a collector of OpenTelemetry and Prometheus are told.
+    /// Returns the messages to a collector of OpenTelemetry, and the text for Prometheus.
     private static func exported(_ requests: [FinishedRequest], _ telemetry: Telemetry) -> [(place: String, bytes: [UInt8])] {
         let resource = OTLPResource(attributes: [], version: "1")
         let spans = requests.flatMap { request in

@@ -13,8 +13,8 @@ package protocol AlertReadings: Sendable {
     func tasks(at now: Timestamp) async throws -> (parked: Int, oldestDue: Timestamp?)
     /// The size of a container's public database.
     func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage
-    /// The requests of a scope in a span of time; nil: there were none. Of a part of the server they are those that
-    /// telemetry shows.
+    /// The requests of a scope in a span of time; nil: there were none. A scope that is a part of the server has those
+    /// that telemetry shows.
     func traffic(of scope: AlertScope, from: Timestamp, to: Timestamp) async throws -> AlertTraffic?
 }
 

@@ -7,7 +7,7 @@ package import NacreCloudWire
 /// sum of fewer users may follow from others by subtraction. A row is decided once, when its slot is over. It is shown
 /// if the part of it that no shown finer row covers is empty, or has enough users. Otherwise it is hidden, and that
 /// part is left to the coarser row. Each shown row thus adds one sum that was not known before, and each of those sums
-/// is over enough users. The parts of a shown row are told by their names under the same rule, and as `other` otherwise.
+/// is over enough users. The parts of a shown row are told by their names under the same rule, otherwise as `other`.
 package struct TelemetryRow: Hashable, Sendable {
     package var state: TelemetryEntry.State
     package var sums = TelemetrySums()

@@ -56,8 +56,8 @@ package struct UserSketch: Hashable, Sendable {
     }
 }
 
-/// Some users of a set, as bits of keyed hashes of their names: enough to tell whether there are `UserSketch.fewest`, in
-/// few bytes. As with sketches, hashes with different salts cannot be compared, and a merge keeps the larger set.
+/// Some users of a set, as bits of keyed hashes of their names: enough to tell whether there are `UserSketch.fewest`,
+/// in few bytes. Hashes with different salts cannot be compared: a merge then keeps the larger set.
 package struct FewUsers: Hashable, Sendable {
     private static let bitCount: UInt64 = 64
 
