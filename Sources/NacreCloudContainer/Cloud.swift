@@ -131,15 +131,17 @@ package struct CloudBounds: Sendable {
     package var assetSizes: AssetSizes
     package var readRule: ReadRule
     package var cascadePerTransaction: Int
+    package var webhooksKeep: WebhookExtent
 
     package init(
         quotas: Quotas = .none, assetSizes: AssetSizes = AssetSizes(), readRule: ReadRule = .everything,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, webhooksKeep: WebhookExtent = .mostKept
     ) {
         self.quotas = quotas
         self.assetSizes = assetSizes
         self.readRule = readRule
         self.cascadePerTransaction = cascadePerTransaction
+        self.webhooksKeep = webhooksKeep
     }
 }
 

@@ -86,6 +86,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     /// A database's changes that webhooks are told of, and the position of a webhook in a zone.
     case webhookChange = 81
     case webhookPosition = 82
+    /// The count of the changes that a webhook was to be told of in a zone.
+    case webhookCount = 83
     /// A rule about what the operator is told, its state unless that is fine, and its silence.
     case alertRule = 90
     case alertState = 91

@@ -240,6 +240,8 @@ extension Limits {
         Limit("changesPerDelivery", changesPerDelivery, .server),
         Limit("deliveryBytes", deliveryBytes, .server),
         Limit("webhookChangeSeconds", Int(webhookChangeSeconds), .server),
+        Limit("webhookChangesKept", webhookChangesKept, .server),
+        Limit("webhookBytesKept", webhookBytesKept, .server),
         Limit("webhookSeconds", Int(webhookSeconds), .server),
         Limit("webhooksAtOnce", webhooksAtOnce, .server),
     ]

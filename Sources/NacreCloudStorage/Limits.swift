@@ -476,8 +476,12 @@ extension Limits {
     package static let changesPerDelivery = 100
     /// Bytes of kept changes after which a delivery is full; its last part may exceed it. On this server: 256 KB.
     package static let deliveryBytes = 256 * 1024
-    /// Seconds that changes are kept for webhooks; an older cursor begins anew. On this server: as notifications.
+    /// Seconds that changes are kept for webhooks; later they are lost. On this server: as notifications.
     package static let webhookChangeSeconds: Double = 7 * 24 * 3600
+    /// Changes that are kept for a webhook in a zone, and bytes that they take; the oldest go first. On this server: an
+    /// outage of a receiver costs no more disk than this. Commits that bring large changes exceed it for a while.
+    package static let webhookChangesKept = 100_000
+    package static let webhookBytesKept = 64 * 1024 * 1024
     /// Seconds that a receiver has to answer a delivery. On this server: a worker's lease is six times as long.
     package static let webhookSeconds: Double = 10
     /// Deliveries to webhooks at the same time. On this server: a slow receiver leaves room for others.

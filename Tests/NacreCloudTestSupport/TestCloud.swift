@@ -17,7 +17,8 @@ package final class TestCloud: Sendable {
 
     package init(
         _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
-        quotas: Quotas = .none, assets: (any AssetStorage)? = nil, pushes: (any PushDelivering)? = nil, webhooks: (any WebhookSending)? = nil
+        quotas: Quotas = .none, assets: (any AssetStorage)? = nil, pushes: (any PushDelivering)? = nil, webhooks: (any WebhookSending)? = nil,
+        webhooksKeep: WebhookExtent = .mostKept
     ) {
         let clock = TestCloudClock()
         let random = Locked(SeededRandom(seed: seed))
@@ -32,7 +33,9 @@ package final class TestCloud: Sendable {
             process: CloudProcess(
                 clock: { clock.now }, random: { random.withLock { $0.next() } }, failed: { error in faults.withLock { $0.append(error) } }),
             assets: assets, senders: Senders(pushes: pushes, webhooks: webhooks),
-            bounds: CloudBounds(quotas: quotas, readRule: readRule, cascadePerTransaction: cascadePerTransaction), hints: hints)
+            bounds: CloudBounds(
+                quotas: quotas, readRule: readRule, cascadePerTransaction: cascadePerTransaction, webhooksKeep: webhooksKeep),
+            hints: hints)
     }
 
     /// Returns the failures of the store that the cloud reported since the last call, oldest first.

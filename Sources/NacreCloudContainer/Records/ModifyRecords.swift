@@ -11,6 +11,7 @@ extension Cloud {
     /// - one where a private database has a quota;
     /// - one where a file is saved in a record for the first time;
     /// - one where the database has subscriptions;
+    /// - two where webhooks are told, and up to four for each webhook that keeps as much as it may;
     /// - one where the zone is another user's;
     /// - one where it wants short GUIDs;
     /// - two where it brings many words of searched texts, to read the texts that they may replace.
@@ -35,7 +36,8 @@ extension Cloud {
         let modification = try RecordModification(
             request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            cascadeRoom: bounds.cascadePerTransaction, quotas: bounds.quotas, handed: handed, receipt: assetLinks.tokens.receipt, name: uuid)
+            cascadeRoom: bounds.cascadePerTransaction, webhooksKeep: bounds.webhooksKeep, quotas: bounds.quotas, handed: handed,
+            receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let shortGUIDKey = try await shortGUIDKey(for: request, in: zone)
         let outcome = try await schemas.withSchema(of: key.container, key.environment) { schema in
@@ -48,7 +50,7 @@ extension Cloud {
             }
         }
         report(outcome.damaged, of: key, request.zoneID)
-        WorkMeter.current?.add(rows: outcome.indexRows)
+        WorkMeter.current?.add(rows: outcome.derivedRows)
         if outcome.movedFeed { committed(database.id) }
         var response = outcome.response
         if let shortGUIDKey, let address = outcome.zone { addShortGUIDs(to: &response, as: request, in: address, under: shortGUIDKey) }

@@ -11,8 +11,8 @@ struct RecordModification: Sendable {
         package var zone: ZoneAddress?
         /// Something was written that devices which follow the database's feed will read, or receivers of webhooks.
         var movedFeed: Bool
-        /// Index rows that were added and removed. Each counts as much work as a record.
-        package var indexRows = 0
+        /// Rows of indexes and of webhooks that were added and removed. Each counts as much work as a record.
+        package var derivedRows = 0
         /// Damaged records that the request met: their rows are not as they were written.
         package var damaged: [StoredRecord] = []
     }
@@ -34,6 +34,8 @@ struct RecordModification: Sendable {
     private let receipts: [String: AssetReceipt]
     /// The most records that may go with those that the batch deletes.
     private let cascadeRoom: Int
+    /// The most that is kept of a webhook's feed.
+    private let webhooksKeep: WebhookExtent
     /// The quotas of the server, for a container without its own.
     private let quotas: Quotas
     /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
@@ -54,8 +56,8 @@ struct RecordModification: Sendable {
 
     package init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
-        newZone: Int64, cascadeRoom: Int, quotas: Quotas, handed: HandedTasks, receipt: (String) -> AssetReceipt?,
-        name: @escaping @Sendable () -> String
+        newZone: Int64, cascadeRoom: Int, webhooksKeep: WebhookExtent, quotas: Quotas, handed: HandedTasks,
+        receipt: (String) -> AssetReceipt?, name: @escaping @Sendable () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -92,6 +94,7 @@ struct RecordModification: Sendable {
         for text in items.lazy.flatMap({ $0.operation.change.set.receipts }) { receipts[text] = receipt(text) }
         self.receipts = receipts
         self.cascadeRoom = cascadeRoom
+        self.webhooksKeep = webhooksKeep
         self.quotas = quotas
         self.handed = handed
         secret = name
@@ -408,7 +411,7 @@ struct RecordModification: Sendable {
         let saved = assets.filter { batch.firstUsedAssets.contains($0.id) }.map { (bytes: $0.size, sent: $0.created) }
         try plan.removeUnsaved(saved, of: caller.userRecordName ?? "", in: database, transaction)
         plan.addAssets(used: assets, released: changes.released, of: base.zone, at: now)
-        let indexRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
+        var derivedRows = plan.records.reduce(0) { $0 + $1.indexed.rowCount + $1.unindexed.rowCount }
         plan.entries += try shareLinks?.rows(to: changes.saved, in: base.zone) ?? []
         addBase(base, to: &plan)
         addOperation(batch, number: base.zone.number, to: &plan)
@@ -417,7 +420,7 @@ struct RecordModification: Sendable {
             let transitions =
                 zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
             if base.isWatched { plan.tasks += try notifications(of: transitions, in: base.zone, transaction) }
-            try plan.add(transitions, in: base.zone, for: base.webhooks, at: now, transaction)
+            derivedRows += try plan.add(transitions, in: base.zone, for: base.webhooks, keeping: webhooksKeep, at: now, transaction)
         }
         let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
         plan.addSharing(of: base.zone, isShared: base.isShared, puts: plan.records, before: before, by: caller, at: now)
@@ -429,7 +432,7 @@ struct RecordModification: Sendable {
         return .commit(
             Outcome(
                 response: response(to: batch, with: changes.saved, showing), zone: base.zone.address, movedFeed: hasFeed || !base.webhooks.isEmpty,
-                indexRows: indexRows,
+                derivedRows: derivedRows,
                 damaged: batch.damaged))
     }
 

@@ -82,7 +82,7 @@ package struct FinishCascade: TaskHandler {
         let now = cloud.clock()
         let cascade = self
         let outcome = try await cloud.schemas.withSchema(of: key.container, key.environment) { schema in
-            try await cloud.store.write { try cascade.run(leased, at: now, with: schema, $0) }
+            try await cloud.store.write { try cascade.run(leased, at: now, with: schema, keeping: cloud.bounds.webhooksKeep, $0) }
         }
         if outcome.movedFeed { cloud.committed(zone.database) }
         guard let rest = outcome.rest else { return false }
@@ -92,7 +92,7 @@ package struct FinishCascade: TaskHandler {
 
     /// Does one chunk, in the order of the zone's commits.
     private func run(
-        _ leased: LeasedTask, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
+        _ leased: LeasedTask, at now: Timestamp, with schema: KnownSchema, keeping most: WebhookExtent, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: zoneName, in: zone.database, operation: nil,
@@ -131,7 +131,7 @@ package struct FinishCascade: TaskHandler {
             let transitions = batch.goingRecords.map { RecordTransition(deleting: $0) }
             plan.tasks += try FireSubscriptions.tasks(
                 of: transitions, in: row, hasFeed: hasFeed, by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
-            try plan.add(transitions, in: row, for: webhooks, at: now, transaction)
+            _ = try plan.add(transitions, in: row, for: webhooks, keeping: most, at: now, transaction)
         }
         let isDone = rest.targets.isEmpty
         if !isDone { plan.tasks.append(leased.rest(rest.payload)) }

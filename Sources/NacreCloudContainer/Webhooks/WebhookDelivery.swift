@@ -12,16 +12,18 @@ package struct WebhookDelivery: Sendable {
     package var cursor: String
     /// Whether what the receiver has of the zone counts no more: it reads the zone anew, and goes on behind the cursor.
     package var isReset: Bool
+    /// The number of changes before these that are lost, as far as it is known.
+    package var lost: Int64
     package var moreComing: Bool
     /// Whether an administrator tries the webhook out.
     package var isTest: Bool
 
     package init(
         webhook: Webhook, database: DatabaseKey, zoneName: String = ZoneID.defaultZoneName, changes: [RecordTransition] = [], cursor: String,
-        isReset: Bool = false, moreComing: Bool = false, isTest: Bool = false
+        isReset: Bool = false, lost: Int64 = 0, moreComing: Bool = false, isTest: Bool = false
     ) {
         (self.webhook, self.database, self.zoneName, self.changes) = (webhook, database, zoneName, changes)
-        (self.cursor, self.isReset, self.moreComing, self.isTest) = (cursor, isReset, moreComing, isTest)
+        (self.cursor, self.isReset, self.lost, self.moreComing, self.isTest) = (cursor, isReset, lost, moreComing, isTest)
     }
 
     package var json: [UInt8] {
@@ -34,6 +36,7 @@ package struct WebhookDelivery: Sendable {
         writer.write("zoneID", database.zoneID(zoneName), asAnswer: true)
         writer.write("cursor", cursor)
         if isReset { writer.write("reset", true) }
+        if lost > 0 { writer.write("lost", lost) }
         if isTest { writer.write("test", true) }
         writer.write("moreComing", moreComing)
         writer.key("changes")

@@ -25,6 +25,11 @@ package struct WebhookFeed: Hashable, Sendable {
 
     package var positionKey: EntryKey { EntryKey(zone.database, .webhookPosition, name) }
 
+    var countKey: EntryKey { EntryKey(zone.database, .webhookCount, name) }
+
+    /// The keys of what is kept of a feed beside its changes.
+    package var placeKeys: [EntryKey] { [positionKey, countKey] }
+
     /// The key of a place's row, and without a place the key before all rows.
     func key(of place: WebhookPlace?) -> String { "\(name) \(place?.text ?? "")" }
 
@@ -71,16 +76,19 @@ package struct WebhookPlace: Hashable, Sendable {
 struct WebhookChanges: Sendable {
     var time: Timestamp
     var zoneName: String
+    /// The feed's changes before this row.
+    var before = WebhookExtent()
     var transitions: [RecordTransition] = []
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     func row(at place: WebhookPlace, of feed: WebhookFeed) -> EntryRow {
         var writer = ByteWriter()
         writer.byte(Self.version)
+        before.write(to: &writer)
+        writer.number(UInt64(transitions.count))
         writer.double(time.secondsSince2001)
         writer.string(zoneName)
-        writer.number(UInt64(transitions.count))
         for transition in transitions { transition.write(to: &writer) }
         return EntryRow(
             key: EntryKey(feed.zone.database, .webhookChange, feed.key(of: place)), value: writer.bytes,
@@ -94,47 +102,88 @@ struct WebhookChanges: Sendable {
     init(_ row: EntryRow, in zone: ZoneAddress) throws(StoreError) {
         do throws(MalformedBytes) {
             var reader = ByteReader(row.value)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let (before, count) = try Self.begin(&reader)
             self.init(time: Timestamp(secondsSince2001: try reader.double()), zoneName: try reader.string())
-            for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: zone)) }
+            self.before = before
+            for _ in 0..<count { transitions.append(try RecordTransition(&reader, in: zone)) }
         } catch {
-            throw StoreError(.corrupt, "A change that is kept for a webhook is malformed")
+            throw Self.malformed
         }
     }
+
+    /// Returns the feed's changes before a row, and with it.
+    static func span(of row: EntryRow) throws(StoreError) -> (before: WebhookExtent, after: WebhookExtent) {
+        do throws(MalformedBytes) {
+            var reader = ByteReader(row.value)
+            let (before, count) = try begin(&reader)
+            return (before, before + WebhookExtent(changes: Int64(count), bytes: Int64(row.value.count)))
+        } catch {
+            throw malformed
+        }
+    }
+
+    private static func begin(_ reader: inout ByteReader) throws(MalformedBytes) -> (before: WebhookExtent, count: Int) {
+        guard try reader.byte() == version else { throw MalformedBytes() }
+        return (try WebhookExtent(&reader), try reader.count())
+    }
+
+    private static let malformed = StoreError(.corrupt, "A change that is kept for a webhook is malformed")
 }
 
 extension WritePlan {
     /// On this server: bounds of a row, so that a delivery reads little more than it sends.
     private static let (changesOfRow, bytesOfRow) = (50, 64 * 1024)
 
-    /// Keeps changes of a commit for webhooks, and wakes the task of each that has none. Costs a call of the store
-    /// where there are webhooks. Call it under the zone's lock.
+    /// Keeps changes of a commit for webhooks, and wakes the task of each that has none. Drops the oldest rows of a feed
+    /// that is full. Costs two calls of the store where a webhook is told, and more for each full feed. Call it under the
+    /// zone's lock.
+    /// - Parameter most: the most that is kept of a feed.
+    /// - Returns: the number of rows that are written and dropped.
     mutating func add(
-        _ transitions: [RecordTransition], in zone: ZoneRow, for webhooks: [Webhook], at now: Timestamp, _ transaction: any WriteTransaction
-    ) throws {
-        if webhooks.isEmpty { return }
-        var woken: [TaskRow] = []
-        for webhook in webhooks {
-            let feed = WebhookFeed(webhook: webhook.id, zone: zone.address)
-            var (rows, changes, bytes) = ([EntryRow](), WebhookChanges(time: now, zoneName: zone.name), 0)
-            func end() {
-                rows.append(changes.row(at: WebhookPlace(number: zone.number, part: Int64(rows.count)), of: feed))
-                (changes.transitions, bytes) = ([], 0)
+        _ transitions: [RecordTransition], in zone: ZoneRow, for webhooks: [Webhook], keeping most: WebhookExtent, at now: Timestamp,
+        _ transaction: any WriteTransaction
+    ) throws -> Int {
+        let told = webhooks.map {
+            (feed: WebhookFeed(webhook: $0.id, zone: zone.address), parts: Self.parts(transitions, in: zone, for: $0, at: now))
+        }
+        .filter { !$0.parts.isEmpty }
+        if told.isEmpty { return 0 }
+        let counts = try transaction.counts(of: told.map(\.feed))
+        var rows = 0
+        for (feed, parts) in told {
+            var count = counts[feed.name] ?? WebhookCount(zoneName: zone.name)
+            let start = count.end
+            for (index, var part) in parts.enumerated() {
+                part.before = count.end
+                let row = part.row(at: WebhookPlace(number: zone.number, part: Int64(index)), of: feed)
+                count.end = count.end + WebhookExtent(changes: Int64(part.transitions.count), bytes: Int64(row.value.count))
+                entries.append(row)
             }
-            for transition in transitions {
-                guard let kept = webhook.kept(transition, in: zone.address) else { continue }
-                changes.transitions.append(kept)
-                bytes += kept.record.row.body.count
-                if changes.transitions.count >= Self.changesOfRow || bytes >= Self.bytesOfRow { end() }
-            }
-            if !changes.transitions.isEmpty { end() }
-            if rows.isEmpty { continue }
-            entries += rows
-            woken.append(WebhookTask(since: now).row(of: feed, due: now))
+            let dropped = try count.drop(from: feed, start: start, added: parts.count, keeping: most, transaction)
+            entriesRemoved += dropped
+            entries.append(count.row(of: feed))
+            rows += parts.count + dropped.count
         }
         // A task that waits keeps its attempts and its pause: the lock makes its last look see this commit.
+        let woken = told.map { WebhookTask(since: now).row(of: $0.feed, due: now) }
         let known = Set(try transaction.tasks(locking: woken.map(\.key)).map(\.key))
         tasks += woken.filter { !known.contains($0.key) }
+        return rows
+    }
+
+    /// Returns the changes of a commit that a webhook is told of, a part for each row.
+    private static func parts(_ transitions: [RecordTransition], in zone: ZoneRow, for webhook: Webhook, at now: Timestamp) -> [WebhookChanges] {
+        var (parts, bytes) = ([WebhookChanges](), Int.max)
+        for transition in transitions {
+            guard let kept = webhook.kept(transition, in: zone.address) else { continue }
+            if bytes >= bytesOfRow || parts.last.map({ $0.transitions.count >= changesOfRow }) ?? true {
+                parts.append(WebhookChanges(time: now, zoneName: zone.name))
+                bytes = 0
+            }
+            parts[parts.count - 1].transitions.append(kept)
+            bytes += kept.record.row.body.count
+        }
+        return parts
     }
 }
 
@@ -163,9 +212,6 @@ package struct WebhookTask: Hashable, Sendable {
     }
 
     package func row(of feed: WebhookFeed, due: Timestamp) -> TaskRow { TaskRow(key: feed.taskKey, payload: payload, due: due) }
-
-    /// Whether changes may have outlived their time before they were told.
-    package static func hasLapsed(since time: Timestamp, at now: Timestamp) -> Bool { time + Limits.webhookChangeSeconds <= now }
 }
 
 extension ReadTransaction {
@@ -192,7 +238,7 @@ extension WriteTransaction {
     /// - Returns: whether there were any.
     func forgetWebhookChanges(of database: DatabaseID) throws -> Bool {
         var plan = WritePlan()
-        for kind in [EntryKind.webhookChange, .webhookPosition] {
+        for kind in [EntryKind.webhookChange, .webhookPosition, .webhookCount] {
             plan.entriesRemoved += try entries(in: database, kind, after: nil, limit: Limits.resultsPerPage).map(\.key)
         }
         if plan.entriesRemoved.isEmpty { return false }

@@ -2,11 +2,10 @@ import NacreCloudAccounts
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// The place up to which a webhook's receiver has acknowledged a feed, and what it said last.
+/// The point up to which a webhook's receiver has acknowledged a feed, and what it said last.
 package struct WebhookPosition: Hashable, Sendable {
-    /// nil: nothing is acknowledged.
-    package var place: WebhookPlace?
-    /// Whether the next delivery tells that the feed begins anew, because none came before it or changes are lost.
+    package var point = WebhookPoint()
+    /// Whether the next delivery tells that the feed begins anew, because none was acknowledged before it.
     package var isReset = true
     package var said = ""
     /// Whether the last delivery was acknowledged.
@@ -14,7 +13,7 @@ package struct WebhookPosition: Hashable, Sendable {
     /// The time of the last delivery; nil: there was none.
     package var time: Timestamp?
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     package init() {}
 
@@ -23,7 +22,7 @@ package struct WebhookPosition: Hashable, Sendable {
             var reader = ByteReader(row.value)
             guard try reader.byte() == Self.version else { throw MalformedBytes() }
             isReset = try reader.byte() == 1
-            place = try reader.byte() == 1 ? try WebhookPlace(&reader) : nil
+            point = try WebhookPoint(&reader)
             isTaken = try reader.byte() == 1
             said = try reader.string()
             time = try reader.byte() == 1 ? Timestamp(secondsSince2001: try reader.double()) : nil
@@ -36,8 +35,7 @@ package struct WebhookPosition: Hashable, Sendable {
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.byte(isReset ? 1 : 0)
-        writer.byte(place == nil ? 0 : 1)
-        place?.write(to: &writer)
+        point.write(to: &writer)
         writer.byte(isTaken ? 1 : 0)
         writer.string(said)
         writer.byte(time == nil ? 0 : 1)
@@ -50,18 +48,15 @@ package struct WebhookPosition: Hashable, Sendable {
     }
 }
 
-/// The content of a cursor, which receivers see sealed: a place in a feed, up to which its holder has everything.
+/// The content of a cursor, which receivers see sealed: a point in a feed, up to which its holder has everything.
 package struct WebhookCursor: Hashable, Sendable {
     package var feed: WebhookFeed
-    /// nil: before everything.
-    package var place: WebhookPlace?
-    /// A time before which nothing behind the place was committed.
-    package var time: Timestamp
+    package var point: WebhookPoint
 
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
 
-    package init(feed: WebhookFeed, place: WebhookPlace?, time: Timestamp) {
-        (self.feed, self.place, self.time) = (feed, place, time)
+    package init(feed: WebhookFeed, point: WebhookPoint) {
+        (self.feed, self.point) = (feed, point)
     }
 
     package var bytes: [UInt8] {
@@ -70,9 +65,7 @@ package struct WebhookCursor: Hashable, Sendable {
         writer.string(feed.webhook)
         writer.signed(feed.zone.database.rawValue)
         writer.signed(feed.zone.zone)
-        writer.double(time.secondsSince2001)
-        writer.byte(place == nil ? 0 : 1)
-        place?.write(to: &writer)
+        point.write(to: &writer)
         return writer.bytes
     }
 
@@ -82,8 +75,7 @@ package struct WebhookCursor: Hashable, Sendable {
             var reader = ByteReader(bytes)
             guard try reader.byte() == Self.version else { return nil }
             let (webhook, database, zone) = (try reader.string(), try reader.signed(), try reader.signed())
-            time = Timestamp(secondsSince2001: try reader.double())
-            place = try reader.byte() == 1 ? try WebhookPlace(&reader) : nil
+            point = try WebhookPoint(&reader)
             feed = WebhookFeed(webhook: webhook, zone: ZoneAddress(database: DatabaseID(rawValue: database), zone: zone))
             guard reader.isAtEnd else { return nil }
         } catch {
@@ -93,11 +85,10 @@ package struct WebhookCursor: Hashable, Sendable {
 }
 
 extension WebhookCursor {
-    /// Whether the cursor still leads to every change since. It must be of this zone as it is, not older than changes
-    /// are kept, and not from a future that was lost with an older copy of the data.
-    package func isGood(for feed: WebhookFeed, _ zone: ZoneRow?, at now: Timestamp, _ transaction: any ReadTransaction) throws -> Bool {
-        guard self.feed == feed, !WebhookTask.hasLapsed(since: time, at: now) else { return false }
-        guard let place, let zone else { return true }
+    /// Whether the cursor is of this zone as it is, and not from a future that was lost with an older copy of the data.
+    package func isGood(for feed: WebhookFeed, _ zone: ZoneRow?, _ transaction: any ReadTransaction) throws -> Bool {
+        guard self.feed == feed else { return false }
+        guard let place = point.place, let zone else { return true }
         return try transaction.knows(place.number, of: zone)
     }
 }
@@ -105,9 +96,12 @@ extension WebhookCursor {
 /// The next changes of a feed that a webhook is told of.
 package struct WebhookPage: Sendable {
     package private(set) var changes: [RecordTransition] = []
-    /// The last place that was looked at; nil: nothing stands behind the place where the page begins.
-    package private(set) var end: WebhookPlace?
-    /// The time of the commit at the end.
+    /// The point where the page ends.
+    package private(set) var point: WebhookPoint
+    /// The number of changes that are lost between the point where the page begins and its changes; nil: none. It is 0
+    /// if the number is unknown.
+    package private(set) var lost: Int64?
+    /// The time of the commit at the end; nil: nothing was read.
     package private(set) var time: Timestamp?
     package private(set) var zoneName = ZoneID.defaultZoneName
     package private(set) var moreComing = false
@@ -115,13 +109,24 @@ package struct WebhookPage: Sendable {
     /// On this server: rows that are read together, and rows that a page looks at, at most.
     private static let (rowsTogether, rowsOfPage) = (8, 64)
 
-    /// Reads on from a place. A page ends at `Limits.changesPerDelivery` changes or `Limits.deliveryBytes`.
+    /// Reads on from a point; nil: from the oldest kept change. A page ends at `Limits.changesPerDelivery` changes or
+    /// `Limits.deliveryBytes`, and before changes that are lost.
     package init(
-        of webhook: Webhook, in feed: WebhookFeed, of key: DatabaseKey, after place: WebhookPlace?, by schema: Schema, at now: Timestamp,
+        of webhook: Webhook, in feed: WebhookFeed, of key: DatabaseKey, after start: WebhookPoint?, by schema: Schema, at now: Timestamp,
         _ transaction: any ReadTransaction
     ) throws {
-        let rule = webhook.rule(in: key, by: schema)
-        var (last, bytes, rows) = (feed.key(of: place), 0, 0)
+        point = start ?? WebhookPoint()
+        try read(feed, of: key, by: webhook.rule(in: key, by: schema), isBound: start != nil, at: now, transaction)
+        guard time == nil, !moreComing, let count = try transaction.counts(of: [feed])[feed.name] else { return }
+        if start != nil, count.end.changes != point.changes { lost = max(count.end.changes - point.changes, 0) }
+        (point.changes, zoneName) = (count.end.changes, count.zoneName)
+    }
+
+    /// - Parameter isBound: the first change must follow on the point; otherwise changes are lost.
+    private mutating func read(
+        _ feed: WebhookFeed, of key: DatabaseKey, by rule: FiringRule?, isBound: Bool, at now: Timestamp, _ transaction: any ReadTransaction
+    ) throws {
+        var (last, bytes, rows) = (feed.key(of: point.place), 0, 0)
         while true {
             let found = try transaction.entries(in: feed.zone.database, .webhookChange, after: last, limit: Self.rowsTogether)
             for row in found {
@@ -131,9 +136,20 @@ package struct WebhookPage: Sendable {
                     return
                 }
                 rows += 1
-                (end, last) = (place, row.key.key)
-                guard row.isLiving(at: now) else { continue }
-                let kept = try WebhookChanges(row, in: feed.zone)
+                last = row.key.key
+                guard row.isLiving(at: now) else {
+                    point.place = place
+                    continue
+                }
+                let (kept, span) = (try WebhookChanges(row, in: feed.zone), try WebhookChanges.span(of: row))
+                if span.before.changes != point.changes, isBound || time != nil {
+                    guard time == nil else {
+                        moreComing = true
+                        return
+                    }
+                    lost = max(span.before.changes - point.changes, 0)
+                }
+                point = WebhookPoint(place: place, changes: span.after.changes)
                 (time, zoneName) = (kept.time, kept.zoneName)
                 bytes += row.value.count
                 changes += kept.transitions.filter { rule?.fires(for: $0, inZoneNamed: kept.zoneName, of: key) ?? true }

@@ -73,6 +73,7 @@ extension AdminMessages.WebhookLine {
     init(_ listed: ListedWebhook) {
         self.init(listed.webhook)
         state = listed.state.rawValue
+        lost = listed.lost > 0 ? listed.lost : nil
         lastStatus = listed.said.isEmpty ? nil : listed.said
         lastTime = listed.time?.millisecondsSince1970
     }

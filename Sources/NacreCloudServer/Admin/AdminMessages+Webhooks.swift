@@ -57,8 +57,10 @@ extension AdminMessages {
         package var isPrivate: Bool
         /// Milliseconds since 1970.
         package var created: Int64
-        /// active, retrying or parked; absent in the answer to its deletion.
+        /// active, retrying, behind or parked; absent in the answer to its deletion.
         package var state: String?
+        /// The number of changes that were dropped, of which the receiver is to be told; absent if there are none.
+        package var lost: Int64?
         /// The receiver's last answer; absent before the first delivery.
         package var lastStatus: String?
         /// Time of the last delivery, in milliseconds since 1970.

@@ -32,10 +32,8 @@ struct DeliverWebhook: TaskHandler {
         guard let sender = cloud.senders.webhooks, let key = try await cloud.store.read({ try $0.databases([feed.zone.database]).first?.key }),
             var found = try await Self.find(feed, of: key, at: now, cloud)
         else { return try await Self.end(feed, leased) }
-        found.position.isReset = found.position.isReset || WebhookTask.hasLapsed(since: state.since, at: now)
-        if !found.page.changes.isEmpty {
-            let delivery = try cloud.delivery(
-                of: found.page, to: found.webhook, feed, in: key, after: found.position.place, isReset: found.position.isReset, at: now)
+        if !found.page.changes.isEmpty || found.page.lost != nil {
+            let delivery = try cloud.delivery(of: found.page, to: found.webhook, feed, in: key, isReset: found.position.isReset)
             let report = await sender.send(delivery.json, to: found.webhook)
             // A worker that is to end leaves the task to the next one; nothing is wrong with the receiver.
             if !report.isTaken { try Task.checkCancellation() }
@@ -47,7 +45,7 @@ struct DeliverWebhook: TaskHandler {
             }
             found.position.isReset = false
         }
-        if let end = found.page.end { found.position.place = end }
+        found.position.point = found.page.point
         state.since = found.page.time ?? state.since
         return try await settle(found.position, of: feed, leased)
     }
@@ -56,7 +54,7 @@ struct DeliverWebhook: TaskHandler {
         try await cloud.schemas.read(of: key.container, key.environment) { known, transaction in
             guard let webhook = known.schema.webhooks[feed.webhook] else { return nil }
             let position = try transaction.position(of: feed)
-            let page = try WebhookPage(of: webhook, in: feed, of: key, after: position.place, by: known.schema, at: now, transaction)
+            let page = try WebhookPage(of: webhook, in: feed, of: key, after: position.point, by: known.schema, at: now, transaction)
             return Found(webhook: webhook, position: position, page: page)
         }
     }
@@ -67,7 +65,7 @@ struct DeliverWebhook: TaskHandler {
         let rest = leased.rest(payload)
         return try await leased.cloud.store.write { transaction in
             try leased.requireLease(transaction)
-            let isDone = try !transaction.hasChanges(in: feed, behind: position.place)
+            let isDone = try !transaction.hasChanges(in: feed, behind: position.point.place)
             var plan = WritePlan()
             plan.entries = [position.row(feed.positionKey)]
             if isDone { plan.tasksFinished = [leased.key] } else { plan.tasks = [rest] }
@@ -91,15 +89,17 @@ struct DeliverWebhook: TaskHandler {
             try leased.requireLease(transaction)
             let kept = try transaction.changes(in: feed, limit: Limits.resultsPerPage)
             var plan = WritePlan()
-            plan.entriesRemoved = kept + [feed.positionKey]
-            if kept.count < Limits.resultsPerPage { plan.tasksFinished = [leased.key] }
+            plan.entriesRemoved = kept
+            if kept.count < Limits.resultsPerPage {
+                plan.entriesRemoved += feed.placeKeys
+                plan.tasksFinished = [leased.key]
+            }
             try transaction.apply(plan)
             return .commit(plan.tasksFinished.isEmpty)
         }
     }
 
-    /// Returns the task with the longest time that its changes may have waited: a receiver is then told to begin anew.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
-        WebhookFeed(row.key).map { WebhookTask(since: now + -Limits.webhookChangeSeconds).row(of: $0, due: now) }
+        WebhookFeed(row.key).map { WebhookTask(since: now).row(of: $0, due: now) }
     }
 }

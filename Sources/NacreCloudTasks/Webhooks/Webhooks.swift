@@ -8,6 +8,8 @@ package struct ListedWebhook: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         /// Everything is acknowledged, or is being delivered.
         case active
+        /// Changes were dropped before the receiver had them, and it is to be told so.
+        case behind
         /// The receiver did not acknowledge, and is asked again by itself.
         case retrying
         /// The receiver did not acknowledge for too long. Nothing is delivered until an administrator resumes it.
@@ -19,6 +21,11 @@ package struct ListedWebhook: Hashable, Sendable {
     /// The receiver's last answer; empty: nothing was delivered yet.
     package var said: String
     package var time: Timestamp?
+    /// The number of changes that were dropped, of which the receiver is to be told; of `zonesLookedAt` zones at most.
+    package var lost: Int64
+
+    /// On this server: zones with waiting deliveries whose losses are counted, of each webhook.
+    static let zonesLookedAt = 100
 }
 
 /// Webhooks of a container's environment. Each call is one transaction, or says how many.
@@ -45,8 +52,18 @@ extension Cloud {
                 let last = positions.filter { $0.time != nil }.max {
                     ($0.isTaken ? 0 : 1, $0.time?.secondsSince2001 ?? 0) < ($1.isTaken ? 0 : 1, $1.time?.secondsSince2001 ?? 0)
                 }
-                let state: ListedWebhook.State = parked[webhook.id] != nil ? .parked : own.isEmpty || last?.isTaken ?? true ? .active : .retrying
-                return ListedWebhook(webhook: webhook, state: state, said: last?.said ?? "", time: last?.time)
+                let lost = try own.prefix(ListedWebhook.zonesLookedAt).compactMap(WebhookFeed.init).reduce(0) { sum, feed in
+                    sum + (try transaction.lost(in: feed, behind: try transaction.position(of: feed).point))
+                }
+                let state: ListedWebhook.State =
+                    if parked[webhook.id] != nil {
+                        .parked
+                    } else if lost > 0 {
+                        .behind
+                    } else {
+                        own.isEmpty || last?.isTaken ?? true ? .active : .retrying
+                    }
+                return ListedWebhook(webhook: webhook, state: state, said: last?.said ?? "", time: last?.time, lost: lost)
             }
         }
     }
@@ -77,28 +94,27 @@ extension Cloud {
         let key = DatabaseKey(container: container, environment: environment, scope: .public, owner: "")
         let database = try await databaseID(key)
         let now = clock()
-        let (feed, place, isReset, page) = try await schemas.read(of: container, environment, met: key) { known, transaction in
+        let (feed, isReset, page) = try await schemas.read(of: container, environment, met: key) { known, transaction in
             // A webhook that was deleted meanwhile is told of nothing more.
             guard known.schema.webhooks[webhook.id] == webhook else { throw ServerError.noWebhook }
             let zone = try transaction.zones(in: database, named: [ZoneID.defaultZoneName]).first
             let feed = WebhookFeed(webhook: webhook.id, zone: zone?.address ?? ZoneAddress(database: database, zone: 0))
-            let isReset = try last.map { try !$0.isGood(for: feed, zone, at: now, transaction) } ?? true
-            let place = isReset ? nil : last?.place
-            return (feed, place, isReset, try WebhookPage(of: webhook, in: feed, of: key, after: place, by: known.schema, at: now, transaction))
+            let isReset = try last.map { try !$0.isGood(for: feed, zone, transaction) } ?? true
+            let point = isReset ? nil : last?.point
+            return (feed, isReset, try WebhookPage(of: webhook, in: feed, of: key, after: point, by: known.schema, at: now, transaction))
         }
         WorkMeter.current?.add(rows: page.changes.count)
-        return try delivery(of: page, to: webhook, feed, in: key, after: place, isReset: isReset, at: now)
+        return try delivery(of: page, to: webhook, feed, in: key, isReset: isReset)
     }
 
-    /// - Parameter place: where the page begins.
+    /// - Parameter isReset: whether the feed begins anew for the receiver, also without a loss.
     func delivery(
-        of page: WebhookPage, to webhook: Webhook, _ feed: WebhookFeed, in key: DatabaseKey, after place: WebhookPlace?, isReset: Bool,
-        at now: Timestamp
+        of page: WebhookPage, to webhook: Webhook, _ feed: WebhookFeed, in key: DatabaseKey, isReset: Bool
     ) throws -> WebhookDelivery {
-        let cursor = WebhookCursor(feed: feed, place: page.end ?? place, time: page.moreComing ? page.time ?? now : now)
-        return WebhookDelivery(
-            webhook: webhook, database: key, zoneName: page.zoneName, changes: page.changes, cursor: try tokens.seal(cursor.bytes),
-            isReset: isReset, moreComing: page.moreComing)
+        WebhookDelivery(
+            webhook: webhook, database: key, zoneName: page.zoneName, changes: page.changes,
+            cursor: try tokens.seal(WebhookCursor(feed: feed, point: page.point).bytes), isReset: isReset || page.lost != nil,
+            lost: page.lost ?? 0, moreComing: page.moreComing)
     }
 }
 

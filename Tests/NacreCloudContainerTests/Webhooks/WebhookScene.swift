@@ -34,6 +34,7 @@ final class WebhookReceiver: WebhookSending {
         var zoneID: Zone
         var cursor: String
         var reset: Bool?
+        var lost: Int64?
         var test: Bool?
         var moreComing: Bool
         var changes: [Change]
@@ -89,8 +90,8 @@ struct WebhookScene: Sendable {
 
     static let container = TestCloud.container
 
-    init(_ store: any Store) async throws {
-        test = TestCloud(store, webhooks: receiver)
+    init(_ store: any Store, keeping most: WebhookExtent = .mostKept) async throws {
+        test = TestCloud(store, webhooks: receiver, webhooksKeep: most)
         _ = try await test.cloud.registry.createContainer(Self.container)
         try await test.user("_ann").define(["title": .string, "secret": .string, "owner": .reference])
     }

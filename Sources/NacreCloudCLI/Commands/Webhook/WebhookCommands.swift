@@ -68,7 +68,8 @@ enum WebhookList {
         "list", "List the webhooks of a container's environment, and how they fare.",
         discussion: """
             A line for each: ID, state, what its receiver said last and when, and the URL. It is active, retrying (the receiver is asked again by \
-            itself, after growing pauses) or parked: it did not acknowledge for over an hour, and nothing is sent until nacre webhook resume.
+            itself, after growing pauses), behind (it has missed changes, which the next delivery says) or parked: it did not acknowledge for over an \
+            hour, and nothing is sent until nacre webhook resume.
             """,
         options: WebhookCommands.options
     ) { call in
@@ -148,7 +149,7 @@ extension AdminMessages.WebhookLine {
         return [
             "url: \(url)", "watches: \(watched)", "zone: \(zone ?? "every zone")", "type: \(recordType ?? "every type")",
             "query: \(query ?? "no filters")", "fields: \(fields.isEmpty ? "none" : fields.joined(separator: ","))",
-            "created: \(UserTime.text(created))", "state: \(state ?? "-")",
+            "created: \(UserTime.text(created))", "state: \(state ?? "-")", "lost: \(lost ?? 0)",
             "last: \(lastStatus ?? "nothing was delivered yet")\(lastTime.map { " at \(UserTime.text($0))" } ?? "")",
         ]
     }
