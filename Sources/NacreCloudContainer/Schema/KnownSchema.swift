@@ -124,11 +124,6 @@ extension Schemas {
         try await databaseID(Registry.Part.schema(container: container, environment).key)
     }
 
-    /// Returns the key of a schema's version.
-    func schemaVersionKey(of container: String, _ environment: DatabaseKey.Environment) async throws -> EntryKey {
-        KnownSchema.versionKey(in: try await schemaDatabase(of: container, environment))
-    }
-
     private func knownSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
         let database = try await schemaDatabase(of: container, environment)
         if let schema = memory[database] { return KnownSchema(schema: schema, database: database) }

@@ -56,7 +56,7 @@ extension Cloud {
     package func clear(_ row: DatabaseRow) async throws -> Bool {
         let now = clock()
         var cleared = false
-        while let moved = try await stored({ try await self.store.write { try $0.deleteZones(of: row.id, at: now) } }) {
+        while let moved = try await deleteZones(of: row, at: now) {
             cleared = true
             if moved { committed(row.id) }
         }
@@ -64,6 +64,14 @@ extension Cloud {
         while try await stored({ try await self.store.write { .commit(try $0.forgetPurgedZones(of: row.id)) } }) { cleared = true }
         while try await stored({ try await self.store.write { .commit(try $0.forgetWebhookChanges(of: row.id)) } }) { cleared = true }
         return cleared
+    }
+
+    /// Deletes some zones of a database.
+    /// - Returns: nil if there are none, otherwise whether its feed changed.
+    private func deleteZones(of row: DatabaseRow, at now: Timestamp) async throws -> Bool? {
+        try await schemas.withSchema(of: row.key.container, row.key.environment) { schema in
+            try await stored { try await self.store.write { try $0.deleteZones(of: row.id, with: schema, at: now) } }
+        }
     }
 
     /// Replaces the development schema by production's. Looks for records again: records saved during the reset have no
@@ -100,8 +108,10 @@ extension Schema {
 
 extension WriteTransaction {
     /// Deletes some zones of a database. Returns nil if there are none, otherwise whether its feed changed.
-    fileprivate func deleteZones(of database: DatabaseID, at now: Timestamp) throws -> Ending<Bool?> {
-        guard let row = try lock(in: database).database else { return .rollback(nil) }
+    fileprivate func deleteZones(of database: DatabaseID, with schema: KnownSchema, at now: Timestamp) throws -> Ending<Bool?> {
+        let advance = try lock(zoneNamed: nil, in: database, operation: nil, entries: [schema.versionKey])
+        guard let row = advance.database else { return .rollback(nil) }
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let zones = try zones(in: database, after: nil, limit: Limits.resultsPerPage)
         if zones.isEmpty { return .rollback(nil) }
         var plan = WritePlan()
@@ -111,6 +121,8 @@ extension WriteTransaction {
             guard let zone = try lock(zoneNamed: zone.name, in: database).zone else { continue }
             let hasFeed = row.key.hasFeed(inZoneNamed: zone.name)
             plan.add(deletionOf: zone, at: row.lastSeq + 1, now: now, isToldOf: hasFeed)
+            try plan.add(
+                endOf: zone, as: .deleted, for: schema.schema.webhooks(watching: row.key, zoneNamed: zone.name), at: now, self)
             if hasFeed, row.key.scope == .private {
                 try plan.addEndOfSharing(of: zone, by: Caller(.user(row.key.owner)), at: now, self)
             }

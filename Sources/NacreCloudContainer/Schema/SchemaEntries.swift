@@ -22,13 +22,6 @@ package struct SchemaVersionEntry: RegistryEntry {
     package var webhooks: Int?
 }
 
-extension [EntryRow] {
-    /// Returns the number of a schema's next index from the entries that a transaction read.
-    package func nextIndex(at key: EntryKey) throws -> Int64 {
-        try first { $0.key == key }.map { try SchemaVersionEntry($0).nextIndex } ?? 0
-    }
-}
-
 extension RecordTypeDefinition: RegistryEntry {
     package static let kind = EntryKind.recordType
 }

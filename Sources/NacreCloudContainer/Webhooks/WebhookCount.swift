@@ -35,6 +35,8 @@ struct WebhookCount: Hashable, Sendable {
     var end = WebhookExtent()
     /// The changes before the oldest kept one. Fewer, if rows have expired since the count was last too large.
     var oldest = WebhookExtent()
+    /// Whether the zone is gone, and why. Nothing comes after its changes.
+    var zoneState = ZoneRow.State.live
 
     private static let version: UInt8 = 1
     /// On this server: the oldest rows that are read together, and those that a commit drops at most. A commit with
@@ -52,6 +54,8 @@ struct WebhookCount: Hashable, Sendable {
             zoneName = try reader.string()
             end = try WebhookExtent(&reader)
             oldest = try WebhookExtent(&reader)
+            guard let state = ZoneRow.State(rawValue: Int64(try reader.byte())) else { throw MalformedBytes() }
+            zoneState = state
         } catch {
             throw StoreError(.corrupt, "The count of a webhook's changes is malformed")
         }
@@ -63,6 +67,7 @@ struct WebhookCount: Hashable, Sendable {
         writer.string(zoneName)
         end.write(to: &writer)
         oldest.write(to: &writer)
+        writer.byte(UInt8(clamping: zoneState.rawValue))
         return EntryRow(key: feed.countKey, value: writer.bytes)
     }
 
@@ -132,6 +137,9 @@ extension ReadTransaction {
         return Dictionary(
             rows.compactMap { row in (try? WebhookCount(row)).map { (row.key.key, $0) } }, uniquingKeysWith: { first, _ in first })
     }
+
+    /// Whether a webhook is to be told that the zone of a feed is gone.
+    package func isEnding(_ feed: WebhookFeed) throws -> Bool { try (counts(of: [feed])[feed.name]?.zoneState ?? .live) != .live }
 
     /// Returns the number of a feed's changes behind a point that are not kept any more. Expired rows count as kept
     /// until they are removed.

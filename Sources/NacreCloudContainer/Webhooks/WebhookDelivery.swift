@@ -1,5 +1,5 @@
 package import NacreCloudStorage
-import NacreCloudWire
+package import NacreCloudWire
 
 /// The body of a delivery, and the answer to a receiver that pulls.
 package struct WebhookDelivery: Sendable {
@@ -14,16 +14,19 @@ package struct WebhookDelivery: Sendable {
     package var isReset: Bool
     /// The number of changes before these that are lost, as far as it is known.
     package var lost: Int64
+    /// The reason why the zone was deleted, after these changes; nil: it was not.
+    package var zoneDeleted: ZoneDeletionReason?
     package var moreComing: Bool
     /// Whether an administrator tries the webhook out.
     package var isTest: Bool
 
     package init(
         webhook: Webhook, database: DatabaseKey, zoneName: String = ZoneID.defaultZoneName, changes: [RecordTransition] = [], cursor: String,
-        isReset: Bool = false, lost: Int64 = 0, moreComing: Bool = false, isTest: Bool = false
+        isReset: Bool = false, lost: Int64 = 0, zoneDeleted: ZoneDeletionReason? = nil, moreComing: Bool = false, isTest: Bool = false
     ) {
         (self.webhook, self.database, self.zoneName, self.changes) = (webhook, database, zoneName, changes)
-        (self.cursor, self.isReset, self.lost, self.moreComing, self.isTest) = (cursor, isReset, lost, moreComing, isTest)
+        (self.cursor, self.isReset, self.lost, self.zoneDeleted) = (cursor, isReset, lost, zoneDeleted)
+        (self.moreComing, self.isTest) = (moreComing, isTest)
     }
 
     package var json: [UInt8] {
@@ -37,6 +40,7 @@ package struct WebhookDelivery: Sendable {
         writer.write("cursor", cursor)
         if isReset { writer.write("reset", true) }
         if lost > 0 { writer.write("lost", lost) }
+        if let zoneDeleted { writer.write("zoneDeleted", zoneDeleted.rawValue) }
         if isTest { writer.write("test", true) }
         writer.write("moreComing", moreComing)
         writer.key("changes")

@@ -164,11 +164,33 @@ extension WritePlan {
             entries.append(count.row(of: feed))
             rows += parts.count + dropped.count
         }
-        // A task that waits keeps its attempts and its pause: the lock makes its last look see this commit.
-        let woken = told.map { WebhookTask(since: now).row(of: $0.feed, due: now) }
+        try wake(told.map(\.feed), at: now, transaction)
+        return rows
+    }
+
+    /// Has webhooks told that a zone is gone, after its changes. Costs two calls of the store where there are webhooks.
+    /// Call it under the zone's lock.
+    /// - Parameter state: the reason why it goes.
+    mutating func add(
+        endOf zone: ZoneRow, as state: ZoneRow.State, for webhooks: [Webhook], at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws {
+        if webhooks.isEmpty { return }
+        let feeds = webhooks.map { WebhookFeed(webhook: $0.id, zone: zone.address) }
+        let counts = try transaction.counts(of: feeds)
+        for feed in feeds {
+            var count = counts[feed.name] ?? WebhookCount(zoneName: zone.name)
+            count.zoneState = state
+            entries.append(count.row(of: feed))
+        }
+        try wake(feeds, at: now, transaction)
+    }
+
+    /// Leaves a task for each feed that has none. A task that waits keeps its attempts and its pause: the lock makes its
+    /// last look see this commit.
+    private mutating func wake(_ feeds: [WebhookFeed], at now: Timestamp, _ transaction: any WriteTransaction) throws {
+        let woken = feeds.map { WebhookTask(since: now).row(of: $0, due: now) }
         let known = Set(try transaction.tasks(locking: woken.map(\.key)).map(\.key))
         tasks += woken.filter { !known.contains($0.key) }
-        return rows
     }
 
     /// Returns the changes of a commit that a webhook is told of, a part for each row.
@@ -234,13 +256,12 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-    /// Forgets changes that are kept for webhooks, and their positions, some at a time. The zones that come begin anew.
+    /// Forgets changes that are kept for webhooks, some at a time. Counts and positions stay: receivers are told that
+    /// changes are lost.
     /// - Returns: whether there were any.
     func forgetWebhookChanges(of database: DatabaseID) throws -> Bool {
         var plan = WritePlan()
-        for kind in [EntryKind.webhookChange, .webhookPosition, .webhookCount] {
-            plan.entriesRemoved += try entries(in: database, kind, after: nil, limit: Limits.resultsPerPage).map(\.key)
-        }
+        plan.entriesRemoved = try entries(in: database, .webhookChange, after: nil, limit: Limits.resultsPerPage).map(\.key)
         if plan.entriesRemoved.isEmpty { return false }
         try apply(plan)
         return true

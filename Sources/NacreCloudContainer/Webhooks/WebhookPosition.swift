@@ -101,10 +101,15 @@ package struct WebhookPage: Sendable {
     /// The number of changes that are lost between the point where the page begins and its changes; nil: none. It is 0
     /// if the number is unknown.
     package private(set) var lost: Int64?
+    /// The reason why the zone was deleted, where nothing comes after the page; nil: it was not.
+    package private(set) var zoneDeleted: ZoneDeletionReason?
     /// The time of the commit at the end; nil: nothing was read.
     package private(set) var time: Timestamp?
     package private(set) var zoneName = ZoneID.defaultZoneName
     package private(set) var moreComing = false
+
+    /// Whether there is anything to tell.
+    package var isTold: Bool { !changes.isEmpty || lost != nil || zoneDeleted != nil }
 
     /// On this server: rows that are read together, and rows that a page looks at, at most.
     private static let (rowsTogether, rowsOfPage) = (8, 64)
@@ -117,7 +122,9 @@ package struct WebhookPage: Sendable {
     ) throws {
         point = start ?? WebhookPoint()
         try read(feed, of: key, by: webhook.rule(in: key, by: schema), isBound: start != nil, at: now, transaction)
-        guard time == nil, !moreComing, let count = try transaction.counts(of: [feed])[feed.name] else { return }
+        guard !moreComing, let count = try transaction.counts(of: [feed])[feed.name] else { return }
+        zoneDeleted = count.zoneState.deletion
+        if time != nil { return }
         if start != nil, count.end.changes != point.changes { lost = max(count.end.changes - point.changes, 0) }
         (point.changes, zoneName) = (count.end.changes, count.zoneName)
     }

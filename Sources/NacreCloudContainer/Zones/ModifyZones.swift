@@ -57,9 +57,8 @@ extension Cloud {
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
-            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            schemaVersion: try await schemas.schemaVersionKey(of: key.container, key.environment), handed: handed)
-        let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) }, handed: handed)
+        let (outcomes, movedFeed) = try await carryOut(change)
         if movedFeed { committed(database) }
         return ZonesResponse(
             zones: try outcomes.map { outcome in
@@ -70,6 +69,15 @@ extension Cloud {
                 case .refused(let zoneID, let error): .failure(key.shown(zoneID), error)
                 }
             })
+    }
+}
+
+extension Cloud {
+    func carryOut(_ change: ZoneModification) async throws -> (outcomes: [ZoneModification.Outcome], movedFeed: Bool) {
+        let key = change.key
+        return try await schemas.withSchema(of: key.container, key.environment) { schema in
+            try await stored(of: key) { try await self.store.write { try change.run(with: schema, $0) } }
+        }
     }
 }
 
@@ -90,18 +98,18 @@ struct ZoneModification: Sendable {
     /// A key for each operation's zone, used if the zone is made.
     var newKeys: [Int64]
     package var log: OperationLog?
-    /// The key of the entry with the version of the container's schema. A new zone, being empty, is complete in every
-    /// index of that version.
-    package var schemaVersion: EntryKey
     /// The tasks that wait in this process. A commit that leaves notifications needs room among them.
     package var handed: HandedTasks
     /// The reason why zones go.
     var reason = ZoneRow.State.deleted
 
-    package func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
+    /// - Parameter schema: the schema of the container. A new zone, being empty, is complete in each of its indexes.
+    package func run(
+        with schema: KnownSchema, _ transaction: any WriteTransaction
+    ) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id,
-            entries: [schemaVersion, SubscriptionCounts.key(SubscriptionCounts.all, in: database)] + (log?.entries(in: database) ?? [])
+            entries: [schema.versionKey, SubscriptionCounts.key(SubscriptionCounts.all, in: database)] + (log?.entries(in: database) ?? [])
                 + operations.lazy.filter { $0.type == .delete }.map { EntryKey(database, .zoneShare, $0.zoneID.zoneName) }
                 + operations.lazy.map { .purgedZone($0.zoneID.zoneName, in: database) })
         let row = advance.database
@@ -112,6 +120,7 @@ struct ZoneModification: Sendable {
         let purged = Set(advance.entries.lazy.map(\.key).filter { $0.kind == .purgedZone })
         if let operation = advance.operation { return .rollback((try replay(operation, over: found, purged: purged), false)) }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
         let makesZones = operations.contains { $0.type == .create && found[$0.zoneID.zoneName] == nil }
@@ -128,7 +137,7 @@ struct ZoneModification: Sendable {
                 outcomes.append(.defaultZone)
             case .create:
                 var zone = zone(named: name, key: newKeys[index], after: row, in: advance.run)
-                zone.indexesBelow = try advance.entries.nextIndex(at: schemaVersion)
+                zone.indexesBelow = schema.schema.nextIndex
                 plan.zones.append(zone)
                 if isPurged { plan.entriesRemoved.append(.purgedZone(name, in: database)) }
                 room -= 1
@@ -136,6 +145,9 @@ struct ZoneModification: Sendable {
                 outcomes.append(.live(zone))
             case .delete(let zone):
                 plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now, reason: reason)
+                let webhooks = schema.schema.webhooks(watching: key, zoneNamed: name)
+                if !webhooks.isEmpty { _ = try transaction.lock(zoneNamed: name, in: database) }
+                try plan.add(endOf: zone, as: reason, for: webhooks, at: now, transaction)
                 if reason == .purged { plan.entries.append(EntryRow(key: .purgedZone(name, in: database), value: [])) }
                 if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
                     try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)

@@ -15,8 +15,8 @@ extension Cloud {
         let database = try await databaseID(key)
         let change = ZoneModification(
             operations: [ZoneOperation(.delete, ZoneID(zoneName: name))], database: database, key: key, caller: Caller(.user(owner)), now: clock(),
-            newKeys: [], log: nil, schemaVersion: try await schemas.schemaVersionKey(of: container, environment), handed: handed, reason: reason)
-        let (_, isGone) = try await stored(of: key) { try await self.store.write(change.run) }
+            newKeys: [], log: nil, handed: handed, reason: reason)
+        let (_, isGone) = try await carryOut(change)
         if isGone { committed(database) }
         return isGone
     }

@@ -237,8 +237,8 @@ extension CloudKitSchemas {
         "WebhookDelivery",
         .answer([
             "webhook": .string, "container": .string, "environment": .word(["development", "production"]), "database": .word(["public", "private"]),
-            "zoneID": zoneID, "cursor": .string, "reset?": .boolean, "lost?": .integer, "test?": .boolean, "moreComing": .boolean,
-            "changes": .list(webhookChange),
+            "zoneID": zoneID, "cursor": .string, "reset?": .boolean, "lost?": .integer,
+            "zoneDeleted?": .words(of: ZoneDeletionReason.self), "test?": .boolean, "moreComing": .boolean, "changes": .list(webhookChange),
         ]))
 
     // MARK: Users

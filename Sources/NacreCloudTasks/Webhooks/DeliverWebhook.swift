@@ -32,7 +32,7 @@ struct DeliverWebhook: TaskHandler {
         guard let sender = cloud.senders.webhooks, let key = try await cloud.store.read({ try $0.databases([feed.zone.database]).first?.key }),
             var found = try await Self.find(feed, of: key, at: now, cloud)
         else { return try await Self.end(feed, leased) }
-        if !found.page.changes.isEmpty || found.page.lost != nil {
+        if found.page.isTold {
             let delivery = try cloud.delivery(of: found.page, to: found.webhook, feed, in: key, isReset: found.position.isReset)
             let report = await sender.send(delivery.json, to: found.webhook)
             // A worker that is to end leaves the task to the next one; nothing is wrong with the receiver.
@@ -47,7 +47,7 @@ struct DeliverWebhook: TaskHandler {
         }
         found.position.point = found.page.point
         state.since = found.page.time ?? state.since
-        return try await settle(found.position, of: feed, leased)
+        return try await settle(found.position, of: feed, isLast: found.page.zoneDeleted != nil, leased)
     }
 
     private static func find(_ feed: WebhookFeed, of key: DatabaseKey, at now: Timestamp, _ cloud: Cloud) async throws -> Found? {
@@ -60,14 +60,15 @@ struct DeliverWebhook: TaskHandler {
     }
 
     /// Moves the position. Ends the task where nothing stands behind it: a later commit leaves the task anew.
+    /// - Parameter isLast: the receiver knows that the zone is gone; its changes expire.
     /// - Returns: whether there is more.
-    private func settle(_ position: WebhookPosition, of feed: WebhookFeed, _ leased: LeasedTask) async throws -> Bool {
+    private func settle(_ position: WebhookPosition, of feed: WebhookFeed, isLast: Bool, _ leased: LeasedTask) async throws -> Bool {
         let rest = leased.rest(payload)
         return try await leased.cloud.store.write { transaction in
             try leased.requireLease(transaction)
-            let isDone = try !transaction.hasChanges(in: feed, behind: position.point.place)
+            let isDone = try isLast || !transaction.hasChanges(in: feed, behind: position.point.place) && !transaction.isEnding(feed)
             var plan = WritePlan()
-            plan.entries = [position.row(feed.positionKey)]
+            if isLast { plan.entriesRemoved = feed.placeKeys } else { plan.entries = [position.row(feed.positionKey)] }
             if isDone { plan.tasksFinished = [leased.key] } else { plan.tasks = [rest] }
             try transaction.apply(plan)
             return .commit(!isDone)

@@ -114,7 +114,7 @@ extension Cloud {
         WebhookDelivery(
             webhook: webhook, database: key, zoneName: page.zoneName, changes: page.changes,
             cursor: try tokens.seal(WebhookCursor(feed: feed, point: page.point).bytes), isReset: isReset || page.lost != nil,
-            lost: page.lost ?? 0, moreComing: page.moreComing)
+            lost: page.lost ?? 0, zoneDeleted: page.zoneDeleted, moreComing: page.moreComing)
     }
 }
 

@@ -35,6 +35,7 @@ final class WebhookReceiver: WebhookSending {
         var cursor: String
         var reset: Bool?
         var lost: Int64?
+        var zoneDeleted: String?
         var test: Bool?
         var moreComing: Bool
         var changes: [Change]

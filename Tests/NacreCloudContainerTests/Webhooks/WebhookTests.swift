@@ -206,7 +206,8 @@ import Testing
         try await scene.everybody.modify([.create("a")])
         let first = try await scene.delivered()
         _ = try await scene.cloud.resetSchema(of: WebhookScene.container, isDryRun: false)
-        #expect(try await scene.delivered().allSatisfy { $0.changes.isEmpty })
+        let end = try await scene.delivered()
+        #expect(end.map(\.zoneDeleted) == ["DELETED"] && end.map(\.told) == [[]] && end.map(\.lost) == [nil])
         try await scene.test.user("_ann").define(["title": .string])
         try await scene.everybody.modify([.create("b")])
         let anew = try await scene.delivered()
@@ -222,6 +223,47 @@ import Testing
         #expect(try await scene.cloud.resumeWebhook(webhook.id) == 1)
         let late = try await scene.delivered()
         #expect(late.map(\.told) == [["created d"]] && late.map(\.reset) == [true])
+    }
+
+    @Test(arguments: Engine.ofRules) func `the deletion of a zone is told after its changes, with its reason, and nothing is kept for it then`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await WebhookScene(try await engine.makeStore())
+        let webhook = try await scene.make(isPrivate: true)
+        let ann = scene.test.user("_ann")
+        try await ann.makeZone("Diary", "Untouched", "Notes")
+        for zone in ["Diary", "Notes"] { try await ann.modify([.create("in \(zone)")], zone: zone) }
+        try await ann.deleteZone("Diary", "Untouched")
+        _ = try await scene.cloud.removeZone("Notes", of: "_ann", in: WebhookScene.container, .development, because: .purged)
+        let found = try await scene.delivered().filter { $0.zoneID.ownerRecordName == "_ann" }
+        let told = Dictionary(grouping: found, by: \.zoneID.zoneName).mapValues { $0.map { $0.told + [$0.zoneDeleted ?? ""] } }
+        #expect(told["Diary"] == [["created in Diary", "DELETED"]] && told["Notes"] == [["created in Notes", "PURGED"]])
+        #expect(told["Untouched"] == [["DELETED"]])
+        for kind in [EntryKind.webhookPosition, .webhookCount] { #expect(try await kept(kind, in: scene, of: webhook).isEmpty) }
+        // A new zone of the name begins anew.
+        try await ann.makeZone("Diary")
+        try await ann.modify([.create("again")], zone: "Diary")
+        let anew = try await scene.delivered()
+        #expect(anew.map(\.told) == [["created again"]] && anew.map(\.reset) == [true] && anew.map(\.zoneDeleted) == [nil])
+    }
+
+    @Test func `a zone that goes while its last change is delivered is told of in the next delivery`() async throws {
+        let scene = try await WebhookScene(try await Engine.memory.makeStore())
+        _ = try await scene.make(zone: "Diary", isPrivate: true)
+        let ann = scene.test.user("_ann")
+        try await ann.makeZone("Diary")
+        try await ann.modify([.create("a")], zone: "Diary")
+        scene.receiver.whileReceiving { try await ann.deleteZone("Diary") }
+        let found = try await scene.delivered()
+        #expect(found.map(\.told) == [["created a"], []] && found.map(\.zoneDeleted) == [nil, "DELETED"])
+    }
+
+    /// The keys of entries of a kind that a webhook has in Ann's private database.
+    private func kept(_ kind: EntryKind, in scene: WebhookScene, of webhook: Webhook) async throws -> [String] {
+        let key = DatabaseKey(container: WebhookScene.container, environment: .development, scope: .private, owner: "_ann")
+        let database = try await scene.cloud.databaseID(key)
+        return try await scene.test.store.read { try $0.entries(in: database, kind, after: nil, limit: 100) }
+            .map(\.key.key).filter { $0.hasPrefix(webhook.id) }
     }
 
     // MARK: Pulling
