@@ -243,6 +243,7 @@ extension Limits {
         Limit("webhookChangesKept", webhookChangesKept, .server),
         Limit("webhookBytesKept", webhookBytesKept, .server),
         Limit("webhookSeconds", Int(webhookSeconds), .server),
+        Limit("webhookRetrySeconds", Int(webhookRetrySeconds), .server),
         Limit("webhooksAtOnce", webhooksAtOnce, .server),
     ]
 }

@@ -72,6 +72,18 @@ import Testing
         #expect(signature == "t=1700000000,v1=\(Hex.encode(code))")
     }
 
+    @Test func `the sender reports the status of a receiver and the pause that it asks for`() async throws {
+        let (server, service) = (try await TestServer(doesTasks: false), try PushService())
+        defer { service.close() }
+        let made = try await server.cloud.createWebhook(NewWebhook(url: service.url), in: TestServer.container, .development)
+        let sender = WebhookSender(server.sealer, clock: server.clock.serverClock)
+        service.answerNext(.init(status: 429, headers: ["Retry-After": "90"]), .init(status: 410))
+        #expect(await sender.send([], to: made.webhook) == WebhookReport(status: 429, retryAfter: 90))
+        let gone = await sender.send([], to: made.webhook)
+        #expect(gone.isGone && !gone.isTaken && gone.said == "410")
+        #expect(await sender.send([], to: made.webhook).isTaken)
+    }
+
     @Test(
         arguments: [
             ("https://example.com/hook", true), ("https://hooks.example.com:8443", true), ("http://localhost:8080/x", true),

@@ -29,6 +29,17 @@ struct ExchangeTests {
         #expect(!request.contains("Expect") && !request.contains("User-Agent"))
     }
 
+    @Test(
+        arguments: [
+            ("0", 0), ("120", 120), ("Sun, 06 Nov 1994 08:49:37 GMT", 60), ("Sun, 06 Nov 1994 08:48:00 GMT", 0), ("-1", nil), ("", nil),
+            ("soon", nil), ("Sun, 06 Nov 1994 08:49:37 GMT+1", nil), ("1.5", nil), (nil, nil),
+        ] as [(String?, Double?)])
+    func `a server asks to wait for seconds or until a date`(text: String?, seconds: Double?) {
+        let headers = text.map { [HTTPClient.Header("retry-after", $0)] } ?? []
+        let head = HTTPClient.Head(status: 503, headers: headers, version: "1.1")
+        #expect(head.retryAfter(at: 784_111_717) == seconds)
+    }
+
     @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
     func `a request without a body says nothing of one`(method: String) async throws {
         let seen = Locked<String?>(nil)

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 package import NacreCloudWire
 
 /// Sends deliveries to the receivers of webhooks.
@@ -19,22 +20,33 @@ package protocol WebhookSending: Sendable {
 package struct WebhookReport: Hashable, Sendable {
     /// Whether the receiver acknowledged it, with a status from 200 to 299.
     package var isTaken: Bool
+    /// Whether the receiver is gone for good: it is not asked again by itself.
+    package var isGone = false
+    /// The seconds for which the receiver asks not to be asked again.
+    package var pauseSeconds: Double = 0
     /// The status, or why there is none.
     package var said: String
 
-    package init(isTaken: Bool, said: String) {
-        (self.isTaken, self.said) = (isTaken, said)
+    /// An attempt without an answer.
+    package init(failed said: String) {
+        (isTaken, self.said) = (false, said)
+    }
+
+    /// - Parameter seconds: the pause that the answer asks for; nil: it does not say.
+    package init(status: Int, retryAfter seconds: Double? = nil) {
+        (isTaken, isGone, said) = ((200..<300).contains(status), status == 410, "\(status)")
+        pauseSeconds = min(seconds ?? 0, Limits.webhookRetrySeconds)
     }
 }
 
 /// A delivery that a receiver did not acknowledge.
 package struct WebhookRefusal: Error, CustomStringConvertible {
     package var webhook: String
-    package var said: String
+    package var report: WebhookReport
 
-    package init(webhook: String, said: String) {
-        (self.webhook, self.said) = (webhook, said)
+    package init(webhook: String, report: WebhookReport) {
+        (self.webhook, self.report) = (webhook, report)
     }
 
-    package var description: String { "Webhook \(webhook) did not acknowledge: \(said)" }
+    package var description: String { "Webhook \(webhook) did not acknowledge: \(report.said)" }
 }

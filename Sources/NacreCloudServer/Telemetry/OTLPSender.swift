@@ -58,7 +58,7 @@ final class OTLPSender: Sendable {
                 }
                 reason = "status \(answer.status)"
                 guard Self.passing.contains(answer.status) else { return .refused(reason) }
-                asked = answer.head["retry-after"].flatMap { Int($0) }.map { .seconds(max($0, 0)) }
+                asked = answer.head.retryAfter(at: Double(clock.now().secondsSince1970)).map { .seconds($0) }
             } catch {
                 if error.cause == .cancelled { return .cancelled }
                 reason = "\(error.cause)"

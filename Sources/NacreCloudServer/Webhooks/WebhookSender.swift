@@ -52,16 +52,16 @@ struct WebhookSender: WebhookSending {
     }
 
     func send(_ body: [UInt8], to webhook: Webhook) async -> WebhookReport {
-        guard let address = Self.address(webhook.url) else { return WebhookReport(isTaken: false, said: "the URL is not allowed") }
-        guard let secret = secret(of: webhook) else { return WebhookReport(isTaken: false, said: "the secret cannot be opened") }
+        guard let address = Self.address(webhook.url) else { return WebhookReport(failed: "the URL is not allowed") }
+        guard let secret = secret(of: webhook) else { return WebhookReport(failed: "the secret cannot be opened") }
         var request = Self.request(
             body, to: webhook.url, .init("X-Nacre-Webhook", webhook.id), by: secret, at: clock.now(), timeout: .seconds(Limits.webhookSeconds))
         request.reachesPrivateAddresses = address.isLoopback
         do {
-            let status = try await (address.isLoopback ? loopbackClient : client).send(request).status
-            return WebhookReport(isTaken: (200..<300).contains(status), said: "\(status)")
+            let head = try await (address.isLoopback ? loopbackClient : client).send(request).head
+            return WebhookReport(status: head.status, retryAfter: head.retryAfter(at: Double(clock.now().secondsSince1970)))
         } catch {
-            return WebhookReport(isTaken: false, said: "no answer: \(error.cause)")
+            return WebhookReport(failed: "no answer: \(error.cause)")
         }
     }
 

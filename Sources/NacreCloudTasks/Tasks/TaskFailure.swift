@@ -1,3 +1,4 @@
+import NacreCloudContainer
 package import NacreCloudStorage
 import NacreCloudWire
 
@@ -20,12 +21,14 @@ extension TaskRow {
     /// Returns the task after a failed attempt. It waits a second after its first attempt, twice as long after each
     /// further one, and at most `Limits.taskPauseSeconds`. After `Limits.taskAttempts` attempts without progress it is
     /// parked. A store that is full, cannot be written or cannot be reached parks no task: that passes, whatever the
-    /// task is.
+    /// task is. The receiver of a webhook may ask for a longer pause, and one that is gone parks the task at once.
     func after(_ cause: any Error, at now: Timestamp) -> TaskRow {
         var next = self
         let passes = (cause as? StoreError)?.passes ?? false
         if passes { next.attempts = min(attempts, Limits.taskAttempts - 1) }
-        next.due = next.attempts >= Limits.taskAttempts ? Self.parked : now + Self.pause(after: next.attempts)
+        let report = (cause as? WebhookRefusal)?.report
+        let isLast = next.attempts >= Limits.taskAttempts || report?.isGone ?? false
+        next.due = isLast ? Self.parked : now + max(Self.pause(after: next.attempts), report?.pauseSeconds ?? 0)
         // A second attempt marks the task as begun, so that no process takes it for new.
         if key.kind.isHandedOver { next.attempts = max(next.attempts, 2) }
         return next

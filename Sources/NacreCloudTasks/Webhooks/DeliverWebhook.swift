@@ -10,7 +10,8 @@ import NacreCloudWire
 /// changes again: each comes at least once, in the order of the zone's commits. With several servers over one store
 /// the task's lease lets one of them deliver at a time; a receiver has `Limits.webhookSeconds`, a sixth of a lease.
 ///
-/// A receiver that does not acknowledge fails the task: it pauses longer each time, and is parked in the end.
+/// A receiver that does not acknowledge fails the task: it pauses longer each time, at least for as long as the receiver
+/// asks, and is parked in the end. A receiver that is gone parks the task at once.
 struct DeliverWebhook: TaskHandler {
     private var state: WebhookTask
 
@@ -41,7 +42,7 @@ struct DeliverWebhook: TaskHandler {
             found.position.note(report, at: cloud.clock())
             guard report.isTaken else {
                 try await Self.keep(found.position, of: feed, leased)
-                throw WebhookRefusal(webhook: feed.webhook, said: report.said)
+                throw WebhookRefusal(webhook: feed.webhook, report: report)
             }
             found.position.isReset = false
         }

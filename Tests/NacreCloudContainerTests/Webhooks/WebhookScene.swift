@@ -48,6 +48,7 @@ final class WebhookReceiver: WebhookSending {
         var bodies: [[UInt8]] = []
         var everything: [UInt8] = []
         var isDeaf = false
+        var answers: [WebhookReport] = []
         var during: (@Sendable () async throws -> Void)?
     }
 
@@ -57,6 +58,7 @@ final class WebhookReceiver: WebhookSending {
     var text: String { state.withLock { String(decoding: $0.everything, as: UTF8.self) } }
 
     func beDeaf(_ isDeaf: Bool) { state.withLock { $0.isDeaf = isDeaf } }
+    func answerNext(_ answers: WebhookReport...) { state.withLock { $0.answers += answers } }
     func whileReceiving(_ body: @escaping @Sendable () async throws -> Void) { state.withLock { $0.during = body } }
 
     /// Returns the deliveries since the last call, those too that were not acknowledged.
@@ -73,14 +75,15 @@ final class WebhookReceiver: WebhookSending {
     func isSecret(_ text: String, of webhook: Webhook) -> Bool { text == "secret" }
 
     func send(_ body: [UInt8], to webhook: Webhook) async -> WebhookReport {
-        let (isDeaf, during) = state.withLock { state in
+        let (report, during) = state.withLock { state in
             state.bodies.append(body)
             state.everything += body
             defer { state.during = nil }
-            return (state.isDeaf, state.during)
+            let report = state.answers.isEmpty ? WebhookReport(status: state.isDeaf ? 503 : 200) : state.answers.removeFirst()
+            return (report, state.during)
         }
         try? await during?()
-        return WebhookReport(isTaken: !isDeaf, said: isDeaf ? "503" : "200")
+        return report
     }
 }
 

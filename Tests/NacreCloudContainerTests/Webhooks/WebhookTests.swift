@@ -58,6 +58,25 @@ import Testing
         #expect(listed?.state == .active && listed?.said == "200")
     }
 
+    @Test func `a receiver is asked again after the pause that it asks for, an hour at most, and one that is gone is parked at once`() async throws {
+        let scene = try await WebhookScene(try await Engine.memory.makeStore())
+        let webhook = try await scene.make()
+        try await scene.everybody.modify([.create("a")])
+        for (asked, pause) in [(120, 120), (0, 2), (1e9, Limits.webhookRetrySeconds)] {
+            scene.receiver.answerNext(WebhookReport(status: 503, retryAfter: asked))
+            #expect(try await scene.delivered().count == 1)
+            scene.test.clock.move(bySeconds: pause - 1)
+            #expect(try await scene.delivered().isEmpty, "asked for \(asked)")
+            scene.test.clock.move(bySeconds: 1)
+        }
+        scene.receiver.answerNext(WebhookReport(status: 410))
+        #expect(try await scene.delivered().count == 1)
+        let listed = try await scene.listed()
+        #expect(listed?.state == .parked && listed?.said == "410")
+        #expect(try await scene.cloud.resumeWebhook(webhook.id) == 1)
+        #expect(try await scene.delivered().flatMap(\.told) == ["created a"])
+    }
+
     @Test(arguments: Engine.ofRules) func `a server that dies between the receiver's answer and its own note delivers again`(_ engine: Engine)
         async throws
     {
