@@ -190,6 +190,38 @@ import Testing
         #expect(dropped.value == 3 && scene.server.log.objects("Telemetry is dropped: the OpenTelemetry collector does not take it").count == 2)
     }
 
+    @Test func `spans that a collector rejects of an export that it takes are counted, and told once until it takes a whole one`() async throws {
+        let scene = try await Scene(["OTEL_EXPORTER_OTLP_PROTOCOL": "http/json", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "1"])
+        let partial = #"{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}"#
+        let whole = #"{"partialSuccess":{"errorMessage":"a warning"}}"#
+        for body in [partial, partial, whole, partial] { scene.collector.answerNext(.init(status: 200, body: body)) }
+        let dropped = scene.telemetry.counter(.otlpDropped, "traces")
+        var told: [Int] = []
+        for _ in 0..<4 {
+            scene.observe()
+            await scene.exporter.stop()
+            told.append(scene.server.log.objects("Telemetry is dropped: the OpenTelemetry collector does not take it").count)
+        }
+        #expect(dropped.value == 6 && told == [1, 1, 1, 2] && scene.collector.seen.count == 4)
+        let line = scene.server.log.objects("Telemetry is dropped: the OpenTelemetry collector does not take it").first
+        #expect(line?["reason"] == .string("rejected: too old"))
+        await scene.end()
+    }
+
+    @Test(
+        arguments: [
+            ([], nil), ([0x0a, 0x00], nil), ([0x0a, 0x02, 0x08, 0x05], 5), ([0x0a, 0x05, 0x08, 0xac, 0x02, 0x12, 0x00], 300),
+            // A warning, a negative number, a number too large, and a field that is new.
+            ([0x0a, 0x03, 0x12, 0x01, 0x61], nil), ([0x0a, 0x0b, 0x08] + [UInt8](repeating: 0xff, count: 9) + [0x01], nil),
+            ([0x0a, 0x0a, 0x08] + [UInt8](repeating: 0xff, count: 8) + [0x7f], Int(Int32.max)), ([0x15, 0, 0, 0, 0, 0x0a, 0x02, 0x08, 0x05], 5),
+            // Malformed.
+            ([0x0a, 0x09, 0x08, 0x05], nil), ([0xff], nil), ([0x0a, 0x02, 0x08, 0x85], nil), ([0x0b, 0x0a, 0x02, 0x08, 0x05], nil),
+        ] as [([UInt8], Int?)])
+    func `the rejected number is read from a collector's answer, and an unreadable answer counts as none`(body: [UInt8], rejected: Int?) {
+        #expect(OTLPPartialSuccess(body, isJSON: false)?.rejected == rejected)
+        #expect(OTLPPartialSuccess(body, isJSON: true) == nil)
+    }
+
     @Test(
         arguments: [
             ("always_on", nil, [true, true, true]), ("always_off", nil, [false, false, false]), ("parentbased_always_on", nil, [true, false, true]),

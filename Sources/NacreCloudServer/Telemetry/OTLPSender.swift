@@ -6,7 +6,9 @@ import NacreTelemetry
 
 extension MetricKey {
     static let otlpDropped = MetricKey(
-        "nacre_otlp_dropped_total", help: "Spans, and exports of metrics, that no OpenTelemetry collector took, by signal.", label: "signal")
+        "nacre_otlp_dropped_total",
+        help: "Spans and data points that an OpenTelemetry collector rejected, and spans and exports of metrics that none took, by signal.",
+        label: "signal")
 }
 
 /// Sends one signal to a collector, and tries again as OTLP says.
@@ -37,6 +39,7 @@ final class OTLPSender: Sendable {
     }
 
     enum Outcome: Equatable, Sendable {
+        /// The collector took it, or a part of it; the rest is counted as dropped.
         case taken
         /// The collector never takes it, or did not in all attempts.
         case refused(String)
@@ -53,7 +56,12 @@ final class OTLPSender: Sendable {
             do {
                 let answer = try await client.send(request)
                 if (200..<300).contains(answer.status) {
-                    isTold.withLock { $0 = false }
+                    // What is rejected is lost: the collector wants no export again that it took in part.
+                    if let part = OTLPPartialSuccess(answer.body, isJSON: destination.isJSON) {
+                        drop(part.rejected, "rejected: \(part.message)")
+                    } else {
+                        isTold.withLock { $0 = false }
+                    }
                     return .taken
                 }
                 reason = "status \(answer.status)"
