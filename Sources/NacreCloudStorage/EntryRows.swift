@@ -92,6 +92,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case alertRule = 90
     case alertState = 91
     case alertSilence = 92
+    /// Messages about alerts that are still to be sent.
+    case untoldAlerts = 93
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -1,10 +1,13 @@
 import Foundation
+import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
 import NacreLocks
+import NacreTelemetry
 import Testing
 
 @testable import NacreCloudServer
@@ -176,6 +179,99 @@ import Testing
         #expect(second.lines("An alert ended").count == 1)
         await second.watch.stop()
         #expect(try await second.server.cloud.registry.alertStates().isEmpty)
+    }
+
+    @Test func `a message that no way has taken is sent by the next server, once`() async throws {
+        let service = try PushService()
+        defer { service.close() }
+        let first = try await Scene()
+        _ = try await first.addRule(webhook: service.url, holdSeconds: 0)
+        first.readings.free.withLock { $0 = 5 }
+        service.answerNext(.init(status: 503))
+        var sleeps = 1
+        first.watch.start()
+        await first.server.clock.sleeps(sleeps)
+        await first.watch.stop()
+        #expect(service.seen.count == 1)
+        let second = try await Scene(over: first.server)
+        second.readings.free.withLock { $0 = 5 }
+        second.watch.start()
+        sleeps += 1
+        await second.server.clock.sleeps(sleeps)
+        await second.look(from: &sleeps)
+        await second.watch.stop()
+        #expect(try service.seen.map { try Self.message($0).event } == [.began, .began])
+        #expect(Set(service.seen.map(\.body)).count == 1, "the message is that of the first server")
+        #expect(try await second.server.cloud.registry.untoldAlerts().deliveries.isEmpty)
+    }
+
+    @Test func `failed and slow requests, an old backup and a parked task are told and ended by webhook, from their causes on`() async throws {
+        let (service, server, telemetry) = (try PushService(), try await TestServer(publicURL: "https://cloud.example"), Telemetry())
+        defer { service.close() }
+        let clock = server.clock.serverClock
+        let backups = ScheduledBackups(
+            BackupSchedule(folder: server.folder.path, everySeconds: 3600, keep: 1), BackupRunner(folder: server.folder.path, nil), clock: clock,
+            logger: server.log.logger, telemetry)
+        let teller = AlertTeller(
+            postman: nil, hosts: PushHosts(names: []), sealer: server.sealer, clock: clock, logger: server.log.logger, server: "cloud.example")
+        let readings = ServerReadings(cloud: server.cloud, folder: nil, scheduled: backups, recorder: server.recorder)
+        let watch = AlertWatch(server.cloud.registry, readings, teller, backupSeconds: nil, clock: clock, logger: server.log.logger)
+        let webhook = try teller.webhook(service.url + "/alerts").webhook
+        func add(_ name: String, _ measure: AlertMeasure, _ limit: Double, _ change: (inout AlertRule) -> Void = { _ in }) async throws {
+            var rule = AlertRule(name: name, measure: measure, limit: limit, holdSeconds: 0)
+            rule.webhook = webhook
+            if measure.isOfTraffic { (rule.spanSeconds, rule.least) = (300, 20) }
+            change(&rule)
+            #expect(rule.fault(reading: readings.measures) == nil)
+            _ = try await server.cloud.registry.set(rule)
+        }
+        try await add("failed", .errors, 50) { $0.errors = "server" }
+        try await add("slow", .latency, 0.001) { $0.percentile = 50 }
+        try await add("old", .backupAge, 7200)
+        try await add("tasks-parked", .tasksParked, 1)
+
+        // The newest backup is of now, two hours before the watch begins.
+        telemetry.gauge(.backupTime).set(Int(server.clock.now.millisecondsSince1970) * 1_000_000)
+        server.clock.advance(7200)
+        // The receiver of a webhook is gone.
+        let made = try await server.cloud.createWebhook(NewWebhook(url: service.url + "/gone"), in: TestServer.container, .development)
+        service.answerNext(.init(status: 410))
+        let save = RecordOperation(.create, RecordChange(recordName: "a", recordType: "Note"))
+        _ = try await server.cloud.modifyRecords(
+            RecordsModifyRequest(operations: [save], zoneID: ZoneID(zoneName: ZoneID.defaultZoneName)),
+            in: DatabaseTarget(container: TestServer.container, environment: .development, scope: .public),
+            by: Caller(.user("_ann"), client: .framework), digest: [])
+        while try await server.cloud.runDueTasks().taken > 0 {}
+        // The store fails.
+        server.store.fail(.unavailable)
+        let target = "/database/1/\(TestServer.container)/development/public/records/query?ckAPIToken=\(server.names["api"] ?? "")"
+        let question = Question(method: "POST", target: target, body: Array(#"{"query":{"recordType":"Note"}}"#.utf8))
+        for _ in 0..<20 { #expect(await server.respond(question).status >= 500) }
+        server.store.fail(nil)
+        server.clock.advance(10)
+
+        watch.start()
+        await server.clock.sleeps(for: 30)
+        func told(_ event: AlertMessage.Event) throws -> [String: Double] {
+            let messages = try service.seen.filter { $0.target == "/alerts" }.map { try Self.message($0) }.filter { $0.event == event }
+            return Dictionary(messages.map { ($0.alert, $0.figure ?? 0) }, uniquingKeysWith: { first, _ in first })
+        }
+        let began = try told(.began)
+        #expect(Set(began.keys) == ["failed", "slow", "old", "tasks-parked"])
+        #expect(began["failed"] == 100)
+        #expect(began["tasks-parked"] == 1)
+        #expect(began["old"] == 7210)
+
+        // The causes end; figures of traffic are calm for five minutes.
+        telemetry.gauge(.backupTime).set(Int(server.clock.now.millisecondsSince1970) * 1_000_000)
+        #expect(try await server.cloud.resumeWebhook(made.webhook.id) == 1)
+        while try await server.cloud.runDueTasks().taken > 0 {}
+        for _ in 0..<2 {
+            server.clock.advance(330)
+            await server.clock.sleeps(for: 30)
+        }
+        #expect(Set(try told(.ended).keys) == ["failed", "slow", "old", "tasks-parked"])
+        await watch.stop()
     }
 
     @Test func `a mail is short and says what, since when, the figure, the limit and what to do`() async throws {

@@ -85,6 +85,28 @@ package struct AlertState: RegistryEntry {
     }
 }
 
+/// Messages about alerts that a way of telling has not taken yet. The registry keeps them, so that a restart loses none.
+package struct UntoldAlerts: RegistryEntry {
+    package static let kind = EntryKind.untoldAlerts
+    static let key = "all"
+
+    package struct Delivery: Codable, Hashable, Sendable {
+        package var rule: String
+        /// The message as the rule's webhook gets it.
+        package var message: String
+        /// The mail address that it goes to; nil: the rule's webhook.
+        package var mail: String?
+
+        package init(rule: String, message: String, mail: String?) {
+            (self.rule, self.message, self.mail) = (rule, message, mail)
+        }
+    }
+
+    package var deliveries: [Delivery] = []
+
+    package init(_ deliveries: [Delivery] = []) { self.deliveries = deliveries }
+}
+
 /// A time for which a rule's alerts are not told.
 package struct AlertSilence: RegistryEntry {
     package static let kind = EntryKind.alertSilence

@@ -52,8 +52,12 @@ extension Registry {
         }
     }
 
+    /// The messages that are still to be sent.
+    package func untoldAlerts() async throws -> UntoldAlerts { try await alertEntries(UntoldAlerts.self).first?.entry ?? UntoldAlerts() }
+
     /// Keeps the states of rules; one that is fine, or nil, is removed.
-    package func keepAlertStates(_ states: [String: AlertState?]) async throws {
+    /// - Parameter untold: all messages that are still to be sent; nil: those that are kept.
+    package func keepAlertStates(_ states: [String: AlertState?], untold: UntoldAlerts? = nil) async throws {
         try await write(.server) { database, _, transaction in
             var plan = WritePlan()
             for (name, state) in states.sorted(by: { $0.key < $1.key }) {
@@ -62,6 +66,11 @@ extension Registry {
                 } else {
                     plan.entriesRemoved.append(EntryKey(database, .alertState, name))
                 }
+            }
+            if let untold, !untold.deliveries.isEmpty {
+                plan.entries.append(try untold.row(UntoldAlerts.key, in: database))
+            } else if untold != nil {
+                plan.entriesRemoved.append(EntryKey(database, .untoldAlerts, UntoldAlerts.key))
             }
             try transaction.apply(plan)
             return .commit(())

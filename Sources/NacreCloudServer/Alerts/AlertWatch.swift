@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
@@ -24,6 +25,9 @@ final class AlertWatch: Sendable {
         var states: [String: AlertState]?
         /// Rules whose states are not kept as they are now.
         var unkept: Set<String> = []
+        /// The messages that are still to be sent, and whether they are kept.
+        var untold = UntoldAlerts()
+        var isUntoldKept = true
         var rules: [AlertRule] = []
         var silences: [String: AlertSilence] = [:]
         /// readings[rule]: the figures of the last look.
@@ -35,6 +39,25 @@ final class AlertWatch: Sendable {
         var message: AlertMessage
         var way: AlertWay
         var attempts = 0
+
+        init(message: AlertMessage, way: AlertWay) {
+            (self.message, self.way) = (message, way)
+        }
+
+        /// Returns nil for a message of a rule that is gone, or has the way no longer.
+        init?(_ kept: UntoldAlerts.Delivery, _ rules: [AlertRule]) {
+            guard let rule = rules.first(where: { $0.name == kept.rule }),
+                let message = try? JSONDecoder().decode(AlertMessage.self, from: Data(kept.message.utf8)),
+                let way = kept.mail.map(AlertWay.mail) ?? rule.webhook.map(AlertWay.webhook), AlertTeller.ways(of: rule).contains(way)
+            else { return nil }
+            self.init(message: message, way: way)
+        }
+
+        var kept: UntoldAlerts.Delivery? {
+            guard let message = try? AdminProblem.encoder.encode(message) else { return nil }
+            let mail: String? = if case .mail(let address) = way { address } else { nil }
+            return UntoldAlerts.Delivery(rule: self.message.alert, message: String(decoding: message, as: UTF8.self), mail: mail)
+        }
     }
 
     let registry: Registry
@@ -56,22 +79,26 @@ final class AlertWatch: Sendable {
         work.start { [self] in
             var waiting: [Delivery] = []
             while !Task.isCancelled {
-                waiting += await look()
-                waiting = await send(waiting)
+                waiting = await send(await look(waiting))
+                // The next server sends what this one leaves.
+                if Task.isCancelled { break }
+                note(untold: waiting)
+                await keep()
                 try? await clock.sleep(Self.rest)
             }
         }
     }
 
-    /// Stops the watch, and returns when the look under way has ended. Messages that wait are given up.
+    /// Stops the watch, and returns when the look under way has ended. Messages that wait are sent by the next server.
     func stop() async { await work.stop() }
 
     // MARK: Looking
 
     /// Reads every rule's figure and moves its state on.
-    /// - Returns: messages for mail and webhooks; the log has them already.
-    private func look() async -> [Delivery] {
-        guard let states = await statesNow() else { return [] }
+    /// - Parameter waiting: the messages that are still to be sent.
+    /// - Returns: these, the new ones, and at a start those of the server before. The log has them already.
+    private func look(_ waiting: [Delivery]) async -> [Delivery] {
+        guard let (states, left) = await statesNow() else { return waiting }
         let (rules, silences) = await rulesNow()
         let now = clock.now()
         var (after, seen): ([String: AlertState], [String: AlertReading]) = ([:], [:])
@@ -91,20 +118,34 @@ final class AlertWatch: Sendable {
             (known.states, known.readings) = (all, figures)
             known.unkept.formUnion(changed)
         }
-        // Kept before it is told: a server that dies between the two tells it with the repetition, and never twice.
+        let untold =
+            left.deliveries.compactMap { Delivery($0, rules) } + waiting
+            + told.flatMap { message, rule in AlertTeller.ways(of: rule).map { Delivery(message: message, way: $0) } }
+        note(untold: untold)
+        // Kept before it is told: the next server sends what this one has not sent when it dies, and may send it twice.
         await keep()
         for (message, rule) in told { teller.log(message, of: rule) }
-        return told.flatMap { message, rule in AlertTeller.ways(of: rule).map { Delivery(message: message, way: $0) } }
+        return untold
+    }
+
+    private func note(untold deliveries: [Delivery]) {
+        let untold = UntoldAlerts(deliveries.prefix(Self.waitingMax).compactMap(\.kept))
+        known.withLock { known in
+            if known.untold != untold { (known.untold, known.isUntoldKept) = (untold, false) }
+        }
     }
 
     private static func reading(of rule: AlertRule, from readings: any AlertReadings, at now: Timestamp) async -> AlertReading {
         (try? await rule.reading(from: readings, at: now)) ?? .unknown
     }
 
-    /// The states of rules; nil: they were never read, and cannot be.
-    private func statesNow() async -> [String: AlertState]? {
-        if let states = known.withLock({ $0.states }) { return states }
-        return try? await registry.alertStates()
+    /// The states of rules, and the first time the messages that another server left; nil: they were never read, and
+    /// cannot be.
+    private func statesNow() async -> (states: [String: AlertState], left: UntoldAlerts)? {
+        if let states = known.withLock({ $0.states }) { return (states, UntoldAlerts()) }
+        guard let states = try? await registry.alertStates(), let left = try? await registry.untoldAlerts() else { return nil }
+        known.withLock { $0.untold = left }
+        return (states, left)
     }
 
     /// The rules and silences, or those of the last look if the store cannot be read.
@@ -118,13 +159,14 @@ final class AlertWatch: Sendable {
     }
 
     private func keep() async {
-        let unkept = known.withLock { known in
-            Dictionary(known.unkept.map { ($0, known.states?[$0]) }, uniquingKeysWith: { first, _ in first })
+        let (unkept, untold) = known.withLock { known in
+            let unkept = Dictionary(known.unkept.map { ($0, known.states?[$0]) }, uniquingKeysWith: { first, _ in first })
+            return (unkept, known.isUntoldKept ? nil : known.untold)
         }
-        guard !unkept.isEmpty else { return }
+        guard !unkept.isEmpty || untold != nil else { return }
         do {
-            try await registry.keepAlertStates(unkept)
-            known.withLock { $0.unkept = [] }
+            try await registry.keepAlertStates(unkept, untold: untold)
+            known.withLock { ($0.unkept, $0.isUntoldKept) = ([], true) }
         } catch {
             logger.log(.warning, "The states of alerts could not be kept, and will be", [.error: .string(String(describing: error))])
         }
@@ -139,7 +181,7 @@ final class AlertWatch: Sendable {
             let part = deliveries[start..<min(start + Self.sentTogether, deliveries.count)]
             await withTaskGroup(of: (Delivery, AlertReport).self) { group in
                 for delivery in part { group.addTask { [teller] in (delivery, await teller.send(delivery.message, by: delivery.way)) } }
-                for await (delivery, report) in group where !report.isTaken {
+                for await (delivery, report) in group where !report.isTaken && !Task.isCancelled {
                     var next = delivery
                     next.attempts += 1
                     if next.attempts < Self.attempts, again.count < Self.waitingMax { again.append(next) } else { giveUp(next, report) }
