@@ -119,13 +119,22 @@ final class AlertWatch: Sendable {
             known.unkept.formUnion(changed)
         }
         let untold =
-            left.deliveries.compactMap { Delivery($0, rules) } + waiting
+            left.deliveries.compactMap { delivery($0, rules) } + waiting
             + told.flatMap { message, rule in AlertTeller.ways(of: rule).map { Delivery(message: message, way: $0) } }
         note(untold: untold)
         // Kept before it is told: the next server sends what this one has not sent when it dies, and may send it twice.
         await keep()
         for (message, rule) in told { teller.log(message, of: rule) }
         return untold
+    }
+
+    /// Returns a message that the server before has left; nil, with a line in the log: its rule has the way no longer.
+    private func delivery(_ left: UntoldAlerts.Delivery, _ rules: [AlertRule]) -> Delivery? {
+        if let delivery = Delivery(left, rules) { return delivery }
+        logger.log(
+            .error, "An alert could not be told",
+            [.name: .string(left.rule), .reason: "the server ended before it was sent, and the rule or its way is gone since"])
+        return nil
     }
 
     private func note(untold deliveries: [Delivery]) {
@@ -143,7 +152,9 @@ final class AlertWatch: Sendable {
     /// cannot be.
     private func statesNow() async -> (states: [String: AlertState], left: UntoldAlerts)? {
         if let states = known.withLock({ $0.states }) { return (states, UntoldAlerts()) }
-        guard let states = try? await registry.alertStates(), let left = try? await registry.untoldAlerts() else { return nil }
+        guard let states = try? await registry.alertStates() else { return nil }
+        // Messages that cannot be read keep no alert back.
+        let left = (try? await registry.untoldAlerts()) ?? UntoldAlerts()
         known.withLock { $0.untold = left }
         return (states, left)
     }
