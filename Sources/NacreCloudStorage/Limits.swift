@@ -484,8 +484,8 @@ extension Limits {
     package static let webhookBytesKept = 64 * 1024 * 1024
     /// Seconds that a receiver has to answer a delivery. On this server: a worker's lease is six times as long.
     package static let webhookSeconds: Double = 10
-    /// Seconds that a receiver may ask to wait with `Retry-After`, at most. On this server: it is asked again within the
-    /// time for which changes are kept.
+    /// Seconds that a receiver may ask to wait with `Retry-After`, at most. On this server: far less than changes are
+    /// kept.
     package static let webhookRetrySeconds: Double = 3600
     /// Deliveries to webhooks at the same time. On this server: a slow receiver leaves room for others.
     package static let webhooksAtOnce = 8

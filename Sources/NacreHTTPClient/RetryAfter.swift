@@ -2,7 +2,7 @@ import Glibc
 
 extension HTTPClient.Head {
     /// Returns the seconds that the server asks to wait (RFC 9110, 10.2.3): a number, or the time until a date such as
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`. It is 0 for a date that has passed, and nil if the header is absent or unreadable.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`. It is 0 for a date that has passed, and nil for no header or another text.
     /// - Parameter now: seconds since 1970.
     package func retryAfter(at now: Double) -> Double? {
         guard let text = self["retry-after"] else { return nil }

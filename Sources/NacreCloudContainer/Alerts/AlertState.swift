@@ -85,7 +85,7 @@ package struct AlertState: RegistryEntry {
     }
 }
 
-/// Messages about alerts that a way of telling has not taken yet. The registry keeps them, so that a restart loses none.
+/// Messages about alerts that a way of telling has not taken yet. The registry keeps them over a restart.
 package struct UntoldAlerts: RegistryEntry {
     package static let kind = EntryKind.untoldAlerts
     static let key = "all"

@@ -134,9 +134,9 @@ extension WritePlan {
     /// On this server: bounds of a row, so that a delivery reads little more than it sends.
     private static let (changesOfRow, bytesOfRow) = (50, 64 * 1024)
 
-    /// Keeps changes of a commit for webhooks, and wakes the task of each that has none. Drops the oldest rows of a feed
-    /// that is full. Costs two calls of the store where a webhook is told, and more for each full feed. Call it under the
-    /// zone's lock.
+    /// Keeps changes of a commit for webhooks, and wakes the task of each that has none. Drops the oldest rows of a
+    /// full feed. Costs two calls of the store where a webhook is told, and more for each full feed. Call it under
+    /// the zone's lock.
     /// - Parameter most: the most that is kept of a feed.
     /// - Returns: the number of rows that are written and dropped.
     mutating func add(
@@ -185,8 +185,8 @@ extension WritePlan {
         try wake(feeds, at: now, transaction)
     }
 
-    /// Leaves a task for each feed that has none. A task that waits keeps its attempts and its pause: the lock makes its
-    /// last look see this commit.
+    /// Leaves a task for each feed that has none. A task that waits keeps its attempts and its pause: the lock makes
+    /// its last look see this commit.
     private mutating func wake(_ feeds: [WebhookFeed], at now: Timestamp, _ transaction: any WriteTransaction) throws {
         let woken = feeds.map { WebhookTask(since: now).row(of: $0, due: now) }
         let known = Set(try transaction.tasks(locking: woken.map(\.key)).map(\.key))

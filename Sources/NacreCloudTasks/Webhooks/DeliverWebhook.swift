@@ -10,8 +10,8 @@ import NacreCloudWire
 /// changes again: each comes at least once, in the order of the zone's commits. With several servers over one store
 /// the task's lease lets one of them deliver at a time; a receiver has `Limits.webhookSeconds`, a sixth of a lease.
 ///
-/// A receiver that does not acknowledge fails the task: it pauses longer each time, at least for as long as the receiver
-/// asks, and is parked in the end. A receiver that is gone parks the task at once.
+/// A receiver that does not acknowledge fails the task: it pauses longer each time, at least for as long as the
+/// receiver asks, and is parked in the end. A receiver that is gone parks the task at once.
 struct DeliverWebhook: TaskHandler {
     private var state: WebhookTask
 
