@@ -478,9 +478,9 @@ extension Limits {
     package static let deliveryBytes = 256 * 1024
     /// Seconds that changes are kept for webhooks; later they are lost. On this server: as notifications.
     package static let webhookChangeSeconds: Double = 7 * 24 * 3600
-    /// Changes that are kept for a webhook in a zone, and bytes that they take; the oldest go first. On this server: an
-    /// outage of a receiver costs no more disk than this. Commits that bring large changes exceed it for a while.
+    /// Changes that are kept for a webhook in a zone; the oldest go first. On this server: a receiver's outage of hours.
     package static let webhookChangesKept = 100_000
+    /// Bytes of these changes. On this server: the disk that an outage costs. Commits may exceed it for a while.
     package static let webhookBytesKept = 64 * 1024 * 1024
     /// Seconds that a receiver has to answer a delivery. On this server: a worker's lease is six times as long.
     package static let webhookSeconds: Double = 10
