@@ -16,12 +16,12 @@ struct RequestTarget {
     let operation: String
 
     init(_ request: HTTPRequest) {
-        let segments = (try? request.segments) ?? []
-        let isDatabase = segments.count > 3 && API.databaseRoots.contains(segments[0])
-        container = isDatabase ? segments[2] : ""
-        environment = isDatabase ? segments[3] : ""
-        database = isDatabase && segments.count > 4 ? segments[4] : ""
-        operation = isDatabase ? segments.dropFirst(5).joined(separator: "/") : ""
+        func segment(_ index: Int) -> String { index < request.segmentCount ? (try? request.segment(index)) ?? "" : "" }
+        let isDatabase = request.segmentCount > 3 && API.databaseRoots.contains(segment(0))
+        container = isDatabase ? segment(2) : ""
+        environment = isDatabase ? segment(3) : ""
+        database = isDatabase ? segment(4) : ""
+        operation = isDatabase ? (try? request.path(fromSegment: 5)) ?? "" : ""
     }
 }
 

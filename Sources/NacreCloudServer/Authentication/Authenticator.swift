@@ -378,7 +378,9 @@ package final class Authenticator: Sendable {
 
     static func bearer(_ request: HTTPRequest) -> String? {
         let scheme = "bearer"
-        guard let value = request.header("Authorization"), Substring(value.utf8.prefix(scheme.utf8.count)).lowercased() == scheme else { return nil }
+        // Letters differ from those of the other case by one bit.
+        guard let value = request.header("Authorization"), value.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 })
+        else { return nil }
         let rest = value.utf8.dropFirst(scheme.utf8.count)
         // Without a token, the space after the scheme was trimmed with the header's value.
         guard rest.isEmpty || rest.first == UInt8(ascii: " ") else { return nil }

@@ -7,8 +7,9 @@ import NacreTelemetry
 /// A request to the public listener that was answered, with all that is known of it.
 ///
 /// Names of private records (in `facts.refusal`), users and zones may be in it: an observer that keeps or shows
-/// anything of it decides what. The value never holds the target, whose query carries tokens, nor an address.
-struct FinishedRequest: Sendable {
+/// anything of it decides what. It never holds the target, whose query carries tokens, nor an address. One object goes
+/// to all observers, which may keep it for a moment.
+final class FinishedRequest: Sendable {
     /// The UUID of the answer.
     let id: String
     /// The route's pattern, such as `/database/1/:container/…`; `none` without one.
@@ -28,7 +29,8 @@ struct FinishedRequest: Sendable {
     let duration: Duration
     /// The user record name of the sender; nil if it is no user.
     let user: String?
-    let client: ClientKind
+    /// The kind of client with its version, such as `framework 0.1.0`.
+    let client: String
     /// The group of operations that the client names.
     let group: OperationGroupNote?
     /// Bytes of the body, as the client announced them.
@@ -44,11 +46,14 @@ struct FinishedRequest: Sendable {
         clientTrace = TraceContext(parent: request.headerValues("traceparent"), state: request.headerValues("tracestate"))
         (status, self.ended, self.duration) = (response.status.rawValue, ended, duration)
         user = request.ledger.userName
-        client = ClientKind(request)
+        client = ClientKind(request).text
         group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
         bytesIn = request.header("Content-Length").flatMap { Int($0) } ?? 0
         bytesOut = if case .bytes(let bytes) = response.body { bytes.count } else { 0 }
-        facts = meter.facts
+        var facts = meter.facts
+        // The error of a conflict holds the whole record, which no observer needs.
+        facts.refusal?.serverRecord = nil
+        self.facts = facts
     }
 
     static func operation(ofRoute route: String) -> String? {
@@ -64,6 +69,20 @@ struct FinishedRequest: Sendable {
         default: return nil
         }
     }
+
+    /// The bytes of memory that the object takes, about. Texts of the server's own are shared and not counted.
+    var bytes: Int {
+        var bytes = Self.bytesWithoutTexts
+        for text in [
+            method, target.container, target.environment, target.database, target.operation, clientTrace?.state, user, group?.id, group?.name,
+            facts.zone, facts.operationID, facts.refusal?.reason, facts.refusal?.remedy, facts.refusal?.field,
+        ] {
+            bytes += text?.utf8.count ?? 0
+        }
+        return bytes
+    }
+
+    private static let bytesWithoutTexts = 512 + MemoryLayout<RequestFacts>.stride
 
     /// The trace that the client names, or one that begins here with the digits of `id`.
     var trace: TraceContext? { clientTrace ?? TraceContext(beginning: id) }

@@ -34,10 +34,8 @@ package final class Pseudonyms: Sendable {
         if let text = known.withLock({ $0[kind]?[name] }) { return text }
         let text = "\(kind.rawValue)-\(code(of: kind.rawValue + "\0" + name))"
         known.withLock { known in
-            var names = known[kind] ?? [:]
-            if names.count >= Self.namesKept { names = [:] }
-            names[name] = text
-            known[kind] = names
+            if known[kind]?.count ?? 0 >= Self.namesKept { known[kind] = nil }
+            known[kind, default: [:]][name] = text
         }
         return text
     }

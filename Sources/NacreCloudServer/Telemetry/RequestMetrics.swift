@@ -28,6 +28,16 @@ final class RequestMetrics: RequestObserver {
         /// requests[status / 100]
         var requests: [Int: Counter] = [:]
         var errors: [ServerErrorCode: Counter] = [:]
+
+        mutating func counters(of request: FinishedRequest, _ telemetry: Telemetry) -> (Histogram, Counter, Counter?) {
+            let status = request.status / 100
+            let count = requests[status] ?? telemetry.counter(.requests, operation, "\(status)xx")
+            if requests[status] == nil { requests[status] = count }
+            guard let code = request.facts.refusal?.code else { return (duration, count, nil) }
+            let error = errors[code] ?? telemetry.counter(.requestErrors, operation, code.rawValue)
+            if errors[code] == nil { errors[code] = error }
+            return (duration, count, error)
+        }
     }
 
     private let telemetry: Telemetry
@@ -46,17 +56,8 @@ final class RequestMetrics: RequestObserver {
     }
 
     func observe(_ request: FinishedRequest) {
-        let (duration, count, errors) = series.withLock { all in
-            var known = all[request.route] ?? newSeries(of: request)
-            let count = known.requests[request.status / 100] ?? telemetry.counter(.requests, known.operation, "\(request.status / 100)xx")
-            known.requests[request.status / 100] = count
-            let errors = request.facts.refusal.map { refusal in
-                known.errors[refusal.code] ?? telemetry.counter(.requestErrors, known.operation, refusal.code.rawValue)
-            }
-            if let refusal = request.facts.refusal { known.errors[refusal.code] = errors }
-            all[request.route] = known
-            return (known.duration, count, errors)
-        }
+        // The series are changed in place: a copy of them would cost more than all else here.
+        let (duration, count, errors) = series.withLock { $0[request.route, default: newSeries(of: request)].counters(of: request, telemetry) }
         duration.record(request.duration)
         count.add()
         errors?.add()

@@ -4,12 +4,15 @@ import NacreCloudStorage
 import NacreCloudWire
 import NacreTelemetry
 
-/// Puts a row for each answered request into the request log, with stand-ins for private names. See `docs/logs.md`.
+/// Puts a row for each answered request into the request log, with stand-ins for private names. The log's thread makes
+/// the row: stand-ins and shortened texts cost no request anything. See `docs/logs.md`.
 struct RequestRecorder: RequestObserver {
     let log: any RequestLog
     let pseudonyms: Pseudonyms
 
-    func observe(_ request: FinishedRequest) {
+    func observe(_ request: FinishedRequest) { log.add(bytes: request.bytes) { row(of: request) } }
+
+    private func row(of request: FinishedRequest) -> RequestRow {
         var row = RequestRow()
         row.ended = request.ended.millisecondsSince1970
         row.id = request.id
@@ -31,7 +34,7 @@ struct RequestRecorder: RequestObserver {
         let isPublic = row.database == DatabaseKey.Scope.public.rawValue
         row.zone = zone(request.facts.zone ?? "", isPublic: isPublic)
         row.user = pseudonyms.of(request.user ?? "", .user)
-        row.client = request.client.text
+        row.client = request.client
         row.index = request.facts.index ?? ""
         row.telling = request.facts.telling.map(pseudonyms.of) ?? ""
         if let refusal = request.facts.refusal {
@@ -40,7 +43,7 @@ struct RequestRecorder: RequestObserver {
             let shown = isPublic ? RefusalText.shortened : RefusalText.withoutNames
             (row.reason, row.remedy) = (shown(refusal.reason), shown(refusal.remedy ?? ""))
         }
-        log.add(row)
+        return row
     }
 
     /// The name of a zone in a public database and of the default zone, otherwise a stand-in.
@@ -64,7 +67,7 @@ extension RecordedRequests {
     /// Puts events of notifications into the log, with stand-ins for names. A subscription of a public database keeps
     /// its ID.
     private func note(_ events: [NotificationEvent], at time: Timestamp) {
-        log.add(
+        log.add(bytes: events.count * Self.bytesOfEvent, count: events.count) { [pseudonyms] in
             events.map { event in
                 RequestTrace(
                     telling: event.task.map(pseudonyms.of) ?? "", notification: pseudonyms.of(event.notification, .notification),
@@ -72,8 +75,12 @@ extension RecordedRequests {
                     subscription: event.scope == .public
                         ? RefusalText.shortened(event.subscriptionID) : pseudonyms.of(event.subscriptionID, .subscription),
                     user: pseudonyms.of(event.user, .user), device: pseudonyms.of(event.device, .device), event: event.kind.rawValue)
-            })
+            }
+        }
     }
+
+    /// The bytes that an event takes, about: a record name or subscription's ID has 255 characters at most.
+    private static let bytesOfEvent = MemoryLayout<NotificationEvent>.stride + 256
 }
 
 extension Pseudonyms {

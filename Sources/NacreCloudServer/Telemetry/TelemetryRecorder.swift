@@ -181,7 +181,7 @@ extension TelemetrySums {
         latency.record(microseconds: microseconds)
         let part = PartSums(requests: 1, errors: isError ? 1 : Int64(facts.itemsRefused), microseconds: microseconds, users: users)
         // Without a known sender any program could fill the names of clients with versions that it makes up.
-        if facts.database != nil { add(part, to: TelemetryPart(.client, request.client.text)) }
+        if facts.database != nil { add(part, to: TelemetryPart(.client, request.client)) }
         if let index = facts.index { add(part, to: TelemetryPart(.index, index)) }
         if isError {
             add(part, to: TelemetryPart(.code, facts.refusal?.code.rawValue ?? "HTTP \(request.status)"))

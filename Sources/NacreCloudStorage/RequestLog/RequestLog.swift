@@ -3,9 +3,12 @@
 /// Rows are written behind the answers, on a thread of the log. Rows that it cannot take or write are lost and counted;
 /// no request waits for it, and none fails with it.
 package protocol RequestLog: Sendable {
-    /// Takes a row. Any thread; returns at once.
-    func add(_ row: RequestRow)
-    func add(_ traces: [RequestTrace])
+    /// Takes a row, which is made on the log's thread. Any thread; returns at once.
+    /// - Parameter bytes: the memory that waits with `row`, about.
+    func add(bytes: Int, _ row: @escaping @Sendable () -> RequestRow)
+    /// Takes traces in the same way.
+    /// - Parameter count: the number of the traces.
+    func add(bytes: Int, count: Int, _ traces: @escaping @Sendable () -> [RequestTrace])
     /// Returns the rows that a filter admits. All rows taken before are among them.
     /// - Throws: `StoreError`
     func page(_ filter: RequestFilter) async throws -> RequestPage

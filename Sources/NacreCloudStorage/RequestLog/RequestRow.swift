@@ -41,12 +41,6 @@ package struct RequestRow: Hashable, Sendable {
     package var telling = ""
 
     package init() {}
-
-    /// The bytes that the row takes in memory, about. Texts of the server's own are shared and not counted.
-    package var bytes: Int {
-        MemoryLayout<Self>.stride + operationID.utf8.count + group.utf8.count + groupName.utf8.count + container.utf8.count + reason.utf8.count
-            + remedy.utf8.count
-    }
 }
 
 /// An event of a notification that a request led to. Names are stand-ins; unknown ones are empty.

@@ -7,15 +7,17 @@ final class RequestPart {
     private static let pageBytes = 16_384
     /// Pages in the write-ahead log from which on they are copied into the file.
     private static let pagesBeforeCheckpoint: Int32 = 128
-    /// The most texts whose numbers are kept in memory.
-    private static let textsKnown = 20_000
+    /// The most texts whose numbers are kept in memory: mostly users, of some 100 bytes each.
+    private static let textsKnown = 8192
 
     /// nil: the part is in memory.
     let path: String?
     private let connection: Connection
     /// The number of the first row that the part may have.
     let first: Int64
-    private(set) var last: Int64
+    var last: Int64 { block.last }
+    /// The block that gets the next row. Its row in the file is written anew with each batch.
+    private var block: RequestBlock
     /// The times of the oldest and newest row, in milliseconds since 1970; nil without a row.
     private(set) var times: ClosedRange<Int64>?
     private var numbers: [String: Int64] = [:]
@@ -25,7 +27,7 @@ final class RequestPart {
         if let path { try FolderLock.makeFile(path) }
         self.path = path
         connection = try Self.connect(path, vfs)
-        (self.first, last) = (first, first - 1)
+        (self.first, block) = (first, RequestBlock(first: first))
         do {
             try connection.run(.beginWrite)
             for table in Statement.requestTables { try connection.run(table) }
@@ -60,13 +62,13 @@ final class RequestPart {
                 throw StoreError(.corrupt, "The file is of another server, or of a restored one", ["path": path])
             }
             first = about.first
-            last = first - 1
-            try connection.use(.requestSpan) { statement in
-                guard try statement.step(), !statement.isNull else { return }
-                last = statement.integer()
-                let oldest = statement.integer()
-                times = oldest...max(oldest, statement.integer())
+            let span: (last: Int64, times: ClosedRange<Int64>)? = try connection.use(.requestSpan) { statement in
+                guard try statement.step(), !statement.isNull else { return nil }
+                let (last, oldest) = (statement.integer(), statement.integer())
+                return (last, oldest...max(oldest, statement.integer()))
             }
+            times = span?.times
+            block = RequestBlock(first: (span?.last ?? first - 1) + 1)
         } catch {
             connection.close()
             throw error
@@ -107,51 +109,38 @@ final class RequestPart {
 
     // MARK: Writing
 
-    /// Writes rows and traces in one transaction, and numbers the rows.
-    func write(_ rows: [RequestRow], _ traces: [RequestTrace]) throws {
+    /// Makes rows, numbers them, and writes them and traces in one transaction.
+    func write(_ rows: [@Sendable () -> RequestRow], _ traces: [RequestTrace]) throws {
+        let before = (block, times)
         do {
             try connection.run(.beginWrite)
-            var number = last
             for row in rows {
-                number += 1
-                try add(row, number)
+                if block.isFull {
+                    try put(block)
+                    block = RequestBlock(first: block.last + 1)
+                }
+                try block.append(row(), number)
             }
+            if !rows.isEmpty { try put(block) }
             for trace in traces { try add(trace) }
             try connection.run(.commit)
-            last = number
         } catch {
             connection.abandonTransaction()
             // Some of these texts are gone with the transaction.
+            (block, times) = before
             numbers = [:]
             throw error
         }
-        for row in rows { times = min(times?.lowerBound ?? row.ended, row.ended)...max(times?.upperBound ?? row.ended, row.ended) }
         if connection.pagesInLog >= Self.pagesBeforeCheckpoint { _ = try connection.checkpoint(.passive) }
     }
 
-    private func add(_ row: RequestRow, _ number: Int64) throws {
-        let texts = try [
-            row.container, row.environment, row.database, row.zone, row.user, row.operation, row.client, row.code,
-        ].map(self.number)
-        let further = try [row.groupName, row.field, row.reason, row.remedy, row.index].map(self.number)
-        try connection.use(.addRequest) { statement in
-            statement.bind(number)
-            statement.bind(row.ended)
-            statement.bind(row.status)
-            statement.bind(row.took)
-            for text in texts { statement.bind(text) }
-            Self.bind(row.id, to: statement)
-            for count in [
-                row.waited, row.stored, row.encoded, row.bytesIn, row.bytesOut, row.asked, row.answered, row.refused,
-            ] {
-                statement.bind(count)
-            }
-            Self.bind(row.operationID, to: statement)
-            Self.bind(row.group, to: statement)
-            for text in further { statement.bind(text) }
-            Self.bind(row.telling, to: statement)
+    private func put(_ block: RequestBlock) throws {
+        try connection.use(.putRequests) { statement in
+            for number in [block.first, block.last, block.times.lowerBound, block.times.upperBound] { statement.bind(number) }
+            statement.bind(copied: block.bytes)
             _ = try statement.step()
         }
+        times = min(times?.lowerBound ?? .max, block.times.lowerBound)...max(times?.upperBound ?? .min, block.times.upperBound)
     }
 
     private func add(_ trace: RequestTrace) throws {
@@ -194,48 +183,49 @@ final class RequestPart {
 
     /// Returns the rows that a filter admits, at most `limit`: the newest first, or the oldest where it follows a row.
     func rows(_ filter: RequestFilter, since: Int64, limit: Int) throws -> [RequestRow] {
-        guard let conditions = try conditions(filter, since: since) else { return [] }
-        let order = filter.following == nil ? "DESC" : "ASC"
-        let text = "SELECT * FROM requests WHERE \(conditions.joined(separator: " AND ")) ORDER BY number \(order) LIMIT \(limit)"
+        let until = filter.until ?? .max
+        guard let times, since <= until, times.overlaps(since...until), let question = try question(filter, since...until) else { return [] }
         var known: [Int64: String] = [:]
-        return try connection.use(assembled: text, as: "SELECT FROM requests") { statement in
+        return try connection.use(filter.following == nil ? .newestRequests : .oldestRequests) { statement in
+            for number in [question.numbers.lowerBound, question.numbers.upperBound, since, until] { statement.bind(number) }
             var rows: [RequestRow] = []
-            while try statement.step() { rows.append(try row(statement, &known)) }
-            return rows
+            while rows.count < limit, try statement.step() {
+                let first = statement.integer()
+                let found = try block(statement.bytes(), first, question, &known)
+                rows += filter.following == nil ? found.reversed() : found
+            }
+            return Array(rows.prefix(limit))
         }
     }
 
-    /// The conditions as SQL of constants and numbers; nil if no row of the part can hold them.
-    private func conditions(_ filter: RequestFilter, since: Int64) throws -> [String]? {
-        guard let times, times.upperBound >= since, times.lowerBound <= filter.until ?? .max else { return nil }
-        var conditions = ["ended >= \(since)", "ended <= \(filter.until ?? .max)"]
-        if let after = filter.after { conditions.append("number < \(after)") }
-        if let following = filter.following { conditions.append("number > \(following)") }
-        if let status = filter.status { conditions.append("status BETWEEN \(status.lowerBound) AND \(status.upperBound)") }
-        // Number 0 is the empty text. A refusal of HTTP has a status alone.
-        if filter.isRefused { conditions.append("(code != 0 OR status >= 400)") }
-        if let slower = filter.slowerThan { conditions.append("took > \(slower)") }
-        if let id = filter.id { conditions.append("id = x'\(Self.hexadecimal(CompactID.bytes(of: id)))'") }
-        guard try add("container", filter.container, to: &conditions), try add("environment", filter.environment, to: &conditions),
-            try add("db", filter.database, to: &conditions), try add("zone", filter.zone, to: &conditions),
-            try add("user", filter.user, to: &conditions), try add("operation", filter.operation, to: &conditions),
-            try add("code", filter.code, to: &conditions), try add("client", filter.client, .textNumbersOfKind, to: &conditions)
-        else { return nil }
-        return conditions
+    private func block(_ bytes: [UInt8], _ first: Int64, _ question: RequestQuestion, _ known: inout [Int64: String]) throws -> [RequestRow] {
+        do {
+            return try RequestBlock.rows(bytes, first: first, question) { try text($0, &known) }
+        } catch is MalformedBytes {
+            throw StoreError(.corrupt, "The request log is damaged", ["path": path ?? ""])
+        }
     }
 
-    /// Adds the condition that a column has a text, or another of its kind.
-    /// - Returns: false if no row of the part has it.
-    private func add(_ column: String, _ text: String?, _ statement: Statement = .textNumber, to conditions: inout [String]) throws -> Bool {
-        guard let text else { return true }
-        let numbers = try numbers(statement, text)
-        if numbers.isEmpty { return false }
-        conditions.append("\(column) IN (\(numbers.map(String.init).joined(separator: ", ")))")
-        return true
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+    /// The filter in numbers of this part; nil if none of its rows is admitted.
+    private func question(_ filter: RequestFilter, _ times: ClosedRange<Int64>) throws -> RequestQuestion? {
+        typealias Column = RequestBlock.Column
+        var conditions: [(column: Column, ranges: [ClosedRange<Int64>])] = [(.ended, [times])]
+        if let status = filter.status { conditions.append((.status, [Int64(status.lowerBound)...Int64(status.upperBound)])) }
+        if let slower = filter.slowerThan { conditions.append((.took, [min(Int64(slower), .max - 1) + 1 ... .max])) }
+        let texts: [(Column, String?, Statement)] = [
+            (.container, filter.container, .textNumber), (.environment, filter.environment, .textNumber),
+            (.database, filter.database, .textNumber), (.zone, filter.zone, .textNumber), (.user, filter.user, .textNumber),
+            (.operation, filter.operation, .textNumber), (.code, filter.code, .textNumber), (.client, filter.client, .textNumbersOfKind),
+        ]
+        for case (let column, let text?, let statement) in texts {
+            let numbers = try numbers(statement, text)
+            if numbers.isEmpty { return nil }
+            conditions.append((column, numbers.map { $0...$0 }))
+        }
+        let (above, below) = (filter.following ?? .min, filter.after ?? .max)
+        guard above < .max, above + 1 < below else { return nil }
+        return RequestQuestion(numbers: above + 1..<below, conditions: conditions, id: filter.id.map { CompactID.bytes(of: $0) },
+            isRefused: filter.isRefused)
     }
 
     private func numbers(_ statement: Statement, _ text: String) throws -> [Int64] {
@@ -254,40 +244,6 @@ final class RequestPart {
         }
         known[number] = text
         return text
-    }
-
-    private func row(_ statement: PreparedStatement, _ known: inout [Int64: String]) throws -> RequestRow {
-        var row = RequestRow()
-        row.number = statement.integer()
-        row.ended = statement.integer()
-        row.status = Int(statement.integer())
-        row.took = Int(statement.integer())
-        row.container = try text(statement.integer(), &known)
-        row.environment = try text(statement.integer(), &known)
-        row.database = try text(statement.integer(), &known)
-        row.zone = try text(statement.integer(), &known)
-        row.user = try text(statement.integer(), &known)
-        row.operation = try text(statement.integer(), &known)
-        row.client = try text(statement.integer(), &known)
-        row.code = try text(statement.integer(), &known)
-        row.id = CompactID.text(of: statement.bytes())
-        row.waited = Int(statement.integer())
-        row.stored = Int(statement.integer())
-        row.encoded = Int(statement.integer())
-        row.bytesIn = Int(statement.integer())
-        row.bytesOut = Int(statement.integer())
-        row.asked = Int(statement.integer())
-        row.answered = Int(statement.integer())
-        row.refused = Int(statement.integer())
-        row.operationID = CompactID.text(of: statement.bytes())
-        row.group = CompactID.text(of: statement.bytes())
-        row.groupName = try text(statement.integer(), &known)
-        row.field = try text(statement.integer(), &known)
-        row.reason = try text(statement.integer(), &known)
-        row.remedy = try text(statement.integer(), &known)
-        row.index = try text(statement.integer(), &known)
-        row.telling = CompactID.text(of: statement.bytes())
-        return row
     }
 
     /// Returns the traces of a task, or of a notification.

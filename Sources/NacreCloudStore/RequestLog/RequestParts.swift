@@ -37,7 +37,7 @@ final class RequestParts {
 
     /// Writes rows. If that fails they are lost.
     /// - Parameter dropped: rows that were lost before.
-    func write(_ rows: [RequestRow], _ traces: [RequestTrace], lost dropped: Int) {
+    func write(_ rows: [@Sendable () -> RequestRow], _ traces: [RequestTrace], lost dropped: Int) {
         do {
             if !rows.isEmpty || !traces.isEmpty { try newest().write(rows, traces) }
             trim()

@@ -11,8 +11,8 @@ package final class RequestRing: RequestLog {
     private typealias Job = @Sendable (RequestParts) -> Void
 
     private struct State: Sendable {
-        var rows: [RequestRow] = []
-        var traces: [RequestTrace] = []
+        var rows: [@Sendable () -> RequestRow] = []
+        var traces: [@Sendable () -> [RequestTrace]] = []
         var bytes = 0
         var lost = 0
         var jobs: [Job] = []
@@ -59,19 +59,19 @@ package final class RequestRing: RequestLog {
         RequestParts.removeFiles(folder + "/" + folderName)
     }
 
-    package func add(_ row: RequestRow) { add(row, []) }
+    package func add(bytes: Int, _ row: @escaping @Sendable () -> RequestRow) { take(bytes, count: 1) { $0.rows.append(row) } }
 
-    package func add(_ traces: [RequestTrace]) { add(nil, traces) }
+    package func add(bytes: Int, count: Int, _ traces: @escaping @Sendable () -> [RequestTrace]) {
+        take(bytes, count: count) { $0.traces.append(traces) }
+    }
 
-    private func add(_ row: RequestRow?, _ traces: [RequestTrace]) {
-        let bytes = (row?.bytes ?? 0) + traces.count * (MemoryLayout<RequestTrace>.stride + 64)
+    private func take(_ bytes: Int, count: Int, _ keep: (inout State) -> Void) {
         let (calls, hurries) = state.withLock { state in
             guard !state.isClosed, state.bytes + bytes <= RequestLogBounds.waitingBytes else {
-                state.lost += (row == nil ? 0 : 1) + traces.count
+                state.lost += count
                 return (false, false)
             }
-            if let row { state.rows.append(row) }
-            state.traces += traces
+            keep(&state)
             state.bytes += bytes
             defer { state.isCalled = true }
             return (!state.isCalled, state.rows.count == Self.rowsAtOnce)
@@ -93,7 +93,7 @@ package final class RequestRing: RequestLog {
             (state.rows, state.traces, state.jobs, state.bytes, state.lost, state.isCalled) = ([], [], [], 0, 0, false)
             return taken
         }
-        parts.write(taken.rows, taken.traces, lost: taken.lost)
+        parts.write(taken.rows, taken.traces.flatMap { $0() }, lost: taken.lost)
         for job in taken.jobs { job(parts) }
         return !taken.isClosed
     }

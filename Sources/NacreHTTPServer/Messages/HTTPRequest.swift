@@ -75,6 +75,15 @@ package struct HTTPRequest: Sendable {
         return try decoded(head.slice(head.segments[index]))
     }
 
+    /// The number of `segments`.
+    package var segmentCount: Int { head.segments.count }
+
+    /// Returns the percent-decoded path from one of `segments` on; empty if there is none of this index.
+    /// - Throws: 400 as `segments` does.
+    package func path(fromSegment index: Int) throws -> String {
+        index < head.segments.count ? try decoded(head.bytes[Int(head.segments[index].lowerBound)..<head.path.upperBound]) : ""
+    }
+
     private func decoded(_ bytes: ArraySlice<UInt8>) throws -> String {
         guard let text = percentDecoded(bytes) else { throw HTTPError(.badRequest, "The path is malformed: it is UTF-8 with percent-encoding.") }
         return text

@@ -7,6 +7,10 @@ import Testing
 
 @testable import NacreCloudStore
 
+extension RequestRing {
+    fileprivate func add(_ row: RequestRow) { add(bytes: 1000) { row } }
+}
+
 /// Tests of the request log's files: what it keeps, for how long, and what becomes of it when a disk or process fails.
 struct RequestRingTests {
     private static let noon: Int64 = 1_800_000_000_000
@@ -102,6 +106,46 @@ struct RequestRingTests {
         #expect(try await found { $0.container = "' OR 1 --" } == [])
         await ring.close()
         await #expect(throws: StoreError.self) { try await ring.page(RequestFilter()) }
+    }
+
+    @Test func `rows of many blocks are found by their numbers, times and texts, although a clock went back`() async throws {
+        let ring = try Scene().open(inMemory: true)
+        let count = 300
+        // Batches of several sizes, so that blocks are written anew and end within a batch.
+        for index in 1...count {
+            ring.add(Self.row(index, at: Self.noon + Int64(index % 2 == 0 ? index : -index), text: "text \(index % 3)"))
+            if index % 37 == 0 || index < 4 { _ = try await ring.page(RequestFilter()) }
+        }
+        func found(_ set: (inout RequestFilter) -> Void) async throws -> [Int] {
+            var filter = RequestFilter()
+            filter.limit = count
+            set(&filter)
+            return try await ring.page(filter).rows.map(\.took)
+        }
+        #expect(try await found { _ in } == Array((1...count).reversed()))
+        #expect(try await found { $0.following = 120 } == Array(121...count))
+        #expect(try await found { ($0.after, $0.limit) = (120, 60) } == Array((60..<120).reversed()))
+        #expect(try await found { ($0.since, $0.until) = (Self.noon - 51, Self.noon - 49) } == [51, 49])
+        #expect(try await found { $0.since = Self.noon + 298 } == [300, 298])
+        #expect(try await found { $0.until = Self.noon - 297 } == [299, 297])
+        #expect(try await found { ($0.since, $0.until) = (Self.noon + 1, Self.noon - 1) } == [])
+        #expect(try await found { $0.user = "u-3" } == (1...count).reversed().filter { $0 % 7 == 3 })
+        #expect(try await found { $0.id = Self.row(200).id } == [200])
+        #expect(try await found { ($0.following, $0.after) = (.max, .min) } == [])
+        for row in try await ring.page(RequestFilter()).rows { #expect(row.reason == "text \(row.took % 3)" && row.number == Int64(row.took)) }
+        await ring.close()
+    }
+
+    @Test func `a block whose bytes are damaged is told as damage, and read no further`() throws {
+        var block = RequestBlock(first: 1)
+        block.append(Self.row(1)) { text in Int64(text.utf8.count) }
+        let question = RequestQuestion(numbers: .min ..< .max, conditions: [], id: nil)
+        #expect(try RequestBlock.rows(block.bytes, first: 1, question) { _ in "" }.map(\.took) == [1])
+        for count in 1..<block.bytes.count {
+            #expect(throws: MalformedBytes.self, "\(count) bytes") {
+                try RequestBlock.rows(Array(block.bytes.prefix(count)), first: 1, question) { _ in "" }
+            }
+        }
     }
 
     @Test func `rows and their numbers outlive a restart, and a process that was killed loses the last batch at most`() async throws {
